@@ -1,0 +1,89 @@
+"""How fast is Turnout? Runs W1 to W5 on one store and prints one JSON line for each.
+
+    python benchmarks/engine.py sqlite:///bench.db W1 W3
+    python benchmarks/engine.py postgresql://… --profile W1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from workloads import chain, diamond, fan, single
+
+from turnout import Runner
+
+
+def throughput(runner: Runner, workflow: Any, runs: int) -> float:
+    """Seconds from the first submission to the last run seen completed."""
+    started = time.perf_counter()
+    handles = runner.submit_many(workflow, [{}] * runs)
+    for handle in handles:
+        assert handle.wait(300) == "completed"
+    return time.perf_counter() - started
+
+
+def w1(runner: Runner, runs: int) -> dict[str, Any]:
+    seconds = throughput(runner, chain, runs)
+    return {"runs": runs, "steps_per_s": round(runs * 10 / seconds), "seconds": round(seconds, 3)}
+
+
+def w2(runner: Runner) -> dict[str, Any]:
+    seconds = throughput(runner, fan, 1)
+    return {"runs": 1, "steps_per_s": round(502 / seconds), "seconds": round(seconds, 3)}
+
+
+def w3(runner: Runner) -> dict[str, Any]:
+    times: list[float] = []
+    for _ in range(100):
+        started = time.perf_counter()
+        runner.submit(single).wait(30)
+        times.append(1000 * (time.perf_counter() - started))
+    return {"p50_ms": round(statistics.median(times), 2), "p99_ms": round(sorted(times)[98], 2)}
+
+
+def w4(runner: Runner) -> dict[str, Any]:
+    seconds = throughput(runner, diamond, 1_000)
+    return {"runs": 1_000, "runs_per_s": round(1_000 / seconds), "seconds": round(seconds, 3)}
+
+
+def w5(runner: Runner) -> dict[str, Any]:
+    seconds = throughput(runner, single, 5_000)
+    return {"runs": 5_000, "runs_per_s": round(5_000 / seconds), "seconds": round(seconds, 3)}
+
+
+WORKLOADS: dict[str, Callable[[Runner], dict[str, Any]]] = {
+    "W1": lambda runner: w1(runner, 100),
+    "W1x1000": lambda runner: w1(runner, 1_000),
+    "W2": w2,
+    "W3": w3,
+    "W4": w4,
+    "W5": w5,
+}
+
+
+def measure(url: str, names: list[str], rounds: int = 3) -> list[dict[str, Any]]:
+    """The median round of each workload, on a warm engine."""
+    lines: list[dict[str, Any]] = []
+    with Runner(url, workflows=[chain, fan, single, diamond], handle_sigterm=False) as runner:
+        throughput(runner, chain, 50)
+        for name in names:
+            results = [WORKLOADS[name](runner) for _ in range(rounds)]
+            results.sort(key=lambda one: one.get("seconds", one.get("p50_ms")))
+            store = url.partition(":")[0].replace("postgresql", "postgres")
+            lines.append({"engine": "turnout", "store": store, "workload": name, **results[len(results) // 2]})
+            print(json.dumps(lines[-1]), flush=True)
+    return lines
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}; all if none is given")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    measure(options.url, options.workloads or list(WORKLOADS), options.rounds)

@@ -1,0 +1,39 @@
+"""What the benchmarks run: no-op tasks, so that what is measured is the engine."""
+
+from __future__ import annotations
+
+from turnout import task, workflow
+
+
+@task
+def noop(i: object = None) -> dict[str, object]:
+    return {"ok": True}
+
+
+@workflow(name="bench_chain")
+def chain() -> object:
+    """W1: ten steps, one after the other."""
+    value = noop(0)
+    for _ in range(9):
+        value = noop(value)
+    return value
+
+
+@workflow(name="bench_fan")
+def fan() -> object:
+    """W2: 1 → 500 → 1."""
+    first = noop(0)
+    return noop([noop(first) for _ in range(500)])
+
+
+@workflow(name="bench_single")
+def single() -> object:
+    """W3 and W5: one task."""
+    return noop(0)
+
+
+@workflow(name="bench_diamond")
+def diamond() -> object:
+    """W4: 1 → 2 → 1."""
+    first = noop(0)
+    return noop([noop(first), noop(first)])

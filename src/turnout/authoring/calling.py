@@ -1,0 +1,137 @@
+"""With which arguments is a body called? Those of the workflow, and what it asks for by annotation.
+
+A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. Which parameters those
+are is found out once per function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+import msgspec
+
+from turnout.authoring.context import Context
+from turnout.contracts.executor import Work
+from turnout.errors import PermanentFailure
+from turnout.model.info import TaskInfo
+
+Body: TypeAlias = Callable[..., Any]
+
+
+class Slot(NamedTuple):
+    """A parameter that the engine fills. ``position`` is None if it can only be given by name."""
+
+    name: str
+    kind: Literal["context", "info"]
+    position: int | None
+
+
+@lru_cache(maxsize=4096)
+def slots_of(body: Body) -> tuple[Slot, ...]:
+    """The parameters of the body that the engine fills, in order."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    found: list[Slot] = []
+    for index, parameter in enumerate(inspect.signature(body).parameters.values()):
+        kind = _kind(parameter.annotation, body)
+        if kind is not None:
+            found.append(Slot(parameter.name, kind, index if parameter.kind in positional else None))
+    return tuple(found)
+
+
+def open_parameters(body: Body) -> list[inspect.Parameter]:
+    """The parameters that the workflow gives arguments for."""
+    filled = {slot.name for slot in slots_of(body)}
+    return [each for each in inspect.signature(body).parameters.values() if each.name not in filled]
+
+
+def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, Any]]:
+    """The function to call for this attempt and its arguments; in Context style it returns what the body leaves."""
+    assert work.body is not None, "only Python bodies are called"
+    body = work.body
+    context = None if work.context is None else _own_copy(work.context)
+    args, kwargs = _fill(slots_of(body), work.args, work.kwargs, info, context)
+    if context is None:
+        return body, args, kwargs
+    return _leaving(body, context), args, kwargs
+
+
+def caller(
+    body: Body, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None = None
+) -> Callable[[TaskInfo], Any] | None:
+    """What ``Work.call`` is for this body: None if calling it with its arguments is all there is to it."""
+    slots = slots_of(body)
+    if not slots and context is None:
+        return None
+
+    def invoke(info: TaskInfo) -> Any:
+        own = None if context is None else _own_copy(context)
+        filled, named = _fill(slots, args, kwargs, info, own)
+        function = body if own is None else _leaving(body, own)
+        return function(*filled, **named)
+
+    return invoke
+
+
+def _fill(
+    slots: tuple[Slot, ...],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    info: TaskInfo,
+    context: Context | None,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    filled, named = list(args), dict(kwargs)
+    for slot in slots:
+        value = info if slot.kind == "info" else context
+        # Slots come in ascending order, so everything before this position is in place if there are as many arguments.
+        if slot.position is not None and slot.position <= len(filled):
+            filled.insert(slot.position, value)
+        else:
+            named[slot.name] = value
+    return tuple(filled), named
+
+
+def _own_copy(context: Mapping[str, Any]) -> Context:
+    # Bodies change their context in place; another attempt, or another task, must not see that.
+    return Context(msgspec.json.decode(msgspec.json.encode(context)))
+
+
+def _leaving(body: Body, context: Context) -> Body:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        returned = body(*args, **kwargs)
+        return _left_later(context, returned) if inspect.isawaitable(returned) else _left(context, returned)
+
+    return run
+
+
+async def _left_later(context: Context, returned: Awaitable[Any]) -> dict[str, Any]:
+    return _left(context, await returned)
+
+
+def _left(context: Context, returned: Any) -> dict[str, Any]:
+    if returned is None or returned is context:
+        return dict(context)
+    if isinstance(returned, dict):
+        return {**context, **returned}
+    raise PermanentFailure(
+        f"a task in Context style returned a value of type {type(returned).__qualname__}: "
+        "return None, or a dict whose keys are set in the context",
+        code="not_an_object",
+    )
+
+
+def _kind(annotation: Any, body: Body) -> Literal["context", "info"] | None:
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, getattr(inspect.unwrap(body), "__globals__", {}))
+        except Exception:
+            # Imported under TYPE_CHECKING only: the text has to do.
+            names = {part.strip().removeprefix("turnout.") for part in str(annotation).split("|")}
+            return "info" if "TaskInfo" in names else "context" if "Context" in names else None
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return "info" if TaskInfo in options else "context" if Context in options else None

@@ -1,0 +1,137 @@
+"""Which graph does the workflow function draw? Each task called inside it becomes a node."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from turnout.authoring.calling import open_parameters
+from turnout.authoring.places import place
+from turnout.authoring.refs import Ref, drawing_of, source_of
+from turnout.authoring.templates import template_of
+from turnout.errors import InvalidWorkflow
+from turnout.model.bindings import tasks_in
+from turnout.model.spec import FromParam, FromTask, TaskSpec
+from turnout.model.suggestions import close
+
+if TYPE_CHECKING:
+    from turnout.authoring.task import Task
+
+_current: ContextVar[Drawing | None] = ContextVar("turnout_drawing", default=None)
+
+
+def current_drawing() -> Drawing | None:
+    """The workflow that is being drawn in this context; None outside of workflow functions."""
+    return _current.get()
+
+
+class Drawing:
+    """The nodes of one workflow so far, in call order."""
+
+    def __init__(self, workflow: str) -> None:
+        self.workflow = workflow
+        self.specs: dict[str, TaskSpec] = {}
+        self.tasks: dict[str, Task[..., Any]] = {}
+
+    @contextmanager
+    def open(self) -> Generator[None]:
+        """While open, calling a task adds a node here instead of running it."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def parameter(self, name: str) -> Ref:
+        return Ref(FromParam(name), self)
+
+    def call(self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Ref:
+        """Add a node for this call; the placeholder stands for its result."""
+        self._check_style(task)
+        self._check_arguments(task, args, kwargs)
+        name = self._name_for(task)
+        arguments = tuple(
+            template_of(value, self, f"argument {index + 1} of {name!r}") for index, value in enumerate(args)
+        )
+        named = {key: template_of(value, self, f"argument {key!r} of {name!r}") for key, value in kwargs.items()}
+        data = (each for template in (*arguments, *named.values()) for each in tasks_in(template))
+        depends_on = tuple(dict.fromkeys([*data, *self._nodes_of(task.waits_for)]))
+        self.specs[name] = task.spec(name, args=arguments, kwargs=named, depends_on=depends_on)
+        self.tasks[name] = task
+        return Ref(FromTask(name), self)
+
+    def add(self, task: Task[..., Any], depends_on: Iterable[str], uses_context: bool) -> None:
+        """Add a task of a Context-style workflow."""
+        name = task.name
+        if name in self.specs:
+            self._refuse_duplicate(name)
+        self.specs[name] = task.spec(name, depends_on=tuple(dict.fromkeys(depends_on)), uses_context=uses_context)
+        self.tasks[name] = task
+
+    def _check_style(self, task: Task[..., Any]) -> None:
+        if task.uses_context or task.depends_on:
+            has = "a Context parameter" if task.uses_context else "depends_on"
+            raise InvalidWorkflow(
+                f"{place()}: task {task.name!r} has {has}, which belongs to Workflow({self.workflow!r}, tasks=[…]); "
+                "in a workflow function pass results as arguments, or order tasks with .after(…)",
+                code="mixed_styles",
+            )
+
+    def _check_arguments(self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        try:
+            inspect.Signature(open_parameters(task.function)).bind(*args, **kwargs)
+        except TypeError as error:
+            raise InvalidWorkflow(f"{place()}: {task.name}(): {error}", code="bad_call", task=task.name) from error
+
+    def _name_for(self, task: Task[..., Any]) -> str:
+        name = task.name
+        if name not in self.specs:
+            return name
+        if task.named_explicitly:
+            self._refuse_duplicate(name)
+        count = 2
+        while f"{name}-{count}" in self.specs:
+            count += 1
+        return f"{name}-{count}"
+
+    def _refuse_duplicate(self, name: str) -> NoReturn:
+        raise InvalidWorkflow(
+            f"{place()}: two tasks of workflow {self.workflow!r} are named {name!r}: give one another name",
+            code="duplicate_task",
+            value=name,
+        )
+
+    def _nodes_of(self, others: Iterable[Any]) -> Iterator[str]:
+        for other in others:
+            match other:
+                case Ref():
+                    yield self._node_of_ref(other)
+                case str():
+                    if other not in self.specs:
+                        self._refuse_after(repr(other), close(other, self.specs))
+                    yield other
+                case _:
+                    yield from self._nodes_of_task(other)
+
+    def _node_of_ref(self, ref: Ref) -> str:
+        source = source_of(ref)
+        if drawing_of(ref) is not self:
+            self._refuse_after(repr(ref), ": it belongs to another workflow")
+        if isinstance(source, FromParam):
+            self._refuse_after(repr(ref), ": it is a parameter, not a task")
+        return source.name
+
+    def _nodes_of_task(self, other: Task[..., Any]) -> list[str]:
+        if other.named_explicitly:
+            names = [other.name] if other.name in self.specs else []
+        else:
+            names = [name for name, task in self.tasks.items() if task.function is other.function]
+        if not names:
+            self._refuse_after(repr(other.name), ": it was not called before in this workflow")
+        return names
+
+    def _refuse_after(self, what: str, why: str) -> NoReturn:
+        raise InvalidWorkflow(f"{place()}: after({what}) names no task{why}", code="unknown_dependency", value=what)

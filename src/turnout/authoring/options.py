@@ -1,0 +1,101 @@
+"""What can an author say about a task, and what does it mean in the spec?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias, TypedDict
+
+from turnout.authoring.durations import Duration, seconds
+from turnout.errors import InvalidWorkflow
+from turnout.model.retry import Backoff, RetryPolicy
+from turnout.model.rules import Rule
+from turnout.model.spec import WorkerSelector
+from turnout.model.suggestions import close
+
+ExceptionKinds: TypeAlias = type[BaseException] | str | Sequence[type[BaseException] | str]
+"""Exception classes, or their names as ``module.qualname`` (a bare name is a builtin)."""
+RetryPredicate: TypeAlias = Callable[[BaseException], bool]
+
+DEFAULT_GROWING_DELAY = 1.0
+"""Seconds before the first retry when a growing backoff is asked for without a ``retry_delay``."""
+
+
+class TaskOptions(TypedDict, total=False):
+    """The keywords of ``@task(…)`` and ``.options(…)``."""
+
+    name: str
+    """The task's name, by default the function's; ``"a::b"`` is its whole full name."""
+    depends_on: Sequence[Any]
+    """Context style only: names of tasks, or the tasks themselves."""
+    retries: int
+    """How often a failed task is tried again: 3 means up to 4 attempts."""
+    retry_delay: Duration
+    backoff: Backoff
+    max_delay: Duration | None
+    jitter: float
+    """The share (0 to 1) of each delay that chance may take away."""
+    retry_on: ExceptionKinds
+    never_on: ExceptionKinds
+    retry_if: RetryPredicate | None
+    """Called with the exception, where the body ran: whether another attempt makes sense."""
+    timeout: Duration | None
+    priority: int
+    trigger_rule: Rule | None
+    worker_selector: WorkerSelector
+    executor: str | None
+    """A hint that a routing rule may override."""
+    at_most_once: bool
+    """Never start the body a second time, even if it is not known how the first time ended."""
+
+
+def checked(options: TaskOptions, task: str) -> TaskOptions:
+    """The options, if all of them exist."""
+    for name in options:
+        if name not in TaskOptions.__annotations__:
+            known = TaskOptions.__annotations__
+            raise InvalidWorkflow(f"task {task!r} has no option {name!r}{close(name, known)}", code="unknown_option")
+    return options
+
+
+def retry_policy(options: TaskOptions, task: str) -> RetryPolicy:
+    """The retry options as a policy."""
+    retries: Any = options.get("retries", 0)
+    backoff = options.get("backoff", "fixed")
+    delay = options.get("retry_delay", 0.0 if backoff == "fixed" else DEFAULT_GROWING_DELAY)
+    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
+        raise InvalidWorkflow(f"retries of task {task!r} is {retries!r}: write a whole number from 0", code="bad_retry")
+    return RetryPolicy(
+        attempts=retries + 1,
+        backoff=backoff,
+        delay=seconds(delay, f"retry_delay of task {task!r}"),
+        max_delay=optional_seconds(options.get("max_delay"), f"max_delay of task {task!r}"),
+        jitter=options.get("jitter", 0.0),
+        retry_on=exception_names(options.get("retry_on", ()), task),
+        never_on=exception_names(options.get("never_on", ()), task),
+    )
+
+
+def optional_seconds(value: Duration | None, what: str) -> float | None:
+    return None if value is None else seconds(value, what)
+
+
+def exception_names(kinds: ExceptionKinds, task: str) -> tuple[str, ...]:
+    """Exception classes by the names that stored errors are compared with."""
+    given: Iterable[Any] = kinds if isinstance(kinds, list | tuple | set | frozenset) else (kinds,)
+    return tuple(_exception_name(kind, task) for kind in given)
+
+
+def _exception_name(kind: Any, task: str) -> str:
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, type) and issubclass(kind, BaseException):
+        return f"{kind.__module__}.{kind.__qualname__}"
+    raise InvalidWorkflow(
+        f"retry_on or never_on of task {task!r} has {kind!r}: give exception classes, or names such as 'ValueError'",
+        code="bad_retry",
+    )
+
+
+def selector(value: WorkerSelector) -> WorkerSelector:
+    """A worker selector of its own, so that a later change of the author's dict changes nothing."""
+    return dict(value) if isinstance(value, dict) else value

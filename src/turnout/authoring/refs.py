@@ -1,0 +1,123 @@
+"""What stands for a value while the workflow function draws the graph?
+
+A ``Ref`` is a parameter, or a task's result, that does not exist yet. ``x.a``, ``x["a"]`` and ``x[0]`` give further
+placeholders; anything that needs the value itself raises ``NotYetAValue``, naming the line and the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from turnout.authoring.places import place
+from turnout.errors import NotYetAValue
+from turnout.model.spec import FromParam, FromTask
+
+if TYPE_CHECKING:
+    from turnout.authoring.drawing import Drawing
+
+COMPUTE = "do it in a task that takes it as an argument"
+CHOOSE = "decide in a task that takes it as an argument, or give the later task a trigger_rule"
+LOOP = "pass it whole to a task that goes through it"
+
+
+class Ref:
+    """A value that a run will have. Everything but picking parts out of it is refused."""
+
+    __slots__ = ("_ref_drawing", "_ref_source")
+
+    _ref_source: FromParam | FromTask
+    _ref_drawing: Drawing
+
+    def __init__(self, source: FromParam | FromTask, drawing: Drawing) -> None:
+        object.__setattr__(self, "_ref_source", source)
+        object.__setattr__(self, "_ref_drawing", drawing)
+
+    @property
+    def __task_name__(self) -> str:
+        """The task whose result this is: what trigger rules ask."""
+        if isinstance(self._ref_source, FromParam):
+            raise NotYetAValue(f"{place()}: {describe(self)} is no task", parameter=self._ref_source.name)
+        return self._ref_source.name
+
+    def __getattr__(self, name: str) -> Ref:
+        # Interpreters, debuggers and notebooks ask every object for names like these; they must not get a placeholder.
+        if name.startswith("_"):
+            raise AttributeError(f'{describe(self)} has no attribute {name!r}; write ["{name}"] for a key of that name')
+        return self._part(name)
+
+    def __getitem__(self, key: object) -> Ref:
+        if isinstance(key, str) or (isinstance(key, int) and not isinstance(key, bool)):
+            return self._part(key)
+        _refuse(self, f"[{key!r}]", "only text keys and whole-number indexes can be picked here; " + COMPUTE)
+
+    def _part(self, step: str | int) -> Ref:
+        source = self._ref_source
+        return Ref(type(source)(source.name, (*source.path, step)), self._ref_drawing)
+
+    def __repr__(self) -> str:
+        return f"<{describe(self)}, not yet a value>"
+
+    # Placeholders are told apart by identity: comparing them is refused, keeping them in a set is not.
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def source_of(ref: Ref) -> FromParam | FromTask:
+    return ref._ref_source  # pyright: ignore[reportPrivateUsage]
+
+
+def drawing_of(ref: Ref) -> Drawing:
+    return ref._ref_drawing  # pyright: ignore[reportPrivateUsage]
+
+
+def describe(ref: Ref) -> str:
+    """The placeholder in words: ``the result of 'charge' at ['id']``."""
+    source = source_of(ref)
+    what = f"parameter {source.name!r}" if isinstance(source, FromParam) else f"the result of {source.name!r}"
+    return what + (f" at {''.join(f'[{step!r}]' for step in source.path)}" if source.path else "")
+
+
+def _refuse(ref: Ref, use: str, way_out: str) -> NoReturn:
+    raise NotYetAValue(
+        f"{place()}: {use} needs a value, but {describe(ref)} has none yet: "
+        f"the workflow function only draws the graph. Instead, {way_out}",
+        use=use,
+    )
+
+
+def _refusal(use: str, way_out: str) -> Callable[..., Any]:
+    def refuse(self: Ref, *_: object, **__: object) -> NoReturn:
+        _refuse(self, use, way_out)
+
+    return refuse
+
+
+_OPERATORS = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"),
+    *("and", "or", "xor", "lshift", "rshift"),
+)
+_FORBIDDEN = {
+    "__bool__": ("a condition (if, while, and, or, not)", CHOOSE),
+    "__iter__": ("a loop or unpacking", LOOP),
+    "__reversed__": ("reversed()", LOOP),
+    "__len__": ("len()", COMPUTE),
+    "__contains__": ("in", CHOOSE),
+    "__call__": ("a method call", COMPUTE),
+    "__str__": ("str() or print()", COMPUTE),
+    "__format__": ("an f-string or format()", COMPUTE),
+    "__bytes__": ("bytes()", COMPUTE),
+    "__await__": ("await", "leave the await out: tasks are only called here, the engine awaits them"),
+    "__enter__": ("with", COMPUTE),
+    "__setattr__": ("setting an attribute", COMPUTE),
+    "__setitem__": ("setting an item", COMPUTE),
+    "__delitem__": ("deleting an item", COMPUTE),
+    **{f"__{name}__": ("a comparison", CHOOSE) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"__{prefix}{name}__": ("arithmetic", COMPUTE) for name in _OPERATORS for prefix in ("", "r", "i")},
+    **{f"__{name}__": ("arithmetic", COMPUTE) for name in ("divmod", "rdivmod", "neg", "pos", "abs", "invert")},
+    **{f"__{name}__": (f"{name}()", COMPUTE) for name in ("int", "float", "complex", "round", "trunc")},
+    "__index__": ("use as a number", COMPUTE),
+}
+
+for _method, (_use, _way_out) in _FORBIDDEN.items():
+    setattr(Ref, _method, _refusal(_use, _way_out))

@@ -1,0 +1,117 @@
+"""Where does a workflow's graph come from? From a function that is executed with placeholders, or a list of tasks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+from turnout.authoring.calling import open_parameters
+from turnout.authoring.drawing import Drawing
+from turnout.authoring.task import Task
+from turnout.authoring.templates import template_of
+from turnout.errors import InvalidWorkflow, NotJson, TooLarge
+from turnout.model.spec import Param, Template
+from turnout.model.values import dump_output
+
+
+class Source(Protocol):
+    """What a workflow asks of either style. ``result`` is known once it was drawn."""
+
+    context_style: bool
+    params: tuple[Param, ...]
+    positional: tuple[str, ...]
+    """Names of the parameters that can be given by position."""
+    result: Template | None
+    ref: str | None
+    """``module:qualname`` of the workflow function."""
+
+    def draw(self, drawing: Drawing) -> None: ...
+
+
+class FunctionSource:
+    """The graph is what the function's calls of tasks make, the result what it returns."""
+
+    context_style = False
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self.function = function
+        self.ref: str | None = f"{function.__module__}:{function.__qualname__}"
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            raise InvalidWorkflow(
+                f"workflow {name!r} is async or a generator: write a plain function; its tasks may be async",
+                code="async_workflow",
+            )
+        parameters = inspect.signature(function).parameters.values()
+        self.params = tuple(self._param(each) for each in parameters)
+        self.positional = tuple(each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY)
+        self.result: Template | None = None
+
+    def draw(self, drawing: Drawing) -> None:
+        args: list[Any] = [drawing.parameter(name) for name in self.positional]
+        kwargs = {p.name: drawing.parameter(p.name) for p in self.params if p.name not in self.positional}
+        with drawing.open():
+            returned = self.function(*args, **kwargs)
+            self.result = None if returned is None else template_of(returned, drawing, f"the result of {self.name!r}")
+
+    def _param(self, parameter: inspect.Parameter) -> Param:
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise InvalidWorkflow(
+                f"workflow {self.name!r} takes *{parameter.name}: a run's input has names, so take a list or a dict",
+                code="bad_parameter",
+            )
+        if parameter.default is inspect.Parameter.empty:
+            return Param(parameter.name)
+        try:
+            dump_output(
+                parameter.default, what=f"the default of parameter {parameter.name!r} of workflow {self.name!r}"
+            )
+        except (NotJson, TooLarge) as error:
+            raise InvalidWorkflow(error.message, code=error.code) from error
+        return Param(parameter.name, required=False, default=parameter.default)
+
+
+class ContextSource:
+    """The graph is what ``depends_on`` says, the result the merge of what the leaves left."""
+
+    context_style = True
+    params: tuple[Param, ...] = ()
+    positional: tuple[str, ...] = ()
+    result: Template | None = None
+    ref: str | None = None
+
+    def __init__(self, name: str, tasks: Iterable[Task[..., Any] | Callable[..., Any]]) -> None:
+        self.name = name
+        self.tasks: tuple[Task[..., Any], ...] = tuple(each if isinstance(each, Task) else Task(each) for each in tasks)
+
+    def draw(self, drawing: Drawing) -> None:
+        for task in self.tasks:
+            self._check(task)
+            drawing.add(task, self._dependencies(task), uses_context=True)
+
+    def _check(self, task: Task[..., Any]) -> None:
+        variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        for each in open_parameters(task.function):
+            if each.default is inspect.Parameter.empty and each.kind not in variable:
+                raise InvalidWorkflow(
+                    f"task {task.name!r} takes the argument {each.name!r}, but Workflow({self.name!r}, tasks=[…]) "
+                    "passes no arguments: annotate it as Context, or write a @workflow function that calls the task",
+                    code="mixed_styles",
+                    task=task.name,
+                )
+
+    def _dependencies(self, task: Task[..., Any]) -> Iterator[str]:
+        for other in (*task.depends_on, *task.waits_for):
+            if isinstance(other, str):
+                yield other
+            elif isinstance(other, Task):
+                yield other.name
+            elif callable(other) and hasattr(other, "__name__"):
+                yield other.__name__
+            else:
+                raise InvalidWorkflow(
+                    f"task {task.name!r} depends on {other!r}: give names of tasks, or the tasks themselves",
+                    code="unknown_dependency",
+                    task=task.name,
+                )

@@ -1,0 +1,158 @@
+"""How does a function become a task?"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
+
+from turnout.authoring.calling import slots_of
+from turnout.authoring.drawing import current_drawing
+from turnout.authoring.options import (
+    RetryPredicate,
+    TaskOptions,
+    checked,
+    optional_seconds,
+    retry_policy,
+    selector,
+)
+from turnout.model.spec import Body, TaskSpec, Template
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Q = ParamSpec("Q")
+S = TypeVar("S")
+
+
+class Task(Generic[P, R]):
+    """A function with options. Called in a workflow function it adds a node to the graph; elsewhere it just runs.
+
+    >>> @task(retries=2)
+    ... def double(number: int) -> int:
+    ...     return 2 * number
+    >>> double(4)
+    8
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Callable[P, Any], options: TaskOptions | None = None) -> None:
+        self.function = function
+        self.given = checked(options or {}, getattr(function, "__name__", "task"))
+        self.waits_for: tuple[Any, ...] = ()
+        """What ``.after`` was given: placeholders, tasks or names."""
+        self.named_explicitly = False
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        drawing = current_drawing()
+        if drawing is None:
+            return cast("R", self.function(*args, **kwargs))
+        return cast("R", drawing.call(self, args, kwargs))
+
+    def after(self, *others: Any) -> Task[P, R]:
+        """This task, ordered after others without taking their results: ``ship.after(audited)(order)``."""
+        return self._copy(waits_for=(*self.waits_for, *others))
+
+    def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
+        """This task with other options, for the calls made through the copy."""
+        return self._copy(given={**self.given, **checked(options, self.name)})
+
+    def named(self, name: str) -> Task[P, R]:
+        """This task under another name; a name given like this must be unique in its workflow."""
+        return self._copy(given={**self.given, "name": name}, named_explicitly=True)
+
+    def _copy(self, **changes: Any) -> Task[P, R]:
+        copy: Task[P, R] = Task(self.function, self.given)
+        copy.__dict__.update({**self.__dict__, **changes})
+        return copy
+
+    @property
+    def name(self) -> str:
+        """Its name in a workflow: the last part of what the author gave, else the function's name."""
+        return self._given_name.rpartition("::")[2]
+
+    @property
+    def __task_name__(self) -> str:
+        return self.name
+
+    @property
+    def _given_name(self) -> str:
+        return self.given.get("name") or getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def depends_on(self) -> tuple[Any, ...]:
+        return tuple(self.given.get("depends_on", ()))
+
+    @property
+    def retry_if(self) -> RetryPredicate | None:
+        return self.given.get("retry_if")
+
+    @property
+    def uses_context(self) -> bool:
+        """Whether the function asks for a ``Context``."""
+        return any(slot.kind == "context" for slot in slots_of(self.function))
+
+    @property
+    def ref(self) -> str:
+        """What names the function in stored runs: ``module:qualname``."""
+        function: Any = self.function
+        return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+    def spec(
+        self,
+        name: str,
+        *,
+        args: tuple[Template, ...] = (),
+        kwargs: dict[str, Template] | None = None,
+        depends_on: tuple[str, ...] = (),
+        uses_context: bool = False,
+    ) -> TaskSpec:
+        """The task as a node of that name. The full name stays empty unless the author gave one."""
+        given = self.given
+        prefix, separator, _ = self._given_name.rpartition("::")
+        return TaskSpec(
+            name=name,
+            body=Body("python", self.ref),
+            full_name=f"{prefix}::{name}" if separator else "",
+            args=args,
+            kwargs=kwargs or {},
+            depends_on=depends_on,
+            rule=given.get("trigger_rule"),
+            retry=retry_policy(given, name),
+            timeout=optional_seconds(given.get("timeout"), f"timeout of task {name!r}"),
+            priority=given.get("priority", 0),
+            worker_selector=selector(given.get("worker_selector")),
+            executor=given.get("executor"),
+            at_most_once=given.get("at_most_once", False),
+            uses_context=uses_context,
+        )
+
+    def __repr__(self) -> str:
+        return f"<task {self.name!r} ({self.ref})>"
+
+
+class Decorator:
+    """What ``@task(…)`` with options returns."""
+
+    def __init__(self, options: TaskOptions) -> None:
+        self._options = options
+
+    @overload
+    def __call__(self, function: Callable[Q, Coroutine[Any, Any, S]]) -> Task[Q, S]: ...
+    @overload
+    def __call__(self, function: Callable[Q, S]) -> Task[Q, S]: ...
+    def __call__(self, function: Callable[..., Any]) -> Task[..., Any]:
+        return Task(function, self._options)
+
+
+@overload
+def task(function: Callable[Q, Coroutine[Any, Any, S]], /) -> Task[Q, S]: ...
+@overload
+def task(function: Callable[Q, S], /) -> Task[Q, S]: ...
+@overload
+def task(**options: Unpack[TaskOptions]) -> Decorator: ...
+def task(function: Callable[..., Any] | None = None, /, **options: Unpack[TaskOptions]) -> Task[..., Any] | Decorator:
+    """Make a function a task: ``@task``, or ``@task(retries=3, timeout="5m")``. See ``TaskOptions``."""
+    return Decorator(options) if function is None else Task(function, options)

@@ -1,0 +1,78 @@
+"""What an executor that runs bodies in this process keeps of one attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from enum import Enum
+from typing import Any, TypeAlias
+
+from turnout.contracts.executor import Report, Work
+from turnout.model.events import TaskReadyEvent
+from turnout.model.info import TaskInfo, info_of, set_current
+
+Key: TypeAlias = tuple[str, int, bool]
+
+
+def key_of(event: TaskReadyEvent) -> Key:
+    """What tells attempts apart: a shadow has the task and ordinal of the attempt that it copies."""
+    return (event.task_id, event.attempt, event.shadow)
+
+
+class Place(Enum):
+    """Where an attempt is: it holds a thread, or room on the event loop, until its body really returns."""
+
+    QUEUE = 0
+    THREAD = 1
+    LOOP = 2
+    NOWHERE = 3
+
+
+class Attempt:
+    """One attempt from being taken in until its body returns, which may be later than its result."""
+
+    __slots__ = ("abandoned", "deadline", "event", "info", "key", "place", "report", "started_at", "work")
+
+    def __init__(self, key: Key, event: TaskReadyEvent, report: Report) -> None:
+        self.key = key
+        self.event = event
+        self.report = report
+        self.place = Place.QUEUE
+        self.abandoned = False
+        """Its result was given while its body still ran."""
+        self.work: Work | None = None
+        self.info: TaskInfo | None = None
+        self.deadline: int | None = None
+        self.started_at: float | None = None
+
+    def begin(self, work: Work, place: Place, now: float) -> TaskInfo:
+        self.work = work
+        self.info = info = info_of(
+            self.event, idempotency_key=work.idempotency_key, token=work.token, timeout=work.timeout
+        )
+        self.started_at = now
+        self.place = place
+        return info
+
+
+def is_async(work: Work) -> bool:
+    """Whether the body belongs on an event loop."""
+    body: Any = work.body
+    code = getattr(body, "__code__", None)
+    if code is not None:
+        return bool(code.co_flags & inspect.CO_COROUTINE)
+    return inspect.iscoroutinefunction(body) or inspect.iscoroutinefunction(type(body).__call__)
+
+
+def call(work: Work, info: TaskInfo) -> Any:
+    """Run a sync body here; to be called in a context of its own, which current_task() then lives in."""
+    set_current(info)
+    value = work.invoke(info)
+    # A wrapper can hide that the function is async. The thread is taken already, so it may as well drive the rest.
+    return asyncio.run(value) if inspect.iscoroutine(value) else value
+
+
+async def call_async(work: Work, info: TaskInfo) -> Any:
+    """Run an async body in the running task, whose context is its own already."""
+    set_current(info)
+    return await work.invoke(info)

@@ -1,0 +1,112 @@
+"""Which thread runs the next attempt, at the least cost per attempt."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Threads(Generic[T]):
+    """Daemon threads, started on demand up to ``limit``, that call ``run(item)`` for each item, first in first out.
+
+    At most one thread is being woken at a time, and the one that wakes wakes the next if there is more to do. While
+    bodies hold the interpreter, a single thread therefore drains the queue without switches between threads; as soon
+    as one waits for something, the next is at work. ``run`` must not raise.
+    """
+
+    def __init__(self, limit: int, run: Callable[[T], None], name: str = "turnout") -> None:
+        self._limit = limit
+        self._run = run
+        self._name = name
+        self._items: deque[T] = deque()
+        self._parked: SimpleQueue[bool] = SimpleQueue()
+        """What idle threads wait on: True to look for work, False to end."""
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._idle = 0
+        self._waking = False
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many items no thread has taken yet."""
+        return len(self._items)
+
+    def put(self, items: Iterable[T]) -> None:
+        """Run these, each in some thread."""
+        self._items.extend(items)
+        self._wake()
+
+    def drain(self) -> list[T]:
+        """Take back what no thread has taken."""
+        left: list[T] = []
+        while True:
+            try:
+                left.append(self._items.popleft())
+            except IndexError:
+                return left
+
+    def close(self) -> None:
+        """Let the threads end as soon as they have nothing to run."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, 0
+            self._threads -= idle
+        for _ in range(idle):
+            self._parked.put(False)
+
+    def open(self) -> None:
+        """Take work again after ``close``."""
+        self._closed = False
+
+    def _wake(self) -> None:
+        with self._lock:
+            # A thread that is on its way sees every item put before it clears the flag: it need not be woken twice.
+            if self._waking or not self._items:
+                return
+            if self._idle:
+                self._idle -= 1
+                self._waking = True
+                self._parked.put(True)
+            elif self._threads < self._limit:
+                self._threads += 1
+                self._waking = True
+                threading.Thread(target=self._work, name=f"{self._name}-{self._threads}", daemon=True).start()
+
+    def _work(self) -> None:
+        items, run = self._items, self._run
+        woken = True
+        while True:
+            try:
+                item = items.popleft()
+            except IndexError:
+                with self._lock:
+                    if items:
+                        continue
+                    if woken:
+                        self._waking = False
+                    if self._closed:
+                        self._threads -= 1
+                        return
+                    self._idle += 1
+                if not self._parked.get():
+                    return
+                woken = True
+                continue
+            if woken:
+                woken = self._waking = False
+            # Read without the lock: whoever changes these looks at the items afterwards itself.
+            if items and not self._waking and (self._idle or self._threads < self._limit):
+                self._wake()
+            try:
+                run(item)
+            except BaseException:
+                log.exception("a thread of %s survived an error outside of any body", self._name)

@@ -1,0 +1,69 @@
+"""What hands ready tasks to executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from turnout.contracts.executor import TaskExecutor
+from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
+from turnout.model.spec import TaskSpec, WorkflowSpec
+
+Results = Callable[[Sequence[ExecutionResult]], None]
+"""Takes results in batches, on the engine's event loop."""
+
+
+class Dispatcher(Protocol):
+    """Routes ready tasks to executors and brings their results back. All methods are called on the engine's event loop."""
+
+    def register_executor(self, key: str, executor: TaskExecutor) -> None:
+        """Until start; a key is registered once."""
+        ...
+
+    @property
+    def executors(self) -> Mapping[str, TaskExecutor]:
+        """What is registered, by key."""
+        ...
+
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
+        """Where this task of this run goes."""
+        ...
+
+    def shadows(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> Sequence[str]:
+        """Keys of the executors that get a shadow copy of this attempt."""
+        ...
+
+    def resolve_executor_key(self, task_namespace: str) -> str:
+        """The rules alone: which executor a task of this full name goes to."""
+        ...
+
+    def reserve(self, key: str) -> bool:
+        """Set one place aside for an attempt that is about to be committed."""
+        ...
+
+    def release(self, key: str) -> None:
+        """Give back a place that was reserved and will not be used (the commit did not apply)."""
+        ...
+
+    def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:
+        """Hand over attempts whose places were reserved. Returns once they are accepted; every event brings exactly
+        one result, whatever the executor does."""
+        ...
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
+        ...
+
+    def has_capacity(self, key: str | None = None) -> bool: ...
+
+    def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
+        """(task_id, attempt) of everything handed over and not yet answered."""
+        ...
+
+    async def open(self) -> None:
+        """Start the executors; raises if one cannot."""
+        ...
+
+    def start(self, results: Results, capacity_freed: Callable[[str], None]) -> None: ...
+
+    async def stop(self, timeout: float) -> None: ...

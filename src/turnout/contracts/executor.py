@@ -1,0 +1,97 @@
+"""What runs attempts. About thirty lines make a custom one; see docs/custom-executor.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
+from turnout.model.info import TaskInfo
+from turnout.model.spec import TaskSpec
+
+Report = Callable[[ExecutionResult], None]
+"""Hands a result in. May be called from any thread; each result is taken once."""
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is needed to run one attempt."""
+
+    event: TaskReadyEvent
+    task: TaskSpec
+    body: Callable[..., Any] | None
+    """The Python function; None for other kinds of body."""
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = {}
+    context: dict[str, Any] | None = None
+    """Context style: the merged context to hand to the body."""
+    timeout: float | None = None
+    idempotency_key: str = ""
+    """The same for every attempt of this task in this run."""
+    token: str = ""
+    """The fencing token: grows with every attempt."""
+    retry_predicate: Callable[[BaseException], bool] | None = None
+    call: Callable[[TaskInfo], Any] | None = None
+    """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the attempt's output; in
+    Context style that is the context as the body left it. For an async body: an awaitable of the output.
+    None: ``body(*args, **kwargs)`` is all there is to it. Executors use ``invoke``, which knows both."""
+
+    def invoke(self, info: TaskInfo) -> Any:
+        """Run the body here and now; an awaitable if the body is async."""
+        if self.call is not None:
+            return self.call(info)
+        assert self.body is not None
+        return self.body(*self.args, **self.kwargs)
+
+
+class Loader(Protocol):
+    """Where an executor gets the work from: the owner's memory, else the store."""
+
+    async def load(self, event: TaskReadyEvent) -> Work: ...
+
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        """The work, if it can be had without waiting (None: use ``load``). Quick, and callable from any thread."""
+        ...
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        """The work, waiting for the store if need be; for executors that run in threads."""
+        ...
+
+
+@runtime_checkable
+class TaskExecutor(Protocol):
+    """A backend that runs attempts. Optional members that the dispatcher uses when present:
+
+    - ``capacity: int`` how many attempts it takes at once; without it, attempts are handed over one at a time, each only
+      when ``has_capacity()`` says so;
+    - ``execute_many(events, report)`` takes a batch and returns at once; results go to ``report``;
+    - ``cancel(event)`` asks for a running attempt to stop;
+    - ``on_capacity(callback)`` takes a function to call, from any thread, when places became free without a result
+      (a coroutine that left its thread, a body that outlived its timeout and has returned at last);
+    - ``start()`` / ``stop(timeout)`` coroutines around its life; ``enforces_timeouts = True`` if it applies task timeouts itself;
+    - ``trusted = True`` if its outputs were made by ``dump_output``, so that nobody need check them again.
+    """
+
+    local: bool
+    kinds: frozenset[str]
+
+    @property
+    def name(self) -> str: ...
+
+    def bind(self, loader: Loader) -> None: ...
+
+    async def execute(self, event: TaskReadyEvent) -> ExecutionResult: ...
+
+    def has_capacity(self) -> bool: ...
+
+    def metrics(self) -> ExecutorMetrics: ...
+
+
+class BatchExecutor(Protocol):
+    """An executor that takes a batch at a time."""
+
+    @property
+    def capacity(self) -> int: ...
+
+    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None: ...

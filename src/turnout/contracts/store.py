@@ -1,0 +1,169 @@
+"""Where runs are kept. SQLite and PostgreSQL implement this; one conformance suite holds both to it.
+
+Every method is one transaction, blocks, and may be called from any thread (each thread uses its own connection, so
+callers that must not block run it in a thread). Driver exceptions never leave: they become the StoreErrors of
+``turnout.errors``. All leases, ages and waits are computed by the database's clock, never the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from turnout.model.events import ExecutionResult
+from turnout.model.rows import (
+    Command,
+    HistoryRow,
+    InboxRow,
+    Lease,
+    LoadedRun,
+    PolledTask,
+    RunWrite,
+    Session,
+    StoredRun,
+    TaskRow,
+    WriteOutcome,
+)
+from turnout.model.states import RunState
+
+
+class Store(Protocol):
+    """The truth."""
+
+    url: str
+    lanes: int
+    """How many ``commit`` calls may usefully be in flight at once (SQLite: 1)."""
+
+    # -- life ---------------------------------------------------------------------------------------------------
+    def open(self) -> None:
+        """Connect and migrate, under a lock. Raises StoreUnreachable, StoreReadOnly, SchemaTooNew, …"""
+        ...
+
+    def close(self) -> None: ...
+
+    def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
+        """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
+        ``runs``, ``commands``, ``inbox``, ``ready`` or ``finished`` (PostgreSQL), or ``any`` (SQLite, which only sees
+        that the file changed; and PostgreSQL after a reconnect). Returns the function that stops it. A hint only."""
+        ...
+
+    # -- ledger -------------------------------------------------------------------------------------------------
+    def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
+        """Write all, in one transaction, each row by compare-and-swap with its history row made from the rows really
+        updated; answer in order. ``wake`` topics are notified with the commit (one NOTIFY per topic).
+        Raises StoreUnreachable when the outcome is unknown or nothing was written, StoreRejected when the data was refused
+        (the caller splits the batch)."""
+        ...
+
+    def put_workflow(self, version: str, full_name: str, spec: str) -> None:
+        """Keep a workflow version; known ones are left alone."""
+        ...
+
+    # -- ownership ----------------------------------------------------------------------------------------------
+    def start_session(self, session: Session, lease: float) -> None: ...
+
+    def renew_session(self, session_id: str, lease: float, health: str | None = None) -> Lease:
+        """On a connection of its own. A session that was declared dead stays dead."""
+        ...
+
+    def end_session(self, session_id: str) -> None:
+        """Hand over: the session ends and its runs become unowned at once."""
+        ...
+
+    def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0) -> list[str]:
+        """Declare dead every session whose lease is over by more than ``grace`` and those in ``gone`` (seen dead on this machine):
+        their runs become unowned; attempts they hold stay as they are. Returns the buried sessions' ids.
+        Gives one lease of grace after the database itself has just started."""
+        ...
+
+    def live_sessions(self) -> list[Session]: ...
+
+    def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
+        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest): set owner,
+        epoch + 1 on the run and on all its non-terminal task rows in one transaction; pending becomes running with its
+        history row; then read the tasks in a later statement. Outputs longer than ``inline`` stay behind."""
+        ...
+
+    def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
+        """Take this run if it is unowned, or mine already (a reload): under a new epoch, else None."""
+        ...
+
+    def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
+        """Which of these sessions (orchestrators or pollers) are alive."""
+        ...
+
+    # -- commands -----------------------------------------------------------------------------------------------
+    def add_command(self, run_id: str, kind: str, reason: str | None = None) -> int:
+        """Ask the run's owner to cancel, pause or resume; wakes ``commands``. RunNotFound if there is no such run."""
+        ...
+
+    def commands_for(self, session_id: str) -> list[Command]:
+        """Open commands of runs that this session owns."""
+        ...
+
+    def command_done(self, command_id: int) -> bool: ...
+
+    # -- pollers ------------------------------------------------------------------------------------------------
+    def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
+        """Claim ready tasks with one of these poll keys whose retry time has passed and whose run is running (its row locked
+        FOR SHARE): running, attempt + 1, holder = poller, with its history row (part 1 of the task's newest seq)."""
+        ...
+
+    def renew_attempts(self, poller: str, attempts: Sequence[tuple[str, int, int]], lease: float) -> list[tuple[str, int, int]]:
+        """Extend the leases of these (run_id, pos, attempt); returns those that are no longer the poller's."""
+        ...
+
+    def post_results(self, poller: str, results: Sequence[ExecutionResult]) -> None:
+        """Leave results for the runs' owners; wakes ``inbox``. A second post of the same attempt changes nothing."""
+        ...
+
+    def inbox_for(self, session_id: str, limit: int) -> list[InboxRow]:
+        """Results waiting for runs that this session owns, oldest first."""
+        ...
+
+    def lapsed_attempts(self, session_id: str) -> list[tuple[str, int, int, str]]:
+        """(run_id, pos, attempt, holder) of attempts in this session's runs that a poller holds but no longer keeps alive,
+        and that have no result in the inbox."""
+        ...
+
+    # -- reading ------------------------------------------------------------------------------------------------
+    def run(self, run_id: str) -> StoredRun | None: ...
+
+    def runs(
+        self,
+        *,
+        workflow: str | None = None,
+        states: Sequence[RunState] = (),
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[StoredRun]:
+        """Newest first; ``before`` is a run id to page on from. ``workflow`` is a full name or the last segment of one."""
+        ...
+
+    def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
+        """Those of these runs that exist, in any order."""
+        ...
+
+    def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]: ...
+
+    def running_tasks(self, session_id: str) -> list[tuple[str, int, int]]:
+        """(run_id, pos, attempt) of attempts that the database believes this session holds."""
+        ...
+
+    def outputs(self, run_id: str, positions: Sequence[int]) -> dict[int, str]: ...
+
+    def history(self, run_id: str) -> list[tuple[float, HistoryRow]]:
+        """(time by the database's clock, move), in order."""
+        ...
+
+    def workflow(self, version: str) -> str | None:
+        """The spec of this version as JSON text."""
+        ...
+
+    def waiting(self) -> dict[str, Any]:
+        """How many non-terminal runs exist, by state and by whether they are owned: for start-up and health."""
+        ...
+
+    def record_routing(self, session_id: str, config: str) -> int:
+        """Keep a version of the routing rules; returns its number."""
+        ...

@@ -1,0 +1,52 @@
+"""Where a task runs, and everything that the author of an executor needs."""
+
+from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.executor import BatchExecutor, Loader, Report, TaskExecutor, Work
+from turnout.dispatcher.default import DefaultDispatcher
+from turnout.dispatcher.explain import Explanation, explain
+from turnout.dispatcher.placement import WORKERS, PlacementSettings, decide, require_hub
+from turnout.dispatcher.registered import DispatcherMetrics
+from turnout.dispatcher.routing import Router, RoutingConfig, RoutingRule
+from turnout.dispatcher.validation import validate_routing
+from turnout.errors import DispatchError, ExecutionFailed, HubUnavailable, InvalidRouting, NoCapacity, NoExecutor
+from turnout.model.events import (
+    DispatchDecision,
+    ErrorInfo,
+    ExecutionResult,
+    ExecutionStatus,
+    ExecutorMetrics,
+    TaskReadyEvent,
+)
+
+__all__ = [
+    "WORKERS",
+    "BatchExecutor",
+    "DefaultDispatcher",
+    "DispatchDecision",
+    "DispatchError",
+    "Dispatcher",
+    "DispatcherMetrics",
+    "ErrorInfo",
+    "ExecutionFailed",
+    "ExecutionResult",
+    "ExecutionStatus",
+    "ExecutorMetrics",
+    "Explanation",
+    "HubUnavailable",
+    "InvalidRouting",
+    "Loader",
+    "NoCapacity",
+    "NoExecutor",
+    "PlacementSettings",
+    "Report",
+    "Router",
+    "RoutingConfig",
+    "RoutingRule",
+    "TaskExecutor",
+    "TaskReadyEvent",
+    "Work",
+    "decide",
+    "explain",
+    "require_hub",
+    "validate_routing",
+]

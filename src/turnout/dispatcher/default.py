@@ -1,0 +1,238 @@
+"""What hands ready tasks to executors: decisions on one side, deliveries on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from turnout.contracts.dispatcher import Results
+from turnout.contracts.executor import Loader, TaskExecutor
+from turnout.dispatcher.delivery import Delivery, Timeouts
+from turnout.dispatcher.explain import Explanation, explain
+from turnout.dispatcher.placement import WORKERS, PlacementSettings, decide
+from turnout.dispatcher.registered import DispatcherMetrics, RegisteredExecutor
+from turnout.dispatcher.routing import Router, RoutingConfig
+from turnout.dispatcher.validation import validate_routing
+from turnout.errors import InvalidRouting
+from turnout.model.events import DispatchDecision, TaskReadyEvent
+from turnout.model.names import is_identifier
+from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.model.values import MAX_BYTES
+
+log = logging.getLogger("turnout.dispatcher")
+
+
+class DefaultDispatcher:
+    """The dispatcher that a runner uses unless it is given another.
+
+    >>> dispatcher = DefaultDispatcher(RoutingConfig("default"))
+    >>> dispatcher.resolve_executor_key("public::embedded::etl::extract")
+    'default'
+    """
+
+    def __init__(
+        self,
+        routing: RoutingConfig | None = None,
+        settings: PlacementSettings | None = None,
+        *,
+        timeout_grace: float = 5.0,
+        output_limit: int = MAX_BYTES,
+    ) -> None:
+        self._router = Router(routing or RoutingConfig())
+        self._settings = settings or PlacementSettings()
+        self._slots: dict[str, RegisteredExecutor] = {}
+        self._workflows: dict[str, WorkflowSpec] = {}
+        self._warned: set[str] = set()
+        self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
+        self._opening: set[asyncio.Task[None]] = set()
+
+    # Executors
+
+    def register_executor(self, key: str, executor: TaskExecutor) -> None:
+        """Until start; a key is registered once."""
+        if self._delivery.started:
+            raise InvalidRouting(f'executor "{key}" comes too late: register before start', code="registered_late")
+        if not is_identifier(key):
+            raise InvalidRouting(
+                f'"{key}" cannot be an executor\'s key: use letters, digits, "_", "-"', code="bad_identifier"
+            )
+        if key in self._slots:
+            raise InvalidRouting(f'an executor "{key}" is registered already', code="duplicate_executor", executor=key)
+        slot = self._slots[key] = RegisteredExecutor(key, executor)
+        slot.report = self._delivery.flights.reporter(slot)
+        slot.ready = slot.optional("start") is None
+        local = tuple(name for name, each in self._slots.items() if each.executor.local)
+        self._settings = msgspec.structs.replace(self._settings, local_keys=local)
+
+    def bind(self, loader: Loader) -> None:
+        """Gives every executor the loader that it gets its work from."""
+        for slot in self._slots.values():
+            slot.bind(loader)
+
+    @property
+    def executors(self) -> Mapping[str, TaskExecutor]:
+        return {key: slot.executor for key, slot in self._slots.items()}
+
+    @property
+    def timeouts(self) -> Timeouts | None:
+        """Says an attempt's timeout, for executors that do not enforce it themselves; set by the engine."""
+        return self._delivery.timeouts
+
+    @timeouts.setter
+    def timeouts(self, timeouts: Timeouts | None) -> None:
+        self._delivery.timeouts = timeouts
+
+    # Decisions
+
+    @property
+    def routing(self) -> RoutingConfig:
+        return self._router.config
+
+    @property
+    def settings(self) -> PlacementSettings:
+        return self._settings
+
+    def set_settings(self, **changes: object) -> None:
+        """Changes what decisions depend on, for example ``hub_up=False``."""
+        self._settings = msgspec.structs.replace(self._settings, **changes)
+
+    def set_routing(self, config: RoutingConfig) -> list[str]:
+        """Replaces all rules at once, if they can work; attempts that run keep their decision."""
+        warnings = self._checked(config, self._workflows)
+        self._router = Router(config)
+        return warnings
+
+    def validate(self, workflows: Iterable[WorkflowSpec] = ()) -> list[str]:
+        """Checks the rules against the executors and all workflows named so far; returns (and logs) warnings."""
+        known = {**self._workflows, **{workflow.full_name: workflow for workflow in workflows}}
+        warnings = self._checked(self._router.config, known)
+        self._workflows = known
+        return warnings
+
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
+        """Where this task of this run goes."""
+        return decide(task, workflow, self._settings, self._router, run_id)
+
+    def explain(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str | None = None) -> Explanation:
+        """The same decision with its trace."""
+        return explain(task, workflow, self._settings, self._router, run_id)
+
+    def shadows(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> Sequence[str]:
+        """Keys of the executors that get a shadow copy of this attempt."""
+        if not self._router.has_shadows or task.at_most_once:
+            return ()
+        decided = self.decide(task, workflow, run_id).executor_key
+        pinned = (task.worker_selector or workflow.worker_selector) == "local"
+        keys: dict[str, None] = {}
+        for route in self._router.shadows(task.full_name, run_id):
+            key = route.rule.executor
+            slot = self._slots.get(key)
+            if slot is None or key == decided or (key == WORKERS and not self._settings.hub_configured):
+                continue
+            if task.body.kind in slot.executor.kinds and (slot.executor.local or not pinned):
+                keys[key] = None
+        return tuple(keys)
+
+    def resolve_executor_key(self, task_namespace: str) -> str:
+        """The rules alone: which executor a task of this full name goes to."""
+        return self._router.resolve(task_namespace)
+
+    # Places
+
+    def reserve(self, key: str) -> bool:
+        """Set one place aside. A key that is not registered here has none."""
+        slot = self._slots.get(key)
+        if slot is None or self._delivery.stopping:
+            return False
+        if slot.has_place():
+            slot.reserved += 1
+            return True
+        slot.refused = True
+        return False
+
+    def release(self, key: str) -> None:
+        """Give back a place that was reserved and will not be used."""
+        slot = self._slots.get(key)
+        if slot is not None and slot.reserved:
+            slot.reserved -= 1
+            self._delivery.announce_soon(slot)
+
+    def has_capacity(self, key: str | None = None) -> bool:
+        """Whether that executor, or any, has a place now."""
+        if key is None:
+            return any(slot.has_place() for slot in self._slots.values())
+        slot = self._slots.get(key)
+        return slot is not None and slot.has_place()
+
+    # Deliveries
+
+    def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:
+        """Hand over attempts whose places were reserved; every event brings exactly one result."""
+        slot = self._slots.get(key)
+        if slot is None:
+            self._delivery.give_back(events, f'no executor "{key}" is registered here')
+        elif self._delivery.stopping:
+            slot.reserved = max(0, slot.reserved - len(events))
+            self._delivery.give_back(events, "the dispatcher is stopping")
+        else:
+            self._delivery.hand_over(slot, events)
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
+        self._delivery.cancel(event)
+
+    def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
+        """(task_id, attempt) of everything handed over and not yet answered, shadow copies left out."""
+        flights = self._delivery.flights.table
+        return {(key[0], key[1]): flight.event for key, flight in flights.items() if not key[2]}
+
+    def metrics(self) -> dict[str, DispatcherMetrics]:
+        """What passed through each executor."""
+        return {key: slot.metrics() for key, slot in self._slots.items()}
+
+    # Life
+
+    async def open(self) -> None:
+        """Starts executors that have a ``start``; the first failure is raised after the others are stopped."""
+        waiting = [slot for slot in self._slots.values() if not slot.ready]
+        outcomes = await asyncio.gather(*(slot.start() for slot in waiting), return_exceptions=True)
+        failed = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if failed:
+            await asyncio.gather(*(slot.stop(0) for slot in waiting if slot.ready), return_exceptions=True)
+            raise failed[0]
+
+    def start(self, results: Results, capacity_freed: Callable[[str], None]) -> None:
+        """Checks the rules and lets attempts through. An executor that was not opened is started in the background,
+        and has no capacity until then."""
+        self.validate()
+        self._delivery.start(results, capacity_freed)
+        for slot in self._slots.values():
+            if not slot.ready:
+                opening = asyncio.ensure_future(self._start_one(slot))
+                self._opening.add(opening)
+                opening.add_done_callback(self._opening.discard)
+
+    async def stop(self, timeout: float) -> None:
+        """Lets what runs end within the timeout, then stops the executors; every attempt has its result afterwards."""
+        for opening in tuple(self._opening):
+            opening.cancel()
+        await self._delivery.stop(self._slots.values(), timeout)
+
+    async def _start_one(self, slot: RegisteredExecutor) -> None:
+        try:
+            await slot.start()
+        except Exception:
+            log.exception("executor %s did not start: it gets no work", slot.key)
+        else:
+            self._delivery.announce(slot)
+
+    def _checked(self, config: RoutingConfig, workflows: Mapping[str, WorkflowSpec]) -> list[str]:
+        warnings = validate_routing(config, self.executors, self._settings, workflows.values())
+        for warning in warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                log.warning("routing: %s", warning)
+        return warnings

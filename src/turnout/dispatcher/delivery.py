@@ -1,0 +1,260 @@
+"""How does an attempt get to its executor, and exactly one result back, whatever the executor does?"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+from turnout.contracts.dispatcher import Results
+from turnout.dispatcher.flights import Batch, Flight, Flights
+from turnout.dispatcher.intake import raised
+from turnout.dispatcher.registered import RegisteredExecutor
+from turnout.errors import ExecutionFailed
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+
+log = logging.getLogger("turnout.dispatcher")
+
+SLOW_HAND_OVER = 0.1
+
+Timeouts: TypeAlias = Callable[[TaskReadyEvent], float | None]
+
+
+class Delivery:
+    """Hands attempts over and results back, on the engine's event loop."""
+
+    def __init__(self, *, grace: float, output_limit: int) -> None:
+        self.flights = Flights(self._wake, output_limit)
+        self.timeouts: Timeouts | None = None
+        self.stopping: bool = False
+        self._grace = grace
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._results: Results = _nobody_listens
+        self._capacity_freed: Callable[[str], None] = _nobody_listens
+        self._asked: set[asyncio.Future[Any]] = set()
+
+    @property
+    def started(self) -> bool:
+        return self._loop is not None
+
+    def start(self, results: Results, capacity_freed: Callable[[str], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._results = results
+        self._capacity_freed = capacity_freed
+
+    def hand_over(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent]) -> None:
+        """Gives the events to the executor; their places were reserved."""
+        timed = self.timeouts is not None and not slot.enforces_timeouts
+        fresh: list[Flight] = []
+        for event in events:
+            flight = self.flights.add(event, slot)
+            if flight is not None:
+                fresh.append(flight)
+                if timed:
+                    self._arm(flight)
+        slot.reserved = max(0, slot.reserved - len(events))
+        slot.flying += len(fresh)
+        slot.dispatched += len(fresh)
+        if slot.execute_many is None:
+            for flight in fresh:
+                self._execute_one(flight)
+        elif fresh:
+            self._execute_many(slot, tuple(flight.event for flight in fresh))
+
+    def give_back(self, events: Sequence[TaskReadyEvent], reason: str) -> None:
+        """Answers for events that no executor can be given."""
+        batch = Batch(ExecutionResult.returned(event, reason) for event in events)
+        self._running().call_soon(self._deliver, batch)
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        """Asks the attempt to stop; its result, if any, still comes."""
+        flight = self.flights.of(event)
+        if flight is None:
+            return
+        flight.cancel_asked = True
+        if not self._ask_to_stop(flight) and flight.task is not None:
+            flight.task.cancel()
+
+    def announce(self, slot: RegisteredExecutor) -> None:
+        """Says that a place may be free."""
+        slot.refused = False
+        if self._loop is None or self.stopping:
+            return
+        try:
+            self._capacity_freed(slot.key)
+        except Exception:
+            log.exception("announcing the capacity of executor %s failed", slot.key)
+
+    def announce_soon(self, slot: RegisteredExecutor) -> None:
+        """The same from a later turn of the loop, if anybody was refused."""
+        if self._loop is not None and slot.refused:
+            slot.refused = False
+            self._loop.call_soon(self.announce, slot)
+
+    async def stop(self, slots: Iterable[RegisteredExecutor], timeout: float) -> None:
+        """Lets what runs end within the timeout, stops the executors side by side, answers for what is left."""
+        if self.stopping:
+            return
+        self.stopping = True
+        await asyncio.gather(*(self._stop_one(slot, timeout) for slot in slots))
+        batch = self.flights.drain()
+        for flight in tuple(self.flights.table.values()):
+            self.flights.take(batch, flight, _stopped(flight))
+        self._deliver(batch)
+
+    # Handing over
+
+    def _execute_many(self, slot: RegisteredExecutor, events: tuple[TaskReadyEvent, ...]) -> None:
+        assert slot.execute_many is not None
+        began = time.monotonic()
+        try:
+            slot.execute_many(events, slot.report)
+        except (Exception, SystemExit) as error:
+            self._running().call_soon(self._settle, slot, events, error)
+        took = time.monotonic() - began
+        if took > SLOW_HAND_OVER:
+            log.warning("executor %s held up the engine for %.0f ms in execute_many", slot.key, took * 1000)
+
+    def _settle(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent], error: BaseException) -> None:
+        # What was reported before the exception stands; the rest counts as not taken.
+        batch = self.flights.drain()
+        for event in events:
+            flight = self.flights.of(event)
+            if flight is not None and flight.slot is slot:
+                self.flights.take(batch, flight, raised(event, error))
+        self._deliver(batch)
+
+    def _execute_one(self, flight: Flight) -> None:
+        flight.slot.starting += 1
+        flight.task = self._running().create_task(self._execute(flight))
+        flight.task.add_done_callback(partial(self._ended, flight))
+
+    async def _execute(self, flight: Flight) -> object:
+        slot = flight.slot
+        flight.started = True
+        slot.starting -= 1
+        # Runs when the executor waits for the first time, and so has counted this attempt.
+        self._running().call_soon(self.announce_soon, slot)
+        try:
+            answer: object = slot.executor.execute(flight.event)
+            return await answer if inspect.isawaitable(answer) else answer
+        except SystemExit as error:
+            # Out of a task it would end the engine's event loop.
+            raise ExecutionFailed(f'executor "{slot.key}" called exit') from error
+
+    def _ended(self, flight: Flight, task: asyncio.Task[object]) -> None:
+        if not flight.started:
+            flight.slot.starting -= 1
+        event = flight.event
+        answer: object
+        if not task.cancelled():
+            error = task.exception()
+            answer = task.result() if error is None else raised(event, error)
+        elif self.flights.of(event) is not flight:
+            return
+        elif flight.cancel_asked:
+            answer = ExecutionResult.cancelled(event)
+        elif self.stopping:
+            answer = _stopped(flight)
+        else:
+            answer = raised(event, ExecutionFailed(f'executor "{flight.slot.key}" cancelled the attempt by itself'))
+        self.flights.post(flight.slot, event, answer)
+
+    # The way back
+
+    def _wake(self) -> None:
+        if self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._flush)
+        except RuntimeError:
+            log.debug("a result came after the event loop was closed")
+
+    def _flush(self) -> None:
+        self.flights.woken()
+        self._deliver(self.flights.drain())
+
+    def _deliver(self, batch: Batch) -> None:
+        if batch.results:
+            try:
+                self._results(batch.results)
+            except Exception:
+                log.exception("taking %d results failed", len(batch.results))
+        for slot in batch.answered:
+            slot.answered()
+            self.announce(slot)
+        for slot in batch.refused - batch.answered:
+            self._running().call_later(slot.hold_off(), self.announce, slot)
+
+    # Stopping what runs
+
+    def _arm(self, flight: Flight) -> None:
+        try:
+            seconds = self.timeouts(flight.event) if self.timeouts else None
+        except Exception:
+            log.exception("the timeout of %s is not known", flight.event.task_id)
+            return
+        if seconds is not None:
+            flight.timer = self._running().call_later(seconds + self._grace, self._expire, flight, seconds)
+
+    def _expire(self, flight: Flight, seconds: float) -> None:
+        batch = self.flights.drain()
+        if self.flights.of(flight.event) is flight:
+            self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds))
+            self._ask_to_stop(flight)
+            if flight.task is not None:
+                flight.task.cancel()
+        self._deliver(batch)
+
+    def _ask_to_stop(self, flight: Flight) -> bool:
+        cancel = flight.slot.optional("cancel")
+        if cancel is None:
+            return False
+        try:
+            waiting = cancel(flight.event)
+            if inspect.isawaitable(waiting):
+                asked = asyncio.ensure_future(waiting)
+                self._asked.add(asked)
+                asked.add_done_callback(self._cancel_asked)
+        except Exception:
+            log.exception("executor %s could not cancel %s", flight.slot.key, flight.event.task_id)
+            return False
+        return True
+
+    def _cancel_asked(self, asked: asyncio.Future[Any]) -> None:
+        self._asked.discard(asked)
+        if not asked.cancelled() and (error := asked.exception()) is not None:
+            log.error("cancelling an attempt failed", exc_info=error)
+
+    async def _stop_one(self, slot: RegisteredExecutor, timeout: float) -> None:
+        deadline = time.monotonic() + timeout
+        running = [each.task for each in self.flights.table.values() if each.slot is slot and each.task is not None]
+        if running:
+            _, late = await asyncio.wait(running, timeout=timeout)
+            for task in late:
+                task.cancel()
+        left = max(0.0, deadline - time.monotonic())
+        # asyncio.wait, not wait_for: a stop that ignores cancellation must not hold up the others.
+        stopping = asyncio.ensure_future(slot.stop(left))
+        await asyncio.wait({stopping}, timeout=left + self._grace)
+        if not stopping.done():
+            stopping.cancel()
+            log.warning("executor %s did not stop within %.1f s", slot.key, timeout)
+        elif not stopping.cancelled() and (error := stopping.exception()) is not None:
+            log.error("executor %s failed to stop", slot.key, exc_info=error)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise RuntimeError("the dispatcher is not started")
+        return self._loop
+
+
+def _stopped(flight: Flight) -> ExecutionResult:
+    return ExecutionResult.lost(flight.event, f'executor "{flight.slot.key}" was stopped')
+
+
+def _nobody_listens(_: object) -> None: ...

@@ -1,0 +1,79 @@
+"""Why does a task go where it goes? The decision with every step that was considered on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from turnout.dispatcher.placement import ORDER, PlacementSettings, Question, decide, shown
+from turnout.dispatcher.routing import Router
+from turnout.model.events import DispatchDecision
+from turnout.model.spec import TaskSpec, WorkflowSpec
+
+_MARKS = {"chosen": "✔", "passed": "·", "not reached": " "}
+
+
+class TraceStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One step of the order: what it looked at, and what came of it."""
+
+    number: int
+    considered: str
+    outcome: Literal["chosen", "passed", "not reached"]
+    why: str
+    details: tuple[str, ...] = ()
+    """For the rules: each one, and whether it applies."""
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """A decision and its trace."""
+
+    task_name: str
+    decision: DispatchDecision
+    steps: tuple[TraceStep, ...]
+
+    def text(self) -> str:
+        """The trace for people, one line for each step and rule."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        labels = f" {shown(self.decision.labels)}" if self.decision.labels else ""
+        yield f"{self.task_name} → {self.decision.executor_key}{labels}"
+        for step in self.steps:
+            yield f"  {_MARKS[step.outcome]} {step.number}. {step.considered}: {step.why}"
+            yield from (f"       {detail}" for detail in step.details)
+
+
+def explain(
+    task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
+) -> Explanation:
+    """Asks the very steps that ``decide`` asks, and keeps what each of them said."""
+    question = Question(task, workflow, settings, router, run_id)
+    steps: list[TraceStep] = []
+    decided = False
+    for number, (considered, step) in enumerate(ORDER, 1):
+        details = _rules(task.full_name, router, run_id) if considered == "routing rules" else ()
+        outcome = "not reached" if decided else step(question)
+        if isinstance(outcome, DispatchDecision):
+            decided = True
+            steps.append(TraceStep(number, considered, "chosen", outcome.reason, details))
+        else:
+            steps.append(TraceStep(number, considered, "not reached" if decided else "passed", outcome, details))
+    return Explanation(task.full_name, decide(task, workflow, settings, router, run_id), tuple(steps))
+
+
+def _rules(name: str, router: Router, run_id: str | None) -> tuple[str, ...]:
+    matching = {route.number for route in router.candidates(name)}
+    lines: list[str] = []
+    for route in router.routes:
+        if route.number not in matching:
+            verdict = "does not match"
+        elif not route.rule.applies_to(run_id):
+            verdict = "matches, but this run is not in its share" if run_id else "matches, for a share of runs"
+        elif route.rule.shadow:
+            verdict = "matches, adds a shadow copy"
+        else:
+            verdict = "matches"
+        lines.append(f"{route.reason}: {verdict}")
+    return tuple(lines)

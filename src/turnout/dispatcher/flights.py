@@ -1,0 +1,131 @@
+"""Which attempts are in flight, and which answer belongs to which? Each attempt is answered once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from turnout.contracts.executor import Report
+from turnout.dispatcher.intake import accepted
+from turnout.dispatcher.registered import RegisteredExecutor
+from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+
+log = logging.getLogger("turnout.dispatcher")
+
+FlightKey: TypeAlias = tuple[str, int, bool]
+"""Task id, attempt, shadow."""
+
+
+class Flight:
+    """One attempt that was handed over and not yet answered."""
+
+    __slots__ = ("cancel_asked", "event", "slot", "started", "task", "timer")
+
+    def __init__(self, event: TaskReadyEvent, slot: RegisteredExecutor) -> None:
+        self.event = event
+        self.slot = slot
+        self.task: asyncio.Task[object] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.started: bool = False
+        self.cancel_asked: bool = False
+
+
+class Batch:
+    """Results on their way to the engine, and the executors that they came from."""
+
+    __slots__ = ("answered", "refused", "results")
+
+    def __init__(self, results: Iterable[ExecutionResult] = ()) -> None:
+        self.results: list[ExecutionResult] = list(results)
+        self.answered: set[RegisteredExecutor] = set()
+        self.refused: set[RegisteredExecutor] = set()
+
+
+class Flights:
+    """The table of attempts in flight, and the inbox of answers. Only ``post`` may be called from other threads."""
+
+    def __init__(self, wake: Callable[[], None], output_limit: int) -> None:
+        self.table: dict[FlightKey, Flight] = {}
+        self._wake = wake
+        self._wake_due: bool = False
+        self._output_limit = output_limit
+        self._inbox: deque[tuple[RegisteredExecutor, TaskReadyEvent | None, object]] = deque()
+
+    def reporter(self, slot: RegisteredExecutor) -> Report:
+        """What an executor calls with each result, from any thread."""
+
+        def report(result: ExecutionResult) -> None:
+            self.post(slot, None, result)
+
+        return report
+
+    def post(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> None:
+        """Takes an answer in, from any thread; with the event where it is known what was asked."""
+        self._inbox.append((slot, event, answer))
+        # woken() lowers the flag before the inbox is drained, so an answer that finds it raised is not left lying.
+        if not self._wake_due:
+            self._wake_due = True
+            self._wake()
+
+    def woken(self) -> None:
+        self._wake_due = False
+
+    def add(self, event: TaskReadyEvent, slot: RegisteredExecutor) -> Flight | None:
+        """The new flight, or None if this attempt is in flight already."""
+        key = (event.task_id, event.attempt, event.shadow)
+        if key in self.table:
+            log.warning("%s attempt %s is in flight already: not handed over twice", event.task_id, event.attempt)
+            return None
+        flight = self.table[key] = Flight(event, slot)
+        return flight
+
+    def of(self, event: TaskReadyEvent) -> Flight | None:
+        return self.table.get((event.task_id, event.attempt, event.shadow))
+
+    def drain(self) -> Batch:
+        """Everything in the inbox, as one batch of sound results."""
+        batch, inbox, table = Batch(), self._inbox, self.table
+        for _ in range(len(inbox)):
+            slot, event, answer = inbox.popleft()
+            if event is None and slot.trusted and isinstance(answer, ExecutionResult):
+                flight = table.get((answer.task_id, answer.attempt, answer.shadow))
+                if flight is not None and flight.slot is slot:
+                    self.take(batch, flight, answer)
+                    continue
+            try:
+                flight = self._asked(slot, event, answer)
+                if flight is not None:
+                    self.take(batch, flight, accepted(flight.event, answer, slot.key, self._output_limit))
+                    continue
+            except Exception:
+                log.exception("an answer of executor %s could not be read", slot.key)
+            slot.dropped += 1
+        return batch
+
+    def take(self, batch: Batch, flight: Flight, result: ExecutionResult) -> None:
+        """Ends the flight with this result."""
+        event, slot, status = flight.event, flight.slot, result.status
+        del self.table[(event.task_id, event.attempt, event.shadow)]
+        if flight.timer is not None:
+            flight.timer.cancel()
+        slot.flying -= 1
+        slot.by_status[status] = slot.by_status.get(status, 0) + 1
+        (batch.refused if status is ExecutionStatus.RETURNED else batch.answered).add(slot)
+        batch.results.append(result)
+
+    def _asked(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> Flight | None:
+        """The flight of this executor that the answer is for."""
+        if event is not None:
+            flight = self.of(event)
+        elif isinstance(answer, ExecutionResult):
+            flight = self.table.get((answer.task_id, answer.attempt, answer.shadow))
+            if flight is None or flight.slot is not slot:
+                # A result made by hand may lack the shadow's mark. Only that way round: a shadow never decides.
+                flight = self.table.get((answer.task_id, answer.attempt, True))
+        else:
+            log.warning("executor %s reported %s instead of an ExecutionResult", slot.key, type(answer).__name__)
+            return None
+        return flight if flight is not None and flight.slot is slot else None

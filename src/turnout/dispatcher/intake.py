@@ -1,0 +1,109 @@
+"""Which results may come in? Whatever an executor hands over becomes a sound result for the attempt at hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import msgspec
+
+from turnout.errors import InputError, NoCapacity, NotJson, PermanentFailure, RetryAfter, TooLarge
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info, printable
+from turnout.model.values import MAX_BYTES, dump_output
+
+EXECUTION_FAILED = "turnout.errors.ExecutionFailed"
+
+
+def accepted(event: TaskReadyEvent, result: object, executor: str, limit: int = MAX_BYTES) -> ExecutionResult:
+    """The result if it is sound, mended where that is harmless; else a failure that says what was wrong with it."""
+    if not isinstance(result, ExecutionResult):
+        return nonsense(event, executor, f"{type(result).__name__} instead of an ExecutionResult")
+    if (result.task_id, result.attempt, result.run_id) != (event.task_id, event.attempt, event.run_id):
+        return nonsense(event, executor, "a result of another attempt")
+    try:
+        return _mended(event, result, limit)
+    except InputError as error:
+        return ExecutionResult.failed(event, error, retryable=False)
+    except Exception as error:
+        return nonsense(event, executor, printable(str(error)))
+
+
+def nonsense(event: TaskReadyEvent, executor: str, what: str) -> ExecutionResult:
+    """A failure for an answer that cannot be understood."""
+    message = f'executor "{executor}" returned nonsense: {what}'
+    return ExecutionResult.failed(event, ErrorInfo("ExecutionFailed", message, mro=(EXECUTION_FAILED,)))
+
+
+def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
+    """What an exception out of an executor means for the attempt."""
+    if isinstance(error, NoCapacity):
+        return ExecutionResult.returned(event, printable(str(error)))
+    try:
+        info = error_info(error)
+    except Exception:
+        # An exception whose own text cannot be had still has a type.
+        info = ErrorInfo(type(error).__name__, "its message could not be read")
+    info = msgspec.structs.replace(info, mro=(*info.mro, EXECUTION_FAILED))
+    retry_after = _seconds(error.seconds) if isinstance(error, RetryAfter) else None
+    return ExecutionResult.failed(event, info, not isinstance(error, PermanentFailure), retry_after=retry_after)
+
+
+def _mended(event: TaskReadyEvent, result: ExecutionResult, limit: int) -> ExecutionResult:
+    status = ExecutionStatus(result.status)
+    output = cast("Any", result.output)
+    if status is ExecutionStatus.COMPLETED:
+        output = "null" if output is None else output
+        check_output(output, limit)
+    else:
+        output = None
+    return ExecutionResult(
+        run_id=event.run_id,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        status=status,
+        output=output,
+        error=_clean(result.error),
+        retryable=bool(result.retryable),
+        retry_after=_seconds(result.retry_after),
+        started_at=_seconds(result.started_at),
+        finished_at=_seconds(result.finished_at),
+        shadow=event.shadow,
+    )
+
+
+def check_output(output: object, limit: int = MAX_BYTES) -> None:
+    """Raises unless the output is the text of a JSON value that every store can keep."""
+    if not isinstance(output, str):
+        raise NotJson(
+            f"output is {type(output).__name__}, not JSON text; ExecutionResult.success(event, value) makes it"
+        )
+    try:
+        data = output.encode()
+    except UnicodeEncodeError as error:
+        raise NotJson("output holds a lone surrogate, which is not text", code="json_surrogate") from error
+    if len(data) > limit:
+        raise TooLarge(
+            f"output is {len(data):,} bytes; the limit is {limit:,}", code="output_too_large", size=len(data)
+        )
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise NotJson(f"output is not JSON: {error}") from error
+    dump_output(value, limit=max(limit, 2 * len(data)))
+
+
+def _clean(error: object) -> ErrorInfo | None:
+    if error is None:
+        return None
+    if not isinstance(error, ErrorInfo):
+        return ErrorInfo("Error", printable(str(error)))
+    return ErrorInfo(
+        printable(str(error.type)),
+        printable(str(error.message)),
+        printable(str(error.traceback)),
+        tuple(printable(str(name)) for name in error.mro),
+    )
+
+
+def _seconds(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) and value >= 0 else None

@@ -1,0 +1,149 @@
+"""Where does a task of a run go, and why? One pure decision, used by every way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from turnout.dispatcher.routing import Router
+from turnout.errors import HubUnavailable, NoExecutor
+from turnout.model.events import DispatchDecision
+from turnout.model.spec import Labels, TaskSpec, WorkflowSpec
+
+WORKERS = "workers"
+"""The key of the executor that sends attempts to workers through the hub."""
+
+
+class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the decision depends on besides the rules."""
+
+    hub_configured: bool = False
+    hub_up: bool = True
+    """Does not change a decision: ``workers`` while the hub is down is an error or a wait, never a local run."""
+    default_execution_mode: Literal["local", "distributed"] = "local"
+    local_keys: tuple[str, ...] = ("default",)
+    """Executors that run on this machine, in order of preference; the dispatcher fills it in at registration."""
+    polled_keys: frozenset[str] = frozenset()
+    """Keys that are not registered here because pollers, or another orchestrator, serve them."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One task of one run, with everything that the decision looks at."""
+
+    task: TaskSpec
+    workflow: WorkflowSpec
+    settings: PlacementSettings
+    router: Router
+    run_id: str | None = None
+    """Without a run, rules for a share of runs do not apply."""
+
+    def selector(self) -> tuple[Labels | Literal["local"] | None, str]:
+        """The selector that counts and who says it. An empty map asks for nothing, so it counts as absent."""
+        if self.task.worker_selector:
+            return self.task.worker_selector, "task"
+        return self.workflow.worker_selector or None, "workflow"
+
+
+Outcome: TypeAlias = DispatchDecision | str
+"""What one step of the order says: the decision, or why it makes none."""
+
+
+def decide(
+    task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
+) -> DispatchDecision:
+    """What the first step of ``ORDER`` that chooses has chosen."""
+    question = Question(task, workflow, settings, router, run_id)
+    for _, step in ORDER:
+        outcome = step(question)
+        if isinstance(outcome, DispatchDecision):
+            return outcome
+    raise AssertionError("the last step always decides")
+
+
+def require_hub(decision: DispatchDecision, settings: PlacementSettings) -> None:
+    """What a submission checks: the hub is up if the decision needs it."""
+    if decision.executor_key == WORKERS and settings.hub_configured and not settings.hub_up:
+        raise HubUnavailable(
+            f"{decision.reason}, but the hub is not up; start it, or pin the task with workerSelector: local",
+            reason=decision.reason,
+        )
+
+
+def _forced_local(question: Question) -> Outcome:
+    selector, where = question.selector()
+    if selector != "local":
+        return "neither task nor workflow says it"
+    return _local(f"workerSelector local on the {where}", question)
+
+
+def _labels(question: Question) -> Outcome:
+    selector, where = question.selector()
+    if not isinstance(selector, dict):
+        return "neither task nor workflow has any"
+    said = f"workerSelector {shown(selector)} on the {where}"
+    return _send(WORKERS, f"{said} → {WORKERS}", question, selector)
+
+
+def _rule(question: Question) -> Outcome:
+    route = question.router.match(question.task.full_name, question.run_id)
+    if route is None:
+        return "no rule applies"
+    return _send(route.rule.executor, route.reason, question, route.rule.labels)
+
+
+def _hint(question: Question) -> Outcome:
+    key = question.task.executor
+    if key is None:
+        return "the task names none"
+    return _send(key, f"executor={key} on the task", question)
+
+
+def _mode(question: Question) -> Outcome:
+    if question.settings.default_execution_mode != "distributed":
+        return "it is local"
+    if not question.settings.hub_configured:
+        return "it is distributed, but no hub is configured"
+    return DispatchDecision(WORKERS, f"defaultExecutionMode distributed → {WORKERS}")
+
+
+def _default(question: Question) -> Outcome:
+    return _send(question.router.config.default_executor, "default executor", question)
+
+
+ORDER: tuple[tuple[str, Callable[[Question], Outcome]], ...] = (
+    ("workerSelector local", _forced_local),
+    ("workerSelector labels", _labels),
+    ("routing rules", _rule),
+    ("the task's executor", _hint),
+    ("defaultExecutionMode", _mode),
+    ("default executor", _default),
+)
+
+
+def _send(key: str, reason: str, question: Question, labels: Labels | None = None) -> DispatchDecision:
+    if key == WORKERS and not question.settings.hub_configured:
+        return _local(f"{reason}, but no hub is configured", question)
+    return DispatchDecision(key, reason, labels)
+
+
+def _local(why: str, question: Question) -> DispatchDecision:
+    """Rules, the task's executor and the default once more, among the executors that are local."""
+    task, router, local = question.task, question.router, question.settings.local_keys
+    for route in router.candidates(task.full_name):
+        rule = route.rule
+        if not rule.shadow and rule.executor in local and rule.applies_to(question.run_id):
+            return DispatchDecision(rule.executor, f"{why}: {route.reason}")
+    if task.executor is not None and task.executor in local:
+        return DispatchDecision(task.executor, f"{why}: executor={task.executor} on the task")
+    if router.config.default_executor in local:
+        return DispatchDecision(router.config.default_executor, f"{why}: default executor")
+    if not local:
+        raise NoExecutor(f"{why}, and no local executor is registered", task=task.full_name)
+    return DispatchDecision(local[0], f"{why}: first local executor → {local[0]}")
+
+
+def shown(labels: Labels) -> str:
+    """Labels as people write them, ``{gpu=true, zone=a}``."""
+    return f"{{{', '.join(f'{key}={value}' for key, value in sorted(labels.items()))}}}"

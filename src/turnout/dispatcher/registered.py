@@ -1,0 +1,145 @@
+"""What does the dispatcher know of one executor: its places, and what passed through it?"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from turnout.contracts.executor import Loader, Report, TaskExecutor
+from turnout.errors import InvalidRouting
+from turnout.model.events import TaskReadyEvent
+
+log = logging.getLogger("turnout.dispatcher")
+
+FIRST_HOLD = 0.05
+LONGEST_HOLD = 2.0
+
+_MEMBERS = ("name", "local", "kinds", "bind", "execute", "has_capacity", "metrics")
+
+
+class DispatcherMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What passed between the dispatcher and one executor since the start."""
+
+    dispatched: int = 0
+    results: dict[str, int] = {}
+    """By status; for each attempt that was handed over exactly one."""
+    in_flight: int = 0
+    reserved: int = 0
+    dropped: int = 0
+    """Results that no attempt was waiting for: duplicates, late ones, nonsense."""
+
+
+class RegisteredExecutor:
+    """An executor under its key, with the places that are set aside or taken. Used on the engine's event loop only."""
+
+    __slots__ = (
+        "by_status",
+        "dispatched",
+        "dropped",
+        "enforces_timeouts",
+        "execute_many",
+        "executor",
+        "flying",
+        "held_until",
+        "hold",
+        "key",
+        "limited",
+        "ready",
+        "refused",
+        "report",
+        "reserved",
+        "starting",
+        "trusted",
+    )
+
+    def __init__(self, key: str, executor: TaskExecutor) -> None:
+        missing = [name for name in _MEMBERS if not hasattr(executor, name)]
+        if missing:
+            raise InvalidRouting(
+                f'executor "{key}" ({type(executor).__name__}) lacks {", ".join(missing)}; '
+                "see turnout.dispatcher.TaskExecutor",
+                code="not_an_executor",
+                executor=key,
+                missing=missing,
+            )
+        self.key = key
+        self.executor = executor
+        many = getattr(executor, "execute_many", None)
+        self.execute_many = cast("Callable[[Sequence[TaskReadyEvent], Report], None] | None", many)
+        self.limited: bool = getattr(executor, "capacity", None) is not None
+        self.enforces_timeouts: bool = bool(getattr(executor, "enforces_timeouts", False))
+        self.trusted: bool = bool(getattr(executor, "trusted", False))
+        self.ready: bool = True
+        self.reserved: int = 0
+        self.flying: int = 0
+        self.starting: int = 0
+        self.refused: bool = False
+        """Somebody was told no since capacity was last announced."""
+        self.hold: float = 0.0
+        self.held_until: float = 0.0
+        self.report: Report
+        self.dispatched: int = 0
+        self.dropped: int = 0
+        self.by_status: dict[str, int] = {}
+
+    def has_place(self) -> bool:
+        """Whether one more attempt may be committed to this executor."""
+        if not self.ready or (self.held_until and time.monotonic() < self.held_until):
+            return False
+        try:
+            if self.limited:
+                return self.reserved + self.flying < int(cast("Any", self.executor).capacity)
+            # Without a number, each hand-over must be visible to has_capacity() before the next question.
+            return not self.reserved and not self.starting and bool(self.executor.has_capacity())
+        except Exception:
+            log.exception("executor %s could not say whether it has capacity", self.key)
+            return False
+
+    def bind(self, loader: Loader) -> None:
+        self.executor.bind(loader)
+
+    def optional(self, name: str) -> Callable[..., Any] | None:
+        """An optional method of the executor, if it has it."""
+        found = getattr(self.executor, name, None)
+        return found if callable(found) else None
+
+    async def start(self) -> None:
+        """Runs the executor's own start, if it has one."""
+        start = self.optional("start")
+        if start is not None:
+            waiting = start()
+            if inspect.isawaitable(waiting):
+                await waiting
+        self.ready = True
+
+    async def stop(self, timeout: float) -> None:
+        """Runs the executor's own stop, if it has one."""
+        stop = self.optional("stop")
+        if stop is not None:
+            waiting = stop(timeout)
+            if inspect.isawaitable(waiting):
+                await waiting
+
+    def hold_off(self) -> float:
+        """It refused what it had a place for: offers it nothing for a while, longer each time in a row."""
+        self.hold = min(self.hold * 2 or FIRST_HOLD, LONGEST_HOLD)
+        self.held_until = time.monotonic() + self.hold
+        return self.hold
+
+    def answered(self) -> None:
+        """It gave a real answer: whatever was held back may come."""
+        self.hold = self.held_until = 0.0
+
+    def metrics(self) -> DispatcherMetrics:
+        return DispatcherMetrics(
+            dispatched=self.dispatched,
+            results=dict(self.by_status),
+            in_flight=self.flying,
+            reserved=self.reserved,
+            dropped=self.dropped,
+        )

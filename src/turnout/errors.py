@@ -1,0 +1,199 @@
+"""Every exception that Turnout raises, and the stable code that each carries.
+
+TurnoutError
+├── DefinitionError            a workflow, rule or setting that cannot work
+│   ├── InvalidWorkflow        cycle, unknown_dependency, duplicate_task, bad_identifier, empty_workflow, …
+│   ├── InvalidRouting         unknown_executor, malformed_pattern, unsupported_body, …
+│   ├── InvalidSetting         a value that a setting cannot have
+│   └── NotYetAValue           a placeholder was used as if it were a value
+├── InputError                 what was handed in for one run
+│   ├── InvalidInput           missing_parameter, unknown_parameter, …
+│   ├── NotJson                not_json, json_nul, json_surrogate, json_depth
+│   ├── TooLarge               output_too_large, input_too_large
+│   └── IdempotencyConflict    the key is taken by a run with another input
+├── DispatchError              (alias names of seed 001 are attributes: DispatchError.NoExecutor …)
+│   ├── NoExecutor
+│   ├── NoCapacity
+│   ├── ExecutionFailed
+│   └── HubUnavailable
+├── StoreError
+│   ├── StoreUnreachable       may be tried again
+│   ├── StoreReadOnly
+│   ├── StoreFull
+│   ├── StoreRejected          the database refused this very data
+│   ├── SchemaTooNew
+│   └── MigrationMismatch
+├── RunError
+│   ├── RunNotFound
+│   ├── RunFailed
+│   ├── RunCancelled
+│   ├── RunTimedOut
+│   └── WaitTimedOut
+└── TaskSignal                 raised by bodies, to say how an attempt ended
+    ├── RetryAfter
+    └── PermanentFailure
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class TurnoutError(Exception):
+    """The root of the tree: a message for people, a ``code`` and ``fields`` for programs."""
+
+    code: str = "turnout_error"
+
+    def __init__(self, message: str, *, code: str | None = None, **fields: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = fields
+        if code is not None:
+            self.code = code
+
+
+class DefinitionError(TurnoutError):
+    code = "invalid_definition"
+
+
+class InvalidWorkflow(DefinitionError):
+    code = "invalid_workflow"
+
+
+class InvalidRouting(DefinitionError):
+    code = "invalid_routing"
+
+
+class InvalidSetting(DefinitionError):
+    code = "invalid_setting"
+
+
+class NotYetAValue(DefinitionError, TypeError):
+    code = "not_yet_a_value"
+
+
+class InputError(TurnoutError):
+    code = "invalid_input"
+
+
+class InvalidInput(InputError):
+    pass
+
+
+class NotJson(InputError):
+    code = "not_json"
+
+
+class TooLarge(InputError):
+    code = "too_large"
+
+
+class IdempotencyConflict(InputError):
+    code = "idempotency_conflict"
+
+
+class DispatchError(TurnoutError):
+    """Why a ready task could not be handed to an executor."""
+
+    code = "dispatch_error"
+
+    NoExecutor: ClassVar[type[DispatchError]]
+    NoCapacity: ClassVar[type[DispatchError]]
+    ExecutionFailed: ClassVar[type[DispatchError]]
+    HubUnavailable: ClassVar[type[DispatchError]]
+
+
+class NoExecutor(DispatchError):
+    code = "no_executor"
+
+
+class NoCapacity(DispatchError):
+    code = "no_capacity"
+
+
+class ExecutionFailed(DispatchError):
+    code = "execution_failed"
+
+
+class HubUnavailable(DispatchError):
+    code = "hub_unavailable"
+
+
+DispatchError.NoExecutor = NoExecutor
+DispatchError.NoCapacity = NoCapacity
+DispatchError.ExecutionFailed = ExecutionFailed
+DispatchError.HubUnavailable = HubUnavailable
+
+
+class StoreError(TurnoutError):
+    code = "store_error"
+
+
+class StoreUnreachable(StoreError):
+    code = "store_unreachable"
+
+
+class StoreReadOnly(StoreError):
+    code = "store_read_only"
+
+
+class StoreFull(StoreError):
+    code = "store_full"
+
+
+class StoreRejected(StoreError):
+    code = "store_rejected"
+
+
+class SchemaTooNew(StoreError):
+    code = "schema_too_new"
+
+
+class MigrationMismatch(StoreError):
+    code = "migration_mismatch"
+
+
+class RunError(TurnoutError):
+    code = "run_error"
+
+
+class RunNotFound(RunError):
+    code = "run_not_found"
+
+
+class RunFailed(RunError):
+    """A run ended in ``failed``; ``failures`` has one entry for each failed task."""
+
+    code = "run_failed"
+
+
+class RunCancelled(RunError):
+    code = "run_cancelled"
+
+
+class RunTimedOut(RunFailed):
+    code = "run_timed_out"
+
+
+class WaitTimedOut(RunError, TimeoutError):
+    code = "wait_timed_out"
+
+
+class TaskSignal(TurnoutError):
+    code = "task_signal"
+
+
+class RetryAfter(TaskSignal):
+    """Raised by a body: this attempt failed, try again in ``seconds`` if the policy has attempts left."""
+
+    code = "retry_after"
+
+    def __init__(self, seconds: float, message: str = "") -> None:
+        super().__init__(message or f"retry after {seconds:g} s")
+        self.seconds = seconds
+
+
+class PermanentFailure(TaskSignal):
+    """Raised by a body: no further attempt can succeed."""
+
+    code = "permanent_failure"

@@ -1,0 +1,110 @@
+"""How results reach the runs' owners through the store: in batches, again and again until they are accepted."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from turnout.contracts.store import Store
+from turnout.errors import StoreError, StoreRejected
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
+
+log = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 1_000
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+
+
+class Outbox:
+    """Posts results from a thread of its own. A second post of one attempt changes nothing, so it resends freely.
+
+    It never waits for company: whatever has come in while one post was under way goes out with the next.
+    """
+
+    def __init__(self, store: Store, accepted: Callable[[Sequence[ExecutionResult]], None]) -> None:
+        self._store: Store = store
+        self._accepted: Callable[[Sequence[ExecutionResult]], None] = accepted
+        self._waiting: deque[tuple[str, ExecutionResult]] = deque()
+        self._some: threading.Event = threading.Event()
+        self._stopping: threading.Event = threading.Event()
+        self._until: float = math.inf
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._stopping.clear()
+        self._until = math.inf
+        self._thread = threading.Thread(target=self._post_loop, name="turnout-poller-outbox", daemon=True)
+        self._thread.start()
+
+    def put(self, poller: str, result: ExecutionResult) -> None:
+        """To be posted in this poller's name. From any thread."""
+        self._waiting.append((poller, result))
+        self._some.set()
+
+    def stop(self, timeout: float) -> None:
+        """Post what there is, for at most so long."""
+        self._until = time.monotonic() + timeout
+        self._stopping.set()
+        self._some.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def _post_loop(self) -> None:
+        while True:
+            self._some.wait()
+            self._some.clear()
+            while self._waiting:
+                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+                by_poller: defaultdict[str, list[ExecutionResult]] = defaultdict(list)
+                for poller, result in batch:
+                    by_poller[poller].append(result)
+                for poller, results in by_poller.items():
+                    self._post(poller, results)
+            if self._stopping.is_set():
+                return
+
+    def _post(self, poller: str, results: list[ExecutionResult]) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                self._store.post_results(poller, results)
+                self._accepted(results)
+                return
+            except StoreRejected as error:
+                self._split(poller, results, error)
+                return
+            except Exception as error:
+                if not isinstance(error, StoreError):
+                    log.exception("results could not be posted")
+                log.warning("%d results wait for the store: %s", len(results), error)
+                if time.monotonic() > self._until:
+                    return
+                time.sleep(pause)
+                pause = FIRST_PAUSE if self._stopping.is_set() else min(pause * 2, LONGEST_PAUSE)
+
+    def _split(self, poller: str, results: list[ExecutionResult], error: StoreRejected) -> None:
+        """One result that the database refuses must not hold up the others: halve the batch down to it."""
+        if len(results) > 1:
+            middle = len(results) // 2
+            self._post(poller, results[:middle])
+            self._post(poller, results[middle:])
+        elif results[0].status is ExecutionStatus.FAILED and results[0].error == _refusal(error):
+            log.error("the store refuses even the refusal of %s: %s", results[0].task_id, error)
+            self._accepted(results)
+        else:
+            refused = msgspec.structs.replace(
+                results[0], status=ExecutionStatus.FAILED, output=None, retryable=False, error=_refusal(error)
+            )
+            self._post(poller, [refused])
+
+
+def _refusal(error: StoreRejected) -> ErrorInfo:
+    return ErrorInfo(
+        "StoreRejected", f"the database refused this result: {error.code}", mro=("turnout.errors.StoreRejected",)
+    )

@@ -1,0 +1,253 @@
+"""How ready tasks are run without a dispatcher: claimed from the store, answered through its inbox."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from turnout.contracts.executor import BatchExecutor, Loader
+from turnout.contracts.store import Store
+from turnout.errors import InvalidSetting, StoreError
+from turnout.executors.outbox import Outbox
+from turnout.executors.thread import ThreadExecutor
+from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
+from turnout.model.names import split_task_id, task_id
+from turnout.model.rows import PolledTask, Session
+from turnout.model.spec import WorkflowSpec
+
+log = logging.getLogger(__name__)
+
+WAKING_TOPICS = frozenset({"ready", "any"})
+FENCE = 0.8
+"""After this share of the lease without a renewal nothing new is claimed."""
+
+
+class Inner(BatchExecutor, Protocol):
+    """What a poller needs of the executor that runs its attempts; a ThreadExecutor has it."""
+
+    def bind(self, loader: Loader) -> None: ...
+
+    def cancel(self, event: TaskReadyEvent) -> None: ...
+
+    def metrics(self) -> ExecutorMetrics: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self, timeout: float) -> None: ...
+
+
+class PollingExecutor:
+    """Claims ready tasks of its keys in batches, as many as its inner executor has room for, in this or any process.
+
+    It keeps what it holds alive by heartbeats, and holds an attempt until the store has taken its result. An attempt
+    that turns out to be no longer its own (its run was cancelled, or it was thought dead) is cancelled and forgotten.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        loader: Loader,
+        executor: Inner | None = None,
+        keys: Sequence[str] = ("polling",),
+        *,
+        session: Session | None = None,
+        lease: float = 15.0,
+        poll: float = 2.0,
+        batch: int = 500,
+    ) -> None:
+        if not keys or lease <= 0 or poll <= 0 or batch < 1:
+            raise InvalidSetting("a PollingExecutor needs a key, and a positive lease, poll interval and batch")
+        self._store: Store = store
+        self._inner: Inner = executor or ThreadExecutor(name="polling")
+        self._inner.bind(loader)
+        self._keys: tuple[str, ...] = tuple(keys)
+        self._lease: float = lease
+        self._poll: float = poll
+        self._batch: int = batch
+        self.session: Session = session or _session()
+        self._held: dict[tuple[str, int], tuple[TaskReadyEvent, str]] = {}
+        """(task_id, attempt) → the attempt, and the session that it was claimed by."""
+        self._hungry: bool = True
+        """More may be waiting than was claimed last: look again as soon as there is room."""
+        self._renewed: float = 0.0
+        self._wake: threading.Event = threading.Event()
+        self._stopping: threading.Event = threading.Event()
+        self._ended: threading.Event = threading.Event()
+        self._outbox: Outbox = Outbox(store, self._accepted)
+        self._specs: dict[str, WorkflowSpec] = {}
+        self._threads: list[threading.Thread] = []
+        self._unlisten: Callable[[], None] = lambda: None
+        on_capacity = getattr(self._inner, "on_capacity", None)
+        if on_capacity is not None:
+            on_capacity(self._room)
+
+    # -- life -------------------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        """Register with the store and begin to claim. Blocks for one round trip; raises what the store raises."""
+        self._store.start_session(self.session, self._lease)
+        self._renewed = time.monotonic()
+        _complete(self._inner.start())
+        self._stopping.clear()
+        self._ended.clear()
+        self._wake.set()
+        self._outbox.start()
+        self._unlisten = self._store.listen(self._woken)
+        self._threads = [
+            threading.Thread(target=work, name=f"turnout-poller-{what}", daemon=True)
+            for what, work in (("claim", self._claim_loop), ("heartbeat", self._heartbeat_loop))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Claim nothing more, hand back what has not started, give the rest its grace, post what there is to post.
+
+        What still runs then is declared lost by the runs' owners as soon as the session has ended.
+        """
+        until = time.monotonic() + timeout
+        self._stopping.set()
+        self._wake.set()
+        self._unlisten()
+        for thread in self._threads[:1]:
+            thread.join(timeout)  # a claim under way hands over its tasks before the inner executor is stopped
+        _complete(self._inner.stop(max(0.0, until - time.monotonic())))
+        self._outbox.stop(max(1.0, until - time.monotonic()))
+        self._ended.set()
+        try:
+            self._store.end_session(self.session.id)
+        except StoreError as error:
+            log.warning("poller %s leaves without a word to the store: %s", self.session.id, error)
+
+    def metrics(self) -> ExecutorMetrics:
+        return self._inner.metrics()
+
+    # -- claiming ---------------------------------------------------------------------------------------------------
+    def _woken(self, topic: str) -> None:
+        if topic in WAKING_TOPICS:
+            self._wake.set()
+
+    def _claim_loop(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                more = self._claim()
+            except StoreError as error:
+                log.warning("poller %s could not claim: %s", self.session.id, error)
+                more = False
+            except Exception:
+                log.exception("poller %s could not claim", self.session.id)
+                more = False
+            if not more:
+                self._wake.wait(self._poll)
+
+    def _claim(self) -> bool:
+        """Take what there is room for; True if it is worth looking again at once."""
+        room = min(self._batch, self._inner.capacity - len(self._held))
+        self._hungry = True
+        if room <= 0 or time.monotonic() - self._renewed > FENCE * self._lease:
+            return False
+        holder = self.session.id
+        claimed = self._store.claim_ready(holder, self._keys, room, self._lease)
+        self._hungry = len(claimed) == room
+        events: list[TaskReadyEvent] = []
+        for task in claimed:
+            spec = self._spec(task)
+            event = _event(task, spec)
+            self._held[event.task_id, event.attempt] = (event, holder)
+            if spec is None:
+                self._report(ExecutionResult.returned(event, "code_missing"))
+            else:
+                events.append(event)
+        if events:
+            self._inner.execute_many(events, self._report)
+        return self._hungry
+
+    def _spec(self, task: PolledTask) -> WorkflowSpec | None:
+        spec = self._specs.get(task.version)
+        if spec is None:
+            try:
+                text = self._store.workflow(task.version)
+                spec = msgspec.json.decode(text, type=WorkflowSpec) if text is not None else None
+            except (StoreError, msgspec.MsgspecError) as error:
+                log.warning("workflow version %s cannot be read: %s", task.version, error)
+            if spec is not None:
+                self._specs[task.version] = spec
+        return spec
+
+    # -- answering --------------------------------------------------------------------------------------------------
+    def _report(self, result: ExecutionResult) -> None:
+        held = self._held.get((result.task_id, result.attempt))
+        if held is not None:
+            self._outbox.put(held[1], result)
+
+    def _accepted(self, results: Sequence[ExecutionResult]) -> None:
+        for result in results:
+            self._held.pop((result.task_id, result.attempt), None)
+        self._room()
+
+    def _room(self) -> None:
+        if self._hungry:
+            self._wake.set()
+
+    # -- staying alive ----------------------------------------------------------------------------------------------
+    def _heartbeat_loop(self) -> None:
+        while not self._ended.wait(self._lease / 3):
+            try:
+                self._heartbeat()
+            except StoreError as error:
+                log.warning("poller %s could not renew its lease: %s", self.session.id, error)
+            except Exception:
+                log.exception("poller %s could not renew its lease", self.session.id)
+
+    def _heartbeat(self) -> None:
+        asked = time.monotonic()
+        if not self._store.renew_session(self.session.id, self._lease).held:
+            # It was declared dead. What it holds may still be its own, attempt by attempt; new claims need a new name.
+            self.session = msgspec.structs.replace(self.session, id=str(uuid.uuid4()))
+            self._store.start_session(self.session, self._lease)
+        self._renewed = asked
+        by_holder: dict[str, list[tuple[str, int, int]]] = {}
+        for event, holder in list(self._held.values()):
+            run_id, pos = split_task_id(event.task_id)
+            by_holder.setdefault(holder, []).append((run_id, pos, event.attempt))
+        for holder, attempts in by_holder.items():
+            for run_id, pos, attempt in self._store.renew_attempts(holder, attempts, self._lease):
+                self._lose(task_id(run_id, pos), attempt)
+
+    def _lose(self, task: str, attempt: int) -> None:
+        held = self._held.pop((task, attempt), None)
+        if held is not None:
+            log.info("attempt %d of %s is no longer ours", attempt, task)
+            self._inner.cancel(held[0])
+
+
+def _event(task: PolledTask, spec: WorkflowSpec | None) -> TaskReadyEvent:
+    known = spec.tasks[task.pos] if spec is not None and task.pos < len(spec.tasks) else None
+    return TaskReadyEvent(
+        run_id=task.run_id,
+        task_id=task_id(task.run_id, task.pos),
+        task_name=known.full_name if known is not None else task.workflow,
+        attempt=task.attempt,
+        max_attempts=max(task.attempt, known.retry.attempts if known is not None else 1),
+    )
+
+
+def _complete(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run it to its end in a thread of its own, so that the caller may have an event loop or none."""
+    thread = threading.Thread(target=asyncio.run, args=(coroutine,), name="turnout-poller-life")
+    thread.start()
+    thread.join()
+
+
+def _session() -> Session:
+    """A session judged by its lease alone; give one with the process's identity to be missed within a second."""
+    return Session(id=str(uuid.uuid4()), kind="poller", host=socket.gethostname(), pid=os.getpid())

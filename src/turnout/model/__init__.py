@@ -1,0 +1,1 @@
+"""What exists: states, workflow specs, rules, retry, events and results. Frozen values and pure functions."""

@@ -1,0 +1,174 @@
+"""What the dispatcher and the executors say to one another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from turnout.model.values import dump_output
+
+
+class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A task is ready to run. It carries no data: an executor asks its loader for the work itself."""
+
+    run_id: str
+    task_id: str
+    """Opaque; unique over all runs."""
+    task_name: str
+    """The full name, ``tenant::package::workflow::task``: what routing patterns match."""
+    attempt: int
+    """1-based and never used twice for one task: with the task's id, the fencing token."""
+    max_attempts: int
+    shadow: bool = False
+
+    @property
+    def pipeline_execution_id(self) -> str:
+        return self.run_id
+
+    @property
+    def task_execution_id(self) -> str:
+        return self.task_id
+
+    @property
+    def task_namespace(self) -> str:
+        return self.task_name
+
+
+class ExecutionStatus(StrEnum):
+    COMPLETED = "completed"
+    FAILED = "failed"
+    RETRY = "retry"
+    """Failed, and the executor would try again; the retry policy decides."""
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    CRASHED = "crashed"
+    """The attempt's own process died under it."""
+    LOST = "lost"
+    """Whoever held the attempt (owner, worker, poller) vanished."""
+    RETURNED = "returned"
+    """Not started: refused or handed back. Spends no budget."""
+
+
+class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An exception as text, so that it survives the process that raised it."""
+
+    type: str
+    message: str
+    traceback: str = ""
+    mro: tuple[str, ...] = ()
+    """Qualified names of the exception's classes, most specific first: what retry_on and never_on compare."""
+
+
+class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one attempt ended. Make it with one of the helpers."""
+
+    run_id: str
+    task_id: str
+    attempt: int
+    status: ExecutionStatus
+    output: str | None = None
+    """The body's return value as JSON text."""
+    error: ErrorInfo | None = None
+    retryable: bool = True
+    retry_after: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    shadow: bool = False
+
+    @property
+    def task_execution_id(self) -> str:
+        return self.task_id
+
+    @property
+    def error_message(self) -> str | None:
+        return self.error.message if self.error else None
+
+    @property
+    def should_retry(self) -> bool:
+        return self.status is ExecutionStatus.RETRY
+
+    @classmethod
+    def success(cls, event: TaskReadyEvent, output: Any = None, **more: Any) -> ExecutionResult:
+        """The body returned ``output``, any JSON value."""
+        return cls._of(event, ExecutionStatus.COMPLETED, output=dump_output(output), **more)
+
+    @classmethod
+    def failed(
+        cls, event: TaskReadyEvent, error: ErrorInfo | BaseException | str, retryable: bool = True, **more: Any
+    ) -> ExecutionResult:
+        """The body failed; ``retryable=False`` forbids another attempt."""
+        status = ExecutionStatus.RETRY if retryable else ExecutionStatus.FAILED
+        return cls._of(event, status, error=error_info(error), retryable=retryable, **more)
+
+    @classmethod
+    def timed_out(cls, event: TaskReadyEvent, seconds: float, **more: Any) -> ExecutionResult:
+        error = ErrorInfo("TimeoutError", f"exceeded its timeout of {seconds:g} s", mro=("builtins.TimeoutError",))
+        return cls._of(event, ExecutionStatus.TIMED_OUT, error=error, **more)
+
+    @classmethod
+    def returned(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
+        """The attempt did not start; it goes back to ready and costs nothing."""
+        return cls._of(event, ExecutionStatus.RETURNED, error=ErrorInfo("NoCapacity", reason))
+
+    @classmethod
+    def lost(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
+        return cls._of(event, ExecutionStatus.LOST, error=ErrorInfo("Lost", reason))
+
+    @classmethod
+    def crashed(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
+        return cls._of(event, ExecutionStatus.CRASHED, error=ErrorInfo("Crashed", reason))
+
+    @classmethod
+    def cancelled(cls, event: TaskReadyEvent, reason: str = "cancelled") -> ExecutionResult:
+        return cls._of(event, ExecutionStatus.CANCELLED, error=ErrorInfo("Cancelled", reason))
+
+    @classmethod
+    def _of(cls, event: TaskReadyEvent, status: ExecutionStatus, **more: Any) -> ExecutionResult:
+        return cls(
+            run_id=event.run_id,
+            task_id=event.task_id,
+            attempt=event.attempt,
+            status=status,
+            shadow=event.shadow,
+            **more,
+        )
+
+
+class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task executor says of itself."""
+
+    active_tasks: int = 0
+    total_executed: int = 0
+    total_failed: int = 0
+
+
+class DispatchDecision(msgspec.Struct, frozen=True):
+    """Where an attempt runs and why: stored on the attempt, shown to people."""
+
+    executor_key: str
+    reason: str
+    labels: dict[str, str] | None = None
+
+
+def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
+    """Any way of naming an error as the value that is stored."""
+    if isinstance(error, ErrorInfo):
+        return error
+    if isinstance(error, str):
+        return ErrorInfo("Error", error)
+    import traceback
+
+    kinds = tuple(f"{k.__module__}.{k.__qualname__}" for k in type(error).__mro__ if k is not object)
+    text = "".join(traceback.format_exception(error))
+    message = getattr(error, "message", None)
+    return ErrorInfo(
+        type(error).__qualname__, printable(message if isinstance(message, str) else str(error)), printable(text), kinds
+    )
+
+
+def printable(text: str) -> str:
+    """Text that every database accepts: without NUL and lone surrogates, and of bounded length."""
+    clean = text.replace("\x00", "�").encode("utf-8", "replace").decode("utf-8")
+    return clean if len(clean) <= 20_000 else f"{clean[:10_000]}\n… cut …\n{clean[-10_000:]}"

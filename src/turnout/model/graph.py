@@ -1,0 +1,59 @@
+"""How the tasks of one workflow version hang together: computed once, shared by all of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from turnout.model.bindings import tasks_in
+from turnout.model.rules import names_failures, needs_context
+from turnout.model.spec import TaskSpec, WorkflowSpec
+
+
+class Graph:
+    """A validated spec with its names turned into positions."""
+
+    __slots__ = ("_taken", "dependents", "deps", "excuses", "position", "rule_context", "spec", "tasks", "version")
+
+    def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
+        self.spec = spec
+        self.version = version or spec.version()
+        self.tasks: tuple[TaskSpec, ...] = spec.tasks
+        self.position = {task.name: pos for pos, task in enumerate(spec.tasks)}
+        self.deps = tuple(tuple(self.position[name] for name in task.depends_on) for task in spec.tasks)
+        followers: list[list[int]] = [[] for _ in spec.tasks]
+        for pos, deps in enumerate(self.deps):
+            for dep in deps:
+                followers[dep].append(pos)
+        self.dependents = tuple(tuple(some) for some in followers)
+        # A failure is excused by a completed dependent whose rule names it.
+        self.excuses = tuple(
+            frozenset(self.position[name] for name in names_failures(task.rule)) if task.rule else frozenset[int]()
+            for task in spec.tasks
+        )
+        self.rule_context = frozenset(
+            dep for pos, task in enumerate(spec.tasks) if task.rule and needs_context(task.rule) for dep in self.deps[pos]
+        )
+        """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        self._taken = tuple(self._taken_by(task) for task in spec.tasks)
+
+    def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
+        templates = (*task.args, *task.kwargs.values())
+        return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
+
+    def inputs(self, pos: int, completed: Callable[[int], bool]) -> list[int]:
+        """The completed tasks whose outputs this task's call needs."""
+        if not self.tasks[pos].uses_context:
+            return [dep for dep in self._taken[pos] if completed(dep)]
+        # In Context style a task that did not complete passes on what it would have got itself.
+        found: dict[int, None] = {}
+        seen: set[int] = set()
+        open_ = list(self.deps[pos])
+        while open_:
+            dep = open_.pop()
+            if dep not in seen:
+                seen.add(dep)
+                if completed(dep):
+                    found[dep] = None
+                else:
+                    open_.extend(self.deps[dep])
+        return list(found)

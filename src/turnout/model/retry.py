@@ -1,0 +1,79 @@
+"""Is a failed attempt followed by another, and after what delay?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from turnout.model.events import ErrorInfo
+
+Backoff: TypeAlias = Literal["fixed", "linear", "exponential"]
+
+PERMANENT = "turnout.errors.PermanentFailure"
+MAX_DOUBLINGS = 62
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How often and how soon a task is tried. ``RetryPolicy()`` is one attempt, no retry."""
+
+    attempts: int = 1
+    """All attempts, the first included."""
+    backoff: Backoff = "fixed"
+    delay: float = 0.0
+    """Seconds before the second attempt."""
+    max_delay: float | None = None
+    jitter: float = 0.0
+    """The share (0 to 1) of each delay that chance may take away."""
+    retry_on: tuple[str, ...] = ()
+    """``module.qualname`` of exception classes (a bare name is a builtin); empty: all of them."""
+    never_on: tuple[str, ...] = ()
+    """As ``retry_on``; stronger than it."""
+
+
+def next_delay(policy: RetryPolicy, failures: int, random01: float) -> float:
+    """Seconds to wait after the ``failures``-th failure (1-based); ``random01`` is a number in 0..1."""
+    steps = max(failures, 1)
+    match policy.backoff:
+        case "fixed":
+            delay = policy.delay
+        case "linear":
+            delay = policy.delay * steps
+        case "exponential":
+            delay = policy.delay * 2 ** min(steps - 1, MAX_DOUBLINGS)
+    if policy.max_delay is not None:
+        delay = min(delay, policy.max_delay)
+    return max(delay * (1.0 - policy.jitter * random01), 0.0)
+
+
+def verdict_retry(
+    policy: RetryPolicy,
+    failures: int,
+    error: ErrorInfo | None,
+    retryable: bool,
+    retry_after: float | None,
+    random01: float,
+) -> float | None:
+    """Seconds until the next attempt, or None: the task has failed. ``failures`` counts the one that just happened.
+
+    A body that raised ``RetryAfter`` knows better than the lists of exceptions and the backoff, but not than the
+    number of attempts.
+    """
+    if not retryable or failures >= policy.attempts:
+        return None
+    kinds = frozenset(error.mro) if error is not None else frozenset[str]()
+    if PERMANENT in kinds:
+        return None
+    if retry_after is not None:
+        return max(retry_after, 0.0)
+    if _matches(policy.never_on, kinds):
+        return None
+    if policy.retry_on and not _matches(policy.retry_on, kinds):
+        return None
+    return next_delay(policy, failures, random01)
+
+
+def _matches(names: Iterable[str], kinds: frozenset[str]) -> bool:
+    return any((name if "." in name else f"builtins.{name}") in kinds for name in names)

@@ -1,0 +1,209 @@
+"""What the store keeps of runs and tasks, and what the ledger asks it to write.
+
+A ``RunWrite`` is everything that one commit changes in one run. Task and run rows are written as whole images of
+their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from turnout.model.events import ErrorInfo
+from turnout.model.states import RunState, TaskState
+
+
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The image of a task's row. In memory it is the committed state; in a RunWrite, the state to be."""
+
+    pos: int
+    """The task's position in its run: with the run's id, its key."""
+    state: TaskState
+    was: TaskState | None = None
+    """The state that the write was made from; None in an inserted row."""
+    was_attempt: int = 0
+    name: str = ""
+    """Only written when inserted, as is ``priority``."""
+    priority: int = 0
+    attempt: int = 0
+    """The ordinal of the newest attempt; never decreases."""
+    failures: int = 0
+    crashes: int = 0
+    losses: int = 0
+    reason: str | None = None
+    """Why a task that is not running waits, or why it was skipped or cancelled."""
+    retry_in: float | None = None
+    """Seconds from the commit until the task may start; stored as a time by the database's clock."""
+    executor: str | None = None
+    decision: str | None = None
+    labels: dict[str, str] | None = None
+    poll_key: str | None = None
+    """Set while a ready task may be claimed by pollers of that key."""
+    holder: str | None = None
+    """Who has the running attempt: an owner's session id, or a poller's id."""
+    output: str | None = None
+    """JSON text."""
+    error: ErrorInfo | None = None
+    dispatched_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    seq: int = 0
+    """The sequence number of the task's newest history row."""
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The image of a run's changing columns."""
+
+    state: RunState
+    was: RunState | None = None
+    reason: str | None = None
+    error: ErrorInfo | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The columns of a run that never change once it is submitted."""
+
+    run_id: str
+    workflow: str
+    """Full name, ``tenant::package::workflow``."""
+    version: str
+    input: str
+    """JSON text of the parameters, by name."""
+    created_at: float
+    key: str | None = None
+    """The idempotency key; unique per workflow full name."""
+    input_digest: str = ""
+    priority: int = 0
+    timeout: float | None = None
+    rerun_of: str | None = None
+    parent_run: str | None = None
+    parent_pos: int | None = None
+
+
+class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One move. ``pos`` -1 is the run itself. Stored only if its row's compare-and-swap applied."""
+
+    seq: int
+    pos: int
+    old: str | None
+    new: str
+    attempt: int = 0
+    detail: str | None = None
+    """JSON text: the decision, the reason or the error."""
+
+
+class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Everything that one commit changes in one run."""
+
+    run_id: str
+    epoch: int
+    insert: NewRun | None = None
+    owner: str | None = None
+    """With ``insert``: the session that owns the new run from the start, or None to leave it for claimers."""
+    run: RunRow | None = None
+    """With ``insert``: the first image. Otherwise a compare-and-swap on (epoch, was). A terminal state also sets owner to null."""
+    tasks: list[TaskRow] = []
+    """With ``insert``: the rows to insert. Otherwise compare-and-swaps on (epoch, was, was_attempt)."""
+    history: list[HistoryRow] = []
+    inbox_done: list[int] = []
+    """Inbox rows that this write answers; removed in the same transaction."""
+    commands_done: list[int] = []
+    """Command rows that this write carries out; marked done in the same transaction."""
+
+
+class WriteOutcome(msgspec.Struct, frozen=True):
+    """What became of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row)."""
+
+    run_id: str
+    stale: tuple[int, ...] = ()
+    existing: str | None = None
+    """With ``insert``: the id of the run that already has this idempotency key; nothing was written."""
+    existing_digest: str = ""
+    rejected: str | None = None
+    """Why the database refused this run's data; nothing of it was written."""
+
+    @property
+    def applied(self) -> bool:
+        return not self.stale and self.existing is None and self.rejected is None
+
+
+class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as it is read back."""
+
+    new: NewRun
+    row: RunRow
+    owner: str | None
+    epoch: int
+    seq: int
+    """The highest history sequence number in use."""
+    age: float = 0.0
+    """Seconds since it was submitted, by the database's clock."""
+
+
+class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has just been claimed, with all that its owner needs."""
+
+    run: StoredRun
+    spec: str
+    """The workflow version's spec as JSON text."""
+    tasks: list[TaskRow]
+    """``retry_in`` is what is left of the wait; outputs above the inline limit are absent (see ``large``)."""
+    large: frozenset[int] = frozenset()
+    """Positions whose output exists but was left in the store."""
+
+
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A request to a run's owner: cancel, pause or resume."""
+
+    id: int
+    run_id: str
+    kind: str
+    reason: str | None = None
+
+
+class InboxRow(msgspec.Struct, frozen=True):
+    """A result that a poller left for the run's owner."""
+
+    id: int
+    run_id: str
+    pos: int
+    attempt: int
+    holder: str
+    result: str
+    """JSON text of an ExecutionResult."""
+
+
+class PolledTask(msgspec.Struct, frozen=True):
+    """An attempt that a poller has claimed."""
+
+    run_id: str
+    pos: int
+    attempt: int
+    workflow: str
+    version: str
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """An orchestrator's or poller's row: who it is and until when it counts as alive."""
+
+    id: str
+    kind: str = "orchestrator"
+    host: str = ""
+    boot_id: str = ""
+    pid_namespace: str = ""
+    pid: int = 0
+    process_started: str = ""
+    workflows: tuple[str, ...] = ()
+    """Full names of the workflows that it has the code for."""
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The answer to a renewal."""
+
+    held: bool
+    """False: the session was declared dead; its runs may belong to others now."""
+    peers: int
+    """How many other sessions are alive: whether a NOTIFY can be of use to anybody."""

@@ -1,0 +1,210 @@
+"""When may a task start? Trigger rules as values, and the pure functions that evaluate them.
+
+A rule is asked once all dependencies of its task have ended. The default rule (``TaskSpec.rule is None``) needs to
+know why a dependency was skipped, so it has a function of its own, ``default_rule``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from turnout.model.states import TaskState
+
+Op: TypeAlias = Literal["==", "!=", ">", "<", "contains", "not_contains", "exists", "not_exists"]
+
+
+class Always(msgspec.Struct, frozen=True, tag="always"):
+    """Holds however the dependencies ended."""
+
+
+class All(msgspec.Struct, frozen=True, tag="all"):
+    rules: tuple[Rule, ...]
+
+
+class AnyOf(msgspec.Struct, frozen=True, tag="any"):
+    rules: tuple[Rule, ...]
+
+
+class NoneOf(msgspec.Struct, frozen=True, tag="none"):
+    rules: tuple[Rule, ...]
+
+
+class TaskSuccess(msgspec.Struct, frozen=True, tag="task_success"):
+    task: str
+
+
+class TaskFailed(msgspec.Struct, frozen=True, tag="task_failed"):
+    task: str
+
+
+class TaskSkipped(msgspec.Struct, frozen=True, tag="task_skipped"):
+    task: str
+
+
+class ContextValue(msgspec.Struct, frozen=True, tag="context_value", omit_defaults=True):
+    """Compares one key of the merged context with a JSON value.
+
+    A missing key makes ``not_exists``, ``!=`` and ``not_contains`` true and everything else false. Values that
+    cannot be compared (``"a" > 1``) make the comparison false. ``true`` and ``1`` are different values, as in JSON.
+    """
+
+    key: str
+    op: Op
+    value: Any = None
+
+
+Rule: TypeAlias = Always | All | AnyOf | NoneOf | TaskSuccess | TaskFailed | TaskSkipped | ContextValue
+
+
+def all_(*rules: Rule) -> Rule:
+    """Every one of the rules holds."""
+    return All(rules)
+
+
+def any_(*rules: Rule) -> Rule:
+    """At least one of the rules holds."""
+    return AnyOf(rules)
+
+
+def none_(*rules: Rule) -> Rule:
+    """Not one of the rules holds."""
+    return NoneOf(rules)
+
+
+def always() -> Rule:
+    """Start when the dependencies have ended, however they did."""
+    return Always()
+
+
+def task_success(task: Any) -> Rule:
+    """The dependency completed. ``task`` is its name, or the task itself."""
+    return TaskSuccess(_name(task))
+
+
+def task_failed(task: Any) -> Rule:
+    """The dependency failed: a task with this rule handles that failure."""
+    return TaskFailed(_name(task))
+
+
+def task_skipped(task: Any) -> Rule:
+    return TaskSkipped(_name(task))
+
+
+def context_value(key: str, op: Op = "exists", value: Any = None) -> Rule:
+    """The merged context's ``key`` compares with ``value``; see ``ContextValue`` for missing keys."""
+    return ContextValue(key, op, value)
+
+
+def evaluate(rule: Rule, states: Mapping[str, TaskState], context: Mapping[str, Any]) -> bool:
+    """Whether the rule holds, given how the tasks it names have ended and the merged context."""
+    match rule:
+        case Always():
+            return True
+        case All(rules):
+            return all(evaluate(each, states, context) for each in rules)
+        case AnyOf(rules):
+            return any(evaluate(each, states, context) for each in rules)
+        case NoneOf(rules):
+            return not any(evaluate(each, states, context) for each in rules)
+        case TaskSuccess(task):
+            return states.get(task) is TaskState.COMPLETED
+        case TaskFailed(task):
+            return states.get(task) is TaskState.FAILED
+        case TaskSkipped(task):
+            return states.get(task) is TaskState.SKIPPED
+        case ContextValue(key, op, value):
+            return _compare(key, op, value, context)
+
+
+def default_rule(dependencies: Iterable[tuple[TaskState, bool]]) -> bool:
+    """The rule of a task that gives none: dependencies completed or were skipped by a branch, at least one completed.
+
+    Each dependency is its final state and whether it was skipped by a branch (rather than for a failure). With no
+    dependencies it holds.
+    """
+    ends = list(dependencies)
+    fine = all(state is TaskState.COMPLETED or (state is TaskState.SKIPPED and by_branch) for state, by_branch in ends)
+    return fine and (not ends or any(state is TaskState.COMPLETED for state, _ in ends))
+
+
+def names_in(rule: Rule | None) -> frozenset[str]:
+    """The tasks that the rule mentions."""
+    return frozenset(leaf.task for leaf in leaves(rule) if isinstance(leaf, TaskSuccess | TaskFailed | TaskSkipped))
+
+
+def names_failures(rule: Rule | None) -> frozenset[str]:
+    """The tasks whose failure the rule names: a completed task with this rule has handled them."""
+    return frozenset(leaf.task for leaf in leaves(rule) if isinstance(leaf, TaskFailed))
+
+
+def needs_context(rule: Rule | None) -> bool:
+    """Whether evaluating the rule reads the context."""
+    return any(isinstance(leaf, ContextValue) for leaf in leaves(rule))
+
+
+def leaves(rule: Rule | None) -> Iterator[Rule]:
+    """The rule's parts that are not made of other rules."""
+    match rule:
+        case None:
+            return
+        case All(rules) | AnyOf(rules) | NoneOf(rules):
+            for each in rules:
+                yield from leaves(each)
+        case _:
+            yield rule
+
+
+def _name(task: Any) -> str:
+    # Placeholders answer every plain attribute with another placeholder, so the name has a dunder of its own.
+    return task if isinstance(task, str) else task.__task_name__
+
+
+def _compare(key: str, op: Op, value: Any, context: Mapping[str, Any]) -> bool:
+    if key not in context:
+        return op in ("not_exists", "!=", "not_contains")
+    found = context[key]
+    match op:
+        case "exists":
+            return True
+        case "not_exists":
+            return False
+        case "==":
+            return _same(found, value)
+        case "!=":
+            return not _same(found, value)
+        case "contains":
+            return _contains(found, value)
+        case "not_contains":
+            return not _contains(found, value)
+        case ">":
+            return _less(value, found)
+        case "<":
+            return _less(found, value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+def _contains(whole: Any, part: Any) -> bool:
+    match whole:
+        case str():
+            return isinstance(part, str) and part in whole
+        case Mapping():
+            return isinstance(part, str) and part in whole
+        case Sequence():
+            return any(_same(item, part) for item in whole)
+        case _:
+            return False
+
+
+def _less(one: Any, other: Any) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool):
+        return False
+    try:
+        return bool(one < other)
+    except TypeError:
+        return False

@@ -1,0 +1,100 @@
+"""What a workflow is: frozen, JSON-serialisable values that a run keeps for its whole life."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from turnout.model.retry import RetryPolicy
+from turnout.model.rules import Rule
+
+Labels: TypeAlias = dict[str, str]
+WorkerSelector: TypeAlias = dict[str, str] | Literal["local"] | None
+
+
+class Literally(msgspec.Struct, frozen=True, tag="value"):
+    """An argument that is written in the workflow itself (any JSON value)."""
+
+    value: Any
+
+
+class FromParam(msgspec.Struct, frozen=True, tag="param"):
+    """An argument taken from the run's input: the parameter, then a path of keys and indexes into it."""
+
+    name: str
+    path: tuple[str | int, ...] = ()
+
+
+class FromTask(msgspec.Struct, frozen=True, tag="task"):
+    """An argument taken from the output of the task of that name in the same workflow."""
+
+    name: str
+    path: tuple[str | int, ...] = ()
+
+
+class ListOf(msgspec.Struct, frozen=True, tag="list"):
+    items: tuple[Template, ...]
+
+
+class DictOf(msgspec.Struct, frozen=True, tag="dict"):
+    items: dict[str, Template]
+
+
+Template: TypeAlias = Literally | FromParam | FromTask | ListOf | DictOf
+
+
+class Body(msgspec.Struct, frozen=True):
+    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, or a handler's name."""
+
+    kind: Literal["python", "shell", "handler"]
+    ref: str
+
+
+class Param(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    required: bool = True
+    default: Any = None
+
+
+class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    body: Body
+    full_name: str = ""
+    """``tenant::package::workflow::task``; filled in by the workflow unless the author gave one."""
+    args: tuple[Template, ...] = ()
+    kwargs: dict[str, Template] = {}
+    depends_on: tuple[str, ...] = ()
+    """Names of all tasks that must end before this one, those whose output it takes included."""
+    rule: Rule | None = None
+    """The trigger rule; None is the default rule."""
+    retry: RetryPolicy = RetryPolicy()
+    timeout: float | None = None
+    priority: int = 0
+    worker_selector: WorkerSelector = None
+    executor: str | None = None
+    at_most_once: bool = False
+    uses_context: bool = False
+    """Context style: the body gets and leaves a JSON object instead of taking arguments."""
+
+
+class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    tasks: tuple[TaskSpec, ...]
+    tenant: str = "public"
+    package: str = "embedded"
+    params: tuple[Param, ...] = ()
+    result: Template | None = None
+    """What the workflow returns; None in Context style: the merge of all leaves."""
+    context_style: bool = False
+    timeout: float | None = None
+    worker_selector: WorkerSelector = None
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.tenant}::{self.package}::{self.name}"
+
+    def version(self) -> str:
+        """A digest of everything that the workflow says: a changed workflow is another version."""
+        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]

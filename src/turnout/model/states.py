@@ -1,0 +1,87 @@
+"""Which moves are legal for a task and for a run: the one table that code, database, docs and tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class TaskState(StrEnum):
+    PENDING = "pending"
+    READY = "ready"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        return self in TASK_TERMINAL
+
+
+class RunState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLING = "cancelling"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def terminal(self) -> bool:
+        return self in RUN_TERMINAL
+
+
+TASK_TERMINAL = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED})
+RUN_TERMINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
+
+TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
+    TaskState.PENDING: frozenset({TaskState.READY, TaskState.SKIPPED, TaskState.CANCELLED}),
+    TaskState.READY: frozenset({TaskState.RUNNING, TaskState.CANCELLED}),
+    TaskState.RUNNING: frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.READY, TaskState.CANCELLED}),
+    TaskState.COMPLETED: frozenset(),
+    TaskState.FAILED: frozenset(),
+    TaskState.SKIPPED: frozenset(),
+    TaskState.CANCELLED: frozenset(),
+}
+
+RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
+    RunState.PENDING: frozenset({RunState.RUNNING, RunState.PAUSED, RunState.CANCELLING}),
+    RunState.RUNNING: frozenset(
+        {RunState.COMPLETED, RunState.FAILED, RunState.PAUSED, RunState.CANCELLING}
+    ),
+    RunState.PAUSED: frozenset({RunState.RUNNING, RunState.CANCELLING}),
+    RunState.CANCELLING: frozenset({RunState.CANCELLED, RunState.FAILED}),
+    RunState.COMPLETED: frozenset(),
+    RunState.FAILED: frozenset(),
+    RunState.CANCELLED: frozenset(),
+}
+
+# Several moves of one row in one commit are written as one UPDATE; these are the only such compositions.
+TASK_FOLDED: Mapping[tuple[TaskState, TaskState], tuple[TaskState, ...]] = {
+    (TaskState.PENDING, TaskState.RUNNING): (TaskState.PENDING, TaskState.READY, TaskState.RUNNING),
+    (TaskState.RUNNING, TaskState.RUNNING): (TaskState.RUNNING, TaskState.READY, TaskState.RUNNING),
+}
+RUN_FOLDED: Mapping[tuple[RunState, RunState], tuple[RunState, ...]] = {
+    (RunState.PENDING, RunState.CANCELLED): (RunState.PENDING, RunState.CANCELLING, RunState.CANCELLED),
+    (RunState.RUNNING, RunState.CANCELLED): (RunState.RUNNING, RunState.CANCELLING, RunState.CANCELLED),
+    (RunState.PAUSED, RunState.CANCELLED): (RunState.PAUSED, RunState.CANCELLING, RunState.CANCELLED),
+    (RunState.PENDING, RunState.FAILED): (RunState.PENDING, RunState.CANCELLING, RunState.FAILED),
+    (RunState.PAUSED, RunState.FAILED): (RunState.PAUSED, RunState.CANCELLING, RunState.FAILED),
+    (RunState.PAUSED, RunState.COMPLETED): (RunState.PAUSED, RunState.RUNNING, RunState.COMPLETED),
+    (RunState.PENDING, RunState.COMPLETED): (RunState.PENDING, RunState.RUNNING, RunState.COMPLETED),
+}
+
+
+def task_writes() -> frozenset[tuple[TaskState, TaskState]]:
+    """Every (from, to) that one UPDATE of a task row may make."""
+    single = {(old, new) for old, targets in TASK_MOVES.items() for new in targets}
+    return frozenset(single | TASK_FOLDED.keys())
+
+
+def run_writes() -> frozenset[tuple[RunState, RunState]]:
+    """Every (from, to) that one UPDATE of a run row may make."""
+    single = {(old, new) for old, targets in RUN_MOVES.items() for new in targets}
+    return frozenset(single | RUN_FOLDED.keys())

@@ -1,0 +1,230 @@
+"""Can this workflow work at all? The checks that every spec passes before a run may be made of it."""
+
+from __future__ import annotations
+
+import math
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, NoReturn, get_args
+
+from turnout.errors import InvalidWorkflow, NotJson, TooLarge
+from turnout.model.bindings import params_in, tasks_in
+from turnout.model.names import is_identifier
+from turnout.model.retry import Backoff
+from turnout.model.rules import ContextValue, Op, leaves, names_in
+from turnout.model.spec import TaskSpec, Template, WorkflowSpec
+from turnout.model.suggestions import close
+from turnout.model.values import dump_output
+
+MAX_PRIORITY = 1_000_000
+
+
+def validate(spec: WorkflowSpec) -> None:
+    """Return quietly, or raise the ``InvalidWorkflow`` that says which field is wrong and what would be right."""
+    _names(spec)
+    if not spec.tasks:
+        _refuse("empty_workflow", f"workflow {spec.name!r} has no tasks: a workflow needs at least one", field="tasks")
+    _unique(spec)
+    _timeout(f"workflow {spec.name!r}", spec.timeout)
+    _worker_selector(f"workflow {spec.name!r}", spec.worker_selector)
+    known = [task.name for task in spec.tasks]
+    names = frozenset(known)
+    params = frozenset(param.name for param in spec.params)
+    for task in spec.tasks:
+        _dependencies(task, names, known)
+        _arguments(task, names, known, params)
+        _rule(task, names, known)
+        _retry(task)
+        _timeout(f"task {task.name!r}", task.timeout)
+        _worker_selector(f"task {task.name!r}", task.worker_selector)
+        _priority(task)
+        _style(spec, task)
+    _result(spec, names, known, params)
+    _acyclic(spec)
+
+
+def _names(spec: WorkflowSpec) -> None:
+    for field, value in (("name", spec.name), ("tenant", spec.tenant), ("package", spec.package)):
+        _identifier(f"workflow {field}", value)
+    for task in spec.tasks:
+        _identifier("task name", task.name)
+        for part in task.full_name.split("::") if task.full_name else ():
+            _identifier(f"part of the full name {task.full_name!r} of task {task.name!r}", part)
+    for param in spec.params:
+        _identifier("parameter name", param.name)
+
+
+def _identifier(what: str, value: str) -> None:
+    if not is_identifier(value):
+        _refuse(
+            "bad_identifier",
+            f"{what} {value!r} is not an identifier: "
+            "use a letter or _, then letters, digits, _, - or ., at most 128 characters",
+            value=value,
+        )
+
+
+def _unique(spec: WorkflowSpec) -> None:
+    for what, code, names in (
+        ("task", "duplicate_task", [task.name for task in spec.tasks]),
+        ("parameter", "duplicate_parameter", [param.name for param in spec.params]),
+    ):
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                _refuse(
+                    code, f"two {what}s of workflow {spec.name!r} are named {name!r}: give one another name", value=name
+                )
+            seen.add(name)
+
+
+def _dependencies(task: TaskSpec, names: frozenset[str], known: list[str]) -> None:
+    for name in task.depends_on:
+        if name not in names:
+            _unknown_task(f"task {task.name!r} depends on {name!r}", name, known)
+
+
+def _arguments(task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+    for template in (*task.args, *task.kwargs.values()):
+        _template(f"an argument of task {task.name!r}", template, names, known, params)
+        for name in tasks_in(template):
+            if name not in task.depends_on:
+                _refuse(
+                    "missing_dependency",
+                    f"task {task.name!r} takes the output of {name!r}: add {name!r} to its depends_on",
+                    task=task.name,
+                    value=name,
+                )
+
+
+def _result(spec: WorkflowSpec, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+    if spec.result is not None:
+        _template(f"the result of workflow {spec.name!r}", spec.result, names, known, params)
+
+
+def _template(what: str, template: Template, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+    for name in tasks_in(template):
+        if name not in names:
+            _unknown_task(f"{what} takes the output of {name!r}", name, known)
+    for name in params_in(template):
+        if name not in params:
+            _refuse("unknown_parameter", f"{what} takes the parameter {name!r}{close(name, params)}", value=name)
+
+
+def _rule(task: TaskSpec, names: frozenset[str], known: list[str]) -> None:
+    for name in sorted(names_in(task.rule)):
+        where = f"the trigger rule of task {task.name!r} names {name!r}"
+        if name not in names:
+            _refuse("rule_task", f"{where}, which is not a task here{close(name, known)}", task=task.name, value=name)
+        if name not in task.depends_on:
+            _refuse(
+                "rule_task",
+                f"{where}, which is not one of its dependencies: add {name!r} to its depends_on (or with .after)",
+                task=task.name,
+                value=name,
+            )
+    for leaf in leaves(task.rule):
+        if isinstance(leaf, ContextValue):
+            _context_rule(task, leaf)
+
+
+def _context_rule(task: TaskSpec, rule: ContextValue) -> None:
+    where = f"context_value({rule.key!r}, …) in the trigger rule of task {task.name!r}"
+    if rule.op not in get_args(Op):
+        _refuse("rule_op", f"{where} has the operator {rule.op!r}: use one of {', '.join(get_args(Op))}", value=rule.op)
+    try:
+        dump_output(rule.value, what=f"the value of {where}")
+    except (NotJson, TooLarge) as error:
+        raise InvalidWorkflow(error.message, code=error.code, task=task.name) from error
+
+
+def _retry(task: TaskSpec) -> None:
+    retry = task.retry
+    faults = (
+        (not _is_int(retry.attempts) or retry.attempts < 1, "attempts", retry.attempts, "a whole number from 1"),
+        (retry.backoff not in get_args(Backoff), "backoff", retry.backoff, " or ".join(map(repr, get_args(Backoff)))),
+        (not _is_seconds(retry.delay), "delay", retry.delay, "a number of seconds from 0"),
+        (
+            retry.max_delay is not None and not _is_seconds(retry.max_delay),
+            "max_delay",
+            retry.max_delay,
+            "a number of seconds from 0, or None",
+        ),
+        (not _is_seconds(retry.jitter) or retry.jitter > 1, "jitter", retry.jitter, "a share between 0 and 1"),
+        (
+            task.at_most_once and retry.attempts != 1,
+            "attempts",
+            retry.attempts,
+            "1 (no retries), because the task is at_most_once",
+        ),
+    )
+    for wrong, field, value, right in faults:
+        if wrong:
+            _refuse("bad_retry", f"retry {field} of task {task.name!r} is {value!r}: it must be {right}", value=value)
+
+
+def _timeout(what: str, timeout: Any) -> None:
+    if timeout is not None and not (_is_seconds(timeout) and timeout > 0):
+        _refuse("bad_timeout", f"timeout of {what} is {timeout!r}: it must be a number of seconds above 0, or None")
+
+
+def _priority(task: TaskSpec) -> None:
+    if not _is_int(task.priority) or abs(task.priority) > MAX_PRIORITY:
+        _refuse(
+            "bad_priority",
+            f"priority of task {task.name!r} is {task.priority!r}: it must be a whole number within ±{MAX_PRIORITY:,}",
+        )
+
+
+def _worker_selector(what: str, selector: Any) -> None:
+    match selector:
+        case None | "local":
+            return
+        case dict() if selector and all(isinstance(part, str) for pair in selector.items() for part in pair):
+            return
+        case _:
+            _refuse(
+                "bad_worker_selector",
+                f"worker_selector of {what} is {selector!r}: "
+                'it must be "local" or labels, such as {"gpu": "true"} (text to text)',
+                value=selector,
+            )
+
+
+def _style(spec: WorkflowSpec, task: TaskSpec) -> None:
+    if task.uses_context and not spec.context_style:
+        _refuse(
+            "mixed_styles", f"task {task.name!r} uses a Context, but workflow {spec.name!r} passes data by arguments"
+        )
+    if spec.context_style and (task.args or task.kwargs):
+        _refuse(
+            "mixed_styles", f"task {task.name!r} takes arguments, but workflow {spec.name!r} passes data in a Context"
+        )
+
+
+def _acyclic(spec: WorkflowSpec) -> None:
+    try:
+        TopologicalSorter({task.name: task.depends_on for task in spec.tasks}).prepare()
+    except CycleError as error:
+        path: list[str] = error.args[1]
+        _refuse(
+            "cycle",
+            f"the tasks of workflow {spec.name!r} wait for one another: {' → '.join(path)}. "
+            "Remove one of these dependencies",
+            path=path,
+        )
+
+
+def _unknown_task(what: str, name: str, known: list[str]) -> NoReturn:
+    _refuse("unknown_dependency", f"{what}, which is not a task of this workflow{close(name, known)}", value=name)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_seconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+
+
+def _refuse(code: str, message: str, **fields: Any) -> NoReturn:
+    raise InvalidWorkflow(message, code=code, **fields)

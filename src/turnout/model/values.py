@@ -1,0 +1,74 @@
+"""Which values may travel: JSON, without NUL, lone surrogates, NaN or absurd depth, and of bounded size."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from turnout.errors import NotJson, TooLarge
+
+MAX_DEPTH = 100
+MAX_BYTES = 1024 * 1024
+
+_encode = msgspec.json.Encoder().encode
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> str:
+    """The value as JSON text, or the error that says why it cannot be kept."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int() | str() | float() | dict() | list():
+            pass
+        case _:
+            raise _not_json(what, value, type(value).__name__)
+    _check(value, what, 0)
+    try:
+        data = _encode(value)
+    except UnicodeEncodeError as error:
+        raise NotJson(f"{what} holds a lone surrogate, which is not text", code="json_surrogate") from error
+    except (TypeError, RecursionError, ValueError) as error:
+        raise NotJson(f"{what} is not JSON: {error}") from error
+    if len(data) > limit:
+        raise TooLarge(
+            f"{what} is {len(data):,} bytes; the limit is {limit:,}. Store it elsewhere and return its path or URI",
+            code=f"{what}_too_large",
+            size=len(data),
+            limit=limit,
+        )
+    if b"\\u0000" in data and _NUL.search(data):
+        raise NotJson(f"{what} holds a NUL character, which databases refuse", code="json_nul")
+    return data.decode()
+
+
+def _check(value: Any, what: str, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
+    match value:
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise NotJson(f"{what} has the key {key!r}; JSON keys are strings", code="not_json")
+                _check(item, what, depth + 1)
+        case list():
+            for item in value:
+                _check(item, what, depth + 1)
+        case float():
+            if value != value or value in (float("inf"), float("-inf")):
+                raise NotJson(f"{what} holds {value}, which JSON cannot say", code="not_json")
+        case str() | int() | None:
+            pass
+        case _:
+            raise _not_json(what, value, type(value).__name__)
+
+
+def _not_json(what: str, value: Any, kind: str) -> NotJson:
+    return NotJson(
+        f"{what} holds a value of type {kind}, which is not a JSON value: return dict, list, str, int, float, bool or None",
+        type=kind,
+    )

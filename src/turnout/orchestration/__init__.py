@@ -1,0 +1,1 @@
+"""What happens: stages, the ledger, and the engine that drives runs."""

@@ -1,0 +1,118 @@
+"""Is this orchestrator still the owner of its runs, and are the others still alive?"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+from turnout.contracts.store import Store
+from turnout.errors import StoreError
+from turnout.model.rows import Session
+
+log = logging.getLogger("turnout.lease")
+
+
+class LeaseKeeper:
+    """Renews one session from a thread and a connection of its own, so that nothing else can keep it from doing so.
+
+    It renews at half of the heartbeat: code that holds the interpreter for ten seconds then still leaves time to
+    renew a lease of fifteen.
+    """
+
+    def __init__(
+        self, store: Store, session: Session, *, heartbeat: float, lease: float, self_fence: float, lost: Callable[[], None]
+    ) -> None:
+        self._store = store
+        self.session = session
+        self._every = heartbeat / 2
+        self._lease = lease
+        self._self_fence = self_fence
+        self._lost = lost
+        self._stop = threading.Event()
+        self._renewed = time.monotonic()
+        self.peers = 0
+        self.health: str | None = None
+        self._thread = threading.Thread(target=self._keep, name="turnout-lease", daemon=True)
+
+    def start(self) -> None:
+        self._store.start_session(self.session, self._lease)
+        self._renewed = time.monotonic()
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(2.0)
+
+    @property
+    def fenced(self) -> bool:
+        """Out of contact for so long that others may soon take over: start nothing, acknowledge nothing."""
+        return time.monotonic() - self._renewed > self._self_fence
+
+    def _keep(self) -> None:
+        pause = 0.0
+        while not self._stop.wait(pause):
+            pause = self._every
+            asked = time.monotonic()
+            try:
+                answer = self._store.renew_session(self.session.id, self._lease, self.health)
+            except StoreError as error:
+                log.warning("lease of %s not renewed: %s", self.session.id, error)
+                pause = min(1.0, self._every)
+                continue
+            if not answer.held:
+                self._lost()
+                return
+            self._renewed = asked
+            self.peers = answer.peers
+
+
+def this_session(workflows: tuple[str, ...], kind: str = "orchestrator") -> Session:
+    """A new session of this process."""
+    return Session(
+        id=str(uuid.uuid4()),
+        kind=kind,
+        host=socket.gethostname(),
+        boot_id=_boot_id(),
+        pid_namespace=_pid_namespace(),
+        pid=os.getpid(),
+        process_started=_process_started(os.getpid()) or "",
+        workflows=workflows,
+    )
+
+
+def seen_dead(session: Session) -> bool:
+    """Whether this machine can tell for certain that the session's process is gone. Elsewhere its lease decides."""
+    if not session.boot_id or session.boot_id != _boot_id() or session.pid_namespace != _pid_namespace():
+        return False
+    return _process_started(session.pid) != session.process_started
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _pid_namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _process_started(pid: int) -> str | None:
+    """When a process started, in clock ticks since boot: with its pid, an identity that is not used twice."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    # A zombie has ended; it only waits for its parent to take notice.
+    return None if fields[0] in (b"Z", b"X") else fields[19].decode()

@@ -1,0 +1,150 @@
+"""How state changes reach the database: everything that is ready to be written goes into one transaction.
+
+A lane is a thread that makes one commit at a time. When a lane is free the ledger flushes at once; while all are
+busy, writes gather. A run has at most one write in the ledger, so its changes stay in order whichever lane takes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from turnout.contracts.store import Store
+from turnout.errors import StoreError, StoreRejected, StoreUnreachable
+from turnout.model.rows import RunWrite, WriteOutcome
+
+log = logging.getLogger("turnout.ledger")
+
+FIRST_BACKOFF, LAST_BACKOFF = 0.05, 1.0
+
+
+class LedgerMetrics(msgspec.Struct):
+    commits: int = 0
+    writes: int = 0
+    retries: int = 0
+    splits: int = 0
+    stale: int = 0
+
+
+class Ledger:
+    """Group commit over a few lanes."""
+
+    def __init__(self, store: Store, *, max_commit: int, wake: Callable[[Sequence[RunWrite]], frozenset[str]]) -> None:
+        self._store = store
+        self._max_commit = max_commit
+        self._wake = wake
+        self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
+        self._free = store.lanes
+        self._lanes = ThreadPoolExecutor(store.lanes, thread_name_prefix="turnout-lane")
+        self._closed = threading.Event()
+        self.outage: StoreError | None = None
+        """Set while commits fail for want of a database: what is submitted meanwhile is refused at once."""
+        self.metrics = LedgerMetrics()
+
+    def write(self, writes: Sequence[RunWrite]) -> asyncio.Future[list[WriteOutcome]]:
+        """The outcomes of these writes, in order, once they are durable. Fails only when the ledger is closed."""
+        future: asyncio.Future[list[WriteOutcome]] = asyncio.get_running_loop().create_future()
+        if self._closed.is_set():
+            future.set_exception(StoreUnreachable("the ledger is closed"))
+            return future
+        self._pending.append((writes, future))
+        self._flush()
+        return future
+
+    def close(self) -> None:
+        self._closed.set()
+        self._lanes.shutdown(wait=False, cancel_futures=True)
+        for _, future in self._pending:
+            if not future.done():
+                future.set_exception(StoreUnreachable("the ledger is closed"))
+        self._pending.clear()
+
+    def _flush(self) -> None:
+        while self._free and self._pending and not self._closed.is_set():
+            batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
+            count = 0
+            while self._pending and (not batch or count + len(self._pending[0][0]) <= self._max_commit):
+                item = self._pending.pop(0)
+                batch.append(item)
+                count += len(item[0])
+            self._free -= 1
+            writes = [write for some, _ in batch for write in some]
+            task = asyncio.get_running_loop().run_in_executor(self._lanes, self._commit, writes)
+            task.add_done_callback(lambda done, batch=batch: self._committed(batch, done))
+
+    def _committed(
+        self,
+        batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]],
+        done: asyncio.Future[list[WriteOutcome]],
+    ) -> None:
+        self._free += 1
+        error = None if done.cancelled() else done.exception()
+        start = 0
+        for writes, future in batch:
+            if future.done():
+                pass
+            elif done.cancelled() or error is not None:
+                future.set_exception(error or StoreUnreachable("the ledger is closed"))
+            else:
+                future.set_result(done.result()[start : start + len(writes)])
+            start += len(writes)
+        self._flush()
+
+    # -- in the lane's thread -----------------------------------------------------------------------------------
+    def _commit(self, writes: list[RunWrite]) -> list[WriteOutcome]:
+        wake = self._wake(writes)
+        backoff, unsure = FIRST_BACKOFF, False
+        while True:
+            try:
+                outcomes = self._store.commit(writes, wake=wake)
+            except StoreRejected as error:
+                return self._split(writes, error)
+            except StoreError as error:
+                if self._closed.is_set():
+                    raise
+                log.warning("commit of %d runs will be tried again: %s", len(writes), error)
+                self.metrics.retries += 1
+                self.outage = error
+                unsure = True
+                self._closed.wait(backoff)
+                backoff = min(backoff * 2, LAST_BACKOFF)
+                continue
+            self.outage = None
+            self.metrics.commits += 1
+            self.metrics.writes += len(writes)
+            if unsure:
+                outcomes = [self._read_back(write, outcome) for write, outcome in zip(writes, outcomes, strict=True)]
+            self.metrics.stale += sum(bool(outcome.stale) for outcome in outcomes)
+            return outcomes
+
+
+    def _split(self, writes: list[RunWrite], error: StoreRejected) -> list[WriteOutcome]:
+        """Something in the batch was refused: find the run at fault, so that it alone fails."""
+        if len(writes) == 1:
+            log.error("run %s was rejected by the store: %s", writes[0].run_id, error)
+            return [WriteOutcome(writes[0].run_id, rejected=str(error))]
+        self.metrics.splits += 1
+        half = len(writes) // 2
+        return self._commit(writes[:half]) + self._commit(writes[half:])
+
+    def _read_back(self, write: RunWrite, outcome: WriteOutcome) -> WriteOutcome:
+        """The commit was sent twice and the first may have counted: a row that is as I wanted it counts as applied."""
+        if write.insert is not None:
+            return WriteOutcome(write.run_id) if outcome.existing == write.run_id else outcome
+        if not outcome.stale:
+            return outcome
+        stored = {row.pos: row for row in self._store.tasks(write.run_id, outputs=False)}
+        run = self._store.run(write.run_id)
+        stale: list[int] = []
+        for row in write.tasks:
+            there = stored.get(row.pos)
+            if there is None or (there.state, there.attempt, there.seq) != (row.state, row.attempt, row.seq):
+                stale.append(row.pos)
+        if write.run is not None and (run is None or run.row.state != write.run.state or run.epoch != write.epoch):
+            stale.append(-1)
+        return WriteOutcome(write.run_id, tuple(stale))

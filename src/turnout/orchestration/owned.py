@@ -1,0 +1,54 @@
+"""What an orchestrator keeps in memory for each run that it owns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from turnout.model.events import ExecutionResult
+from turnout.model.machine import RunMachine
+
+
+class Order:
+    """A command that waits for the run's next turn: from another process (with a row) or from this one (with a future)."""
+
+    __slots__ = ("done", "kind", "reason", "row")
+
+    def __init__(
+        self, kind: str, reason: str | None, *, row: int | None = None, done: asyncio.Future[None] | None = None
+    ) -> None:
+        self.kind = kind
+        self.reason = reason
+        self.row = row
+        self.done = done
+
+
+class OwnedRun:
+    """A run, what has come in for it, and whether somebody works on it."""
+
+    __slots__ = ("busy", "dropped", "fresh", "machine", "orders", "parked", "queued", "results", "timer", "waiting_since")
+
+    def __init__(self, machine: RunMachine) -> None:
+        self.machine = machine
+        self.results: list[tuple[int, ExecutionResult, int | None]] = []
+        """(position, result, inbox row) in order of arrival."""
+        self.orders: list[Order] = []
+        self.queued = False
+        """It is in a stage's queue. A run is in one queue at a time, and in none while it is busy."""
+        self.busy = False
+        """One of its turns is in the ledger."""
+        self.fresh = False
+        """Just claimed: what an earlier owner left undone is to be looked for."""
+        self.dropped = False
+        self.parked: set[str] = set()
+        """Executors whose capacity it waits for."""
+        self.waiting_since: float | None = None
+        self.timer: Any = None
+
+    @property
+    def run_id(self) -> str:
+        return self.machine.new.run_id
+
+    @property
+    def has_news(self) -> bool:
+        return bool(self.results or self.orders)

@@ -1,0 +1,54 @@
+"""Who is next when an executor has room again: runs with ready tasks, by priority, then by how long they have waited."""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+
+from turnout.orchestration.owned import OwnedRun
+
+PATIENCE = 0.5
+"""Seconds. A run may go straight on to its next task while others wait for the same executor, but only until the
+first of them has waited this long: then it queues behind them. So nobody starves, and hops stay at one commit."""
+
+
+class Parking:
+    """One waiting line per executor key."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[tuple[int, float, int, OwnedRun]]] = {}
+        self._order = count()
+
+    def park(self, owned: OwnedRun, key: str, now: float) -> None:
+        if key in owned.parked:
+            return
+        owned.parked.add(key)
+        if owned.waiting_since is None:
+            owned.waiting_since = now
+        entry = (-owned.machine.new.priority, owned.waiting_since, next(self._order), owned)
+        heapq.heappush(self._lines.setdefault(key, []), entry)
+
+    def must_queue(self, owned: OwnedRun, key: str, now: float) -> bool:
+        """Whether somebody with at least this priority has waited too long already."""
+        line = self._lines.get(key)
+        if not line:
+            return False
+        priority, since, _, first = line[0]
+        if first is owned or -priority < owned.machine.new.priority:
+            return False
+        mine = now if owned.waiting_since is None else owned.waiting_since
+        return -priority > owned.machine.new.priority or (now - since > PATIENCE and since < mine)
+
+    def next(self, key: str, limit: int) -> list[OwnedRun]:
+        """Take up to ``limit`` runs out of this line; what they cannot place they park again, at their old rank."""
+        line = self._lines.get(key, [])
+        chosen: list[OwnedRun] = []
+        while line and len(chosen) < limit:
+            owned = heapq.heappop(line)[3]
+            owned.parked.discard(key)
+            if not owned.dropped:
+                chosen.append(owned)
+        return chosen
+
+    def __len__(self) -> int:
+        return sum(len(line) for line in self._lines.values())

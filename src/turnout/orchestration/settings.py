@@ -1,0 +1,47 @@
+"""Every bound and interval of an orchestrator, with its default."""
+
+from __future__ import annotations
+
+import msgspec
+
+from turnout.errors import InvalidSetting
+from turnout.model.machine import Limits
+
+
+class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What an orchestrator may take and how often it looks."""
+
+    heartbeat: float = 5.0
+    """Seconds in which the others may expect a sign of life; the lease keeper renews at half of it."""
+    lease: float = 15.0
+    self_fence: float = 12.0
+    """Without a renewal for this long, nothing new is started."""
+    sweep: float = 2.0
+    """How often lost wake-ups, dead owners and stray attempts are looked for."""
+    max_owned_runs: int = 2_000
+    """Runs held in memory. Above it, submissions are stored for any orchestrator to claim."""
+    claim_batch: int = 500
+    pool_size: int = 2
+    """Stage executors per stage."""
+    batch_size: int = 1_000
+    """Items that one ``process_batch`` takes."""
+    max_commit: int = 2_000
+    """Runs in one commit."""
+    cancel_grace: float = 10.0
+    """How long a cancelled attempt may take to stop before its run ends without it."""
+    stop_grace: float = 10.0
+    limits: Limits = Limits()
+
+    def check(self) -> None:
+        for name in ("heartbeat", "lease", "self_fence", "sweep", "cancel_grace", "stop_grace"):
+            value = getattr(self, name)
+            if not value > 0:
+                raise InvalidSetting(f"{name} is {value!r}; it must be a positive number of seconds", field=name)
+        if not self.heartbeat <= self.self_fence < self.lease:
+            raise InvalidSetting(
+                f"heartbeat {self.heartbeat:g} ≤ self_fence {self.self_fence:g} < lease {self.lease:g} must hold",
+                field="self_fence",
+            )
+        for name in ("max_owned_runs", "claim_batch", "pool_size", "batch_size", "max_commit"):
+            if getattr(self, name) < 1:
+                raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)

@@ -1,0 +1,205 @@
+"""What catches everything that a lost wake-up, a dead peer or a crash at a bad moment left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import msgspec
+
+from turnout.errors import RunNotFound, StoreError, StoreUnreachable
+from turnout.model.events import ExecutionResult
+from turnout.model.names import task_id
+from turnout.model.states import TaskState
+from turnout.orchestration.engine import Engine
+from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.stages import Stage
+
+log = logging.getLogger("turnout.sweeper")
+
+INBOX_BATCH = 1_000
+
+
+class Sweeper:
+    """The slow poll behind every wake-up, and the three moves that others may make on a run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._suspects: set[tuple[str, int, int]] = set()
+        self._inbox_known: set[int] = set()
+        """Inbox rows that were there at the last look: their runs have them already."""
+        self._topics: set[str] = set()
+        self._woken = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stop_listening = lambda: None
+
+    async def start(self) -> None:
+        engine, loop = self._engine, asyncio.get_running_loop()
+        await self._bury()
+        engine.want_claim()
+        self._stop_listening = await engine.in_thread(
+            engine.store.listen, lambda topic: loop.call_soon_threadsafe(self._wake, topic)
+        )
+        self._tasks = [loop.create_task(self._listen()), loop.create_task(self._sweep()), loop.create_task(self._look())]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.get_running_loop().run_in_executor(None, self._stop_listening)
+
+    # -- wake-ups -----------------------------------------------------------------------------------------------
+    def _wake(self, topic: str) -> None:
+        self._topics.add(topic)
+        self._woken.set()
+
+    async def _listen(self) -> None:
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            topics, self._topics = self._topics, set()
+            try:
+                await self._heed(topics)
+            except StoreError as error:
+                log.warning("a wake-up was not followed, the sweep will: %s", error)
+
+    async def _heed(self, topics: set[str]) -> None:
+        every = "any" in topics
+        if every or "runs" in topics:
+            self._engine.want_claim()
+        if every or "commands" in topics:
+            await self._commands()
+        if every or "inbox" in topics:
+            await self._inbox()
+        if every or "finished" in topics:
+            await self._engine.check_watched()
+
+    # -- sweeps -------------------------------------------------------------------------------------------------
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(self._engine.settings.sweep)
+            try:
+                await self._bury(by_lease=True)
+                self._engine.want_claim()
+                await self._heed({"commands", "inbox", "finished"})
+                await self._lapsed()
+                await self._strays()
+            except StoreError as error:
+                log.warning("sweep put off: %s", error)
+            except Exception:
+                log.exception("sweep failed")
+
+    async def _look(self) -> None:
+        """A process that died on this machine is noticed within a second."""
+        while True:
+            await asyncio.sleep(min(0.5, self._engine.settings.sweep))
+            try:
+                if await self._bury():
+                    self._engine.want_claim()
+            except StoreError as error:
+                log.debug("could not look for dead neighbours: %s", error)
+
+    async def _bury(self, *, by_lease: bool = False) -> list[str]:
+        engine = self._engine
+        others = [one for one in await engine.in_thread(engine.store.live_sessions) if one.id != engine.session_id]
+        gone = [session.id for session in others if seen_dead(session)]
+        if not gone and not by_lease:
+            return []
+        buried = await engine.in_thread(engine.store.bury_sessions, gone=gone)
+        if buried:
+            log.info("declared dead: %s", ", ".join(buried))
+        return buried
+
+    async def _commands(self) -> None:
+        engine = self._engine
+        for command in await engine.in_thread(engine.store.commands_for, engine.session_id):
+            owned = engine.runs.get(command.run_id)
+            if owned is not None and all(order.row != command.id for order in owned.orders):
+                engine.order(owned, Order(command.kind, command.reason, row=command.id))
+
+    async def _inbox(self) -> None:
+        engine = self._engine
+        rows = await engine.in_thread(engine.store.inbox_for, engine.session_id, INBOX_BATCH)
+        known, self._inbox_known = self._inbox_known, {row.id for row in rows}
+        for row in rows:
+            owned = engine.runs.get(row.run_id)
+            if owned is None or row.id in known:
+                continue
+            owned.machine.observe_claim(row.pos, row.attempt, row.holder)
+            owned.results.append((row.pos, msgspec.json.decode(row.result, type=ExecutionResult), row.id))
+            engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+        if len(rows) == INBOX_BATCH:
+            self._wake("inbox")
+
+    async def _lapsed(self) -> None:
+        """Attempts of pollers that have gone silent."""
+        engine = self._engine
+        for run_id, pos, attempt, holder in await engine.in_thread(engine.store.lapsed_attempts, engine.session_id):
+            owned = engine.runs.get(run_id)
+            if owned is not None and not owned.busy:
+                owned.machine.observe_claim(pos, attempt, holder)
+                self._lose(owned, pos, attempt, f"its holder {holder} went silent")
+
+    async def _strays(self) -> None:
+        """Attempts that the database believes are running here, and that nobody here knows of. Seen twice, they are lost."""
+        engine = self._engine
+        if engine.dispatcher is None:
+            return
+        stored = set(await engine.in_thread(engine.store.running_tasks, engine.session_id))
+        in_flight = engine.dispatcher.in_flight()
+        strays = {
+            (run_id, pos, attempt)
+            for run_id, pos, attempt in stored
+            if (task_id(run_id, pos), attempt) not in in_flight and self._settled(engine.runs.get(run_id), pos, attempt)
+        }
+        for run_id, pos, attempt in strays & self._suspects:
+            owned = engine.runs[run_id]
+            self._lose(owned, pos, attempt, "no executor has it")
+        self._suspects = strays - self._suspects
+
+    @staticmethod
+    def _settled(owned: OwnedRun | None, pos: int, attempt: int) -> bool:
+        if owned is None or owned.busy or owned.results:
+            return False
+        row = owned.machine.tasks[pos]
+        return row.state is TaskState.RUNNING and row.attempt == attempt
+
+    def _lose(self, owned: OwnedRun, pos: int, attempt: int, reason: str) -> None:
+        row = owned.machine.tasks[pos]
+        if row.state is TaskState.RUNNING and row.attempt == attempt:
+            owned.results.append((pos, ExecutionResult.lost(owned.machine.event(pos), reason), None))
+            self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+
+    # -- commands from this process -----------------------------------------------------------------------------
+    async def command(self, run_id: str, kind: str, reason: str | None = None) -> None:
+        """Carry out cancel, pause or resume; returns when it is committed, whoever owns the run."""
+        engine = self._engine
+        row: int | None = None
+        while True:
+            owned = engine.runs.get(run_id)
+            if owned is not None:
+                order = Order(kind, reason, row=row, done=asyncio.get_running_loop().create_future())
+                engine.order(owned, order)
+                assert order.done is not None
+                try:
+                    return await order.done
+                except StoreUnreachable:
+                    continue
+            stored = await engine.in_thread(engine.store.run, run_id)
+            if stored is None:
+                raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+            if stored.row.state.terminal:
+                return
+            if stored.owner is None:
+                loaded = await engine.in_thread(
+                    engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
+                )
+                if loaded is not None:
+                    await engine.take_over([loaded])
+                    continue
+            if row is None:
+                row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)
+            elif await engine.in_thread(engine.store.command_done, row):
+                return
+            await asyncio.sleep(0.05)

@@ -1,0 +1,139 @@
+"""``AsyncRunner``: the same engine for programs that have an event loop of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from turnout.authoring.durations import Duration, seconds
+from turnout.authoring.workflow import Workflow
+from turnout.dispatcher import RoutingConfig
+from turnout.errors import WaitTimedOut
+from turnout.model.states import RunState
+from turnout.orchestration.engine import Final, Request
+from turnout.runner.core import Core, Options, RunnerConfig, off_loop
+from turnout.runner.views import RunView, TaskView, run_view, task_view
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class AsyncRunHandle(Generic[R]):
+    """A submitted run."""
+
+    def __init__(self, core: Core, run_id: str, final: Future[Final] | None = None) -> None:
+        self._core = core
+        self.id = run_id
+        self._final = final
+
+    async def wait(self, timeout: float | None = None) -> RunState:
+        return (await self._await(timeout)).run.row.state
+
+    async def result(self, timeout: float | None = None) -> R:
+        return await asyncio.to_thread(self._core.result, await self._await(timeout))
+
+    async def _await(self, timeout: float | None) -> Final:
+        if self._final is None:
+            self._final = Future()
+            self._core.watch(self.id, self._final)
+        try:
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._final)), timeout)
+        except TimeoutError as error:
+            raise WaitTimedOut(f"run {self.id} has not ended after {timeout:g} s", run_id=self.id) from error
+
+    async def status(self) -> RunView:
+        return run_view(await asyncio.to_thread(self._core.stored, self.id))
+
+    async def tasks(self) -> list[TaskView]:
+        rows = await asyncio.wrap_future(off_loop(lambda: self._core.store.tasks(self.id, outputs=False)))
+        return [task_view(row) for row in rows]
+
+    async def cancel(self, reason: str = "cancelled") -> None:
+        await asyncio.wrap_future(self._core.command(self.id, "cancel", reason))
+
+    async def pause(self) -> None:
+        await asyncio.wrap_future(self._core.command(self.id, "pause"))
+
+    async def resume(self) -> None:
+        await asyncio.wrap_future(self._core.command(self.id, "resume"))
+
+    async def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> AsyncRunHandle[R]:
+        request = await asyncio.to_thread(self._core.rerun, self.id, from_task, input)
+        self._core.submit([request])
+        return AsyncRunHandle(self._core, await asyncio.wrap_future(request.accepted), request.final)
+
+
+class AsyncRunner:
+    """``Runner`` with coroutines; takes the same options.
+
+    The engine keeps its own loop: however long the caller's loop is held up, leases are kept and runs move.
+    """
+
+    def __init__(self, database_url: str | None = None, **options: Any) -> None:
+        self._config = RunnerConfig(database_url=database_url, **options)
+        self._core: Core | None = None
+
+    async def __aenter__(self) -> AsyncRunner:
+        self._core = await asyncio.to_thread(Core, self._config)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def core(self) -> Core:
+        if self._core is None:
+            raise RuntimeError("use `async with AsyncRunner(…) as runner:`")
+        return self._core
+
+    async def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await (await self.submit(workflow, *args, **kwargs)).result()
+
+    async def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncRunHandle[R]:
+        return (await self._submit([self.core.request(workflow, args, kwargs)]))[0]
+
+    async def submit_with(
+        self,
+        workflow: Workflow[..., R],
+        /,
+        *args: Any,
+        key: str | None = None,
+        priority: int = 0,
+        timeout: Duration | None = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> AsyncRunHandle[R]:
+        options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
+        return (await self._submit([self.core.request(workflow, args, input or {}, options)]))[0]
+
+    async def submit_many(
+        self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
+    ) -> list[AsyncRunHandle[R]]:
+        options = Options(priority=priority)
+        return await self._submit([self.core.request(workflow, (), input, options) for input in inputs])
+
+    async def _submit(self, requests: Sequence[Request]) -> list[AsyncRunHandle[Any]]:
+        self.core.submit(requests)
+        ids = await asyncio.gather(*(asyncio.wrap_future(request.accepted) for request in requests))
+        return [AsyncRunHandle(self.core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]
+
+    async def get(self, run_id: str) -> AsyncRunHandle[Any]:
+        await asyncio.to_thread(self.core.stored, run_id)
+        return AsyncRunHandle(self.core, run_id)
+
+    async def list(self, *, workflow: str | None = None, states: Sequence[RunState] = (), limit: int = 100) -> list[RunView]:
+        found = await asyncio.to_thread(
+            lambda: self.core.store.runs(workflow=workflow, states=states, limit=limit)
+        )
+        return [run_view(run) for run in found]
+
+    async def set_routing(self, routing: RoutingConfig) -> list[str]:
+        return await asyncio.wrap_future(self.core.set_routing(routing))
+
+    async def close(self, timeout: float | None = None) -> None:
+        if self._core is not None:
+            await asyncio.to_thread(self._core.close, timeout)

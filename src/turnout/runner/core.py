@@ -1,0 +1,332 @@
+"""One orchestrator inside a program: the engine on an event loop in a thread of its own.
+
+Both faces, ``Runner`` and ``AsyncRunner``, call the methods here from their own threads; what takes time answers with
+a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from turnout.authoring.registry import Registry
+from turnout.authoring.workflow import Workflow, defined_workflows
+from turnout.contracts.executor import TaskExecutor
+from turnout.dispatcher import DefaultDispatcher, PlacementSettings, RoutingConfig
+from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
+from turnout.executors.thread import ThreadExecutor
+from turnout.model.bindings import ABSENT, result_of
+from turnout.model.graph import Graph
+from turnout.model.names import new_run_id, split_task_id
+from turnout.model.rows import NewRun, StoredRun, TaskRow
+from turnout.model.spec import WorkflowSpec
+from turnout.model.states import RunState, TaskState
+from turnout.model.values import MAX_BYTES, dump_output
+from turnout.orchestration.engine import Engine, Final, Request
+from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.rerun import reusable
+from turnout.runner.settings import database_url
+from turnout.runner.views import failure_of
+from turnout.store import connect
+
+log = logging.getLogger("turnout.runner")
+T = TypeVar("T")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How one submission differs from the default."""
+
+    key: str | None = None
+    """The idempotency key: the same key and input give the same run; the same key with another input is refused."""
+    priority: int = 0
+    timeout: float | None = None
+
+
+class _Unset:
+    pass
+
+
+class RunnerConfig(msgspec.Struct, kw_only=True):
+    """Everything that a Runner is made of."""
+
+    database_url: str | None = None
+    routing: RoutingConfig | None = None
+    executors: Mapping[str, TaskExecutor] = {}
+    workflows: Iterable[Workflow[..., Any]] | None = None
+    tenant: str = "public"
+    dispatcher: bool = True
+    polling: Iterable[str] = ()
+    settings: EngineSettings = EngineSettings()
+    placement: PlacementSettings = PlacementSettings()
+    max_output_bytes: int = MAX_BYTES
+
+
+class Core:
+    """Submits, watches, controls and reads runs."""
+
+    def __init__(self, config: RunnerConfig) -> None:
+        self.config = config
+        self.url = database_url(config.database_url)
+        self.registry = Registry()
+        self._register(config)
+        self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
+        self.store = connect(self.url)
+        self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
+        self.engine.polled = frozenset(config.polling)
+        if self.dispatcher is not None:
+            self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs))
+            self.dispatcher.timeouts = self._timeout_of
+        self._graphs: dict[str, Graph] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
+        self._closed = False
+        self.resumed = 0
+        self._open()
+
+    def _register(self, config: RunnerConfig) -> None:
+        if config.workflows is not None:
+            for workflow in config.workflows:
+                self.registry.add(workflow, config.tenant)
+            return
+        found: dict[str, list[Workflow[..., Any]]] = {}
+        for workflow in defined_workflows():
+            found.setdefault(f"{workflow.package}::{workflow.name}", []).append(workflow)
+        for name, some in found.items():
+            # A name that stands for two workflows is an error only for a program that uses it.
+            if len(some) == 1:
+                with contextlib.suppress(DefinitionError):
+                    self.registry.add(some[0], config.tenant)
+            else:
+                log.debug("%d workflows are named %s: registered when submitted", len(some), name)
+
+    def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
+        placement = msgspec.structs.replace(config.placement, polled_keys=frozenset(config.polling))
+        dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
+        executors = dict(config.executors)
+        if "default" not in executors:
+            executors = {"default": ThreadExecutor(max_output_bytes=config.max_output_bytes), **executors}
+        for key, executor in executors.items():
+            dispatcher.register_executor(key, executor)
+        dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
+        return dispatcher
+
+    def _open(self) -> None:
+        self.store.open()
+        self._thread.start()
+        try:
+            self.call(self._start()).result()
+        except BaseException:
+            self._stop_loop()
+            self.store.close()
+            raise
+
+    async def _start(self) -> None:
+        await self.engine.start()
+        self.sweeper = Sweeper(self.engine)
+        if self.dispatcher is not None and self.config.routing is not None:
+            text = msgspec.json.encode(self.dispatcher.routing).decode()
+            await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
+        await self.sweeper.start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine on the engine's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Hand over and stop. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        grace = self.config.settings.stop_grace if timeout is None else timeout
+        try:
+            self.call(self._stop(grace)).result(grace + 10)
+        finally:
+            self._stop_loop()
+            self.store.close()
+
+    async def _stop(self, grace: float) -> None:
+        await self.sweeper.stop()
+        await self.engine.stop(grace)
+        for futures in self.engine.watched.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(TurnoutError("the Runner was closed before the run ended", code="runner_closed"))
+
+    def _stop_loop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+
+    def _timeout_of(self, event: Any) -> float | None:
+        owned = self.engine.runs.get(event.run_id)
+        return owned.machine.graph.tasks[split_task_id(event.task_id)[1]].timeout if owned else None
+
+    # -- submitting ---------------------------------------------------------------------------------------------
+    def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
+        """The workflow's graph, registered and checked against the rules."""
+        spec = self.registry.add(workflow, self.config.tenant)
+        graph = self._graphs.get(spec.full_name)
+        if graph is None or graph.spec is not spec:
+            if self.dispatcher is not None:
+                self.dispatcher.validate([spec])
+            graph = self._graphs[spec.full_name] = Graph(spec)
+        return graph
+
+    def request(
+        self,
+        workflow: Workflow[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        options: Options = Options(),
+    ) -> Request:
+        """A checked submission; nothing is written yet."""
+        if not isinstance(workflow, Workflow):
+            raise InvalidWorkflow(
+                f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
+            )
+        graph = self.graph_of(workflow)
+        input = workflow.bind(*args, **kwargs)
+        return self._request(graph, input, options)
+
+    def _request(
+        self,
+        graph: Graph,
+        input: Mapping[str, Any],
+        options: Options,
+        *,
+        reuse: Sequence[TaskRow] = (),
+        rerun_of: str | None = None,
+    ) -> Request:
+        text = dump_output(dict(input), limit=self.config.max_output_bytes, what="input")
+        digest = ""
+        if options.key is not None:
+            canonical = msgspec.json.encode(dict(input), order="deterministic")
+            digest = hashlib.sha256(canonical).hexdigest()
+        new = NewRun(
+            run_id=new_run_id(),
+            workflow=graph.spec.full_name,
+            version=graph.version,
+            input=text,
+            created_at=time.time(),
+            key=options.key,
+            input_digest=digest,
+            priority=options.priority,
+            timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+            rerun_of=rerun_of,
+        )
+        return Request(graph, new, Future(), Future(), reuse)
+
+    def submit(self, requests: Sequence[Request]) -> None:
+        """Hand requests to the engine; each one's ``accepted`` tells when it is durable."""
+        if self._closed:
+            raise TurnoutError("this Runner is closed", code="runner_closed")
+        self._loop.call_soon_threadsafe(self.engine.submit, requests)
+
+    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
+        """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
+        run, graph, rows = self._stored(run_id)
+        if input is None:
+            given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
+        else:
+            given = {**msgspec.json.decode(run.new.input), **input}
+        kept = reusable(graph, rows, from_task)
+        outputs = self.store.outputs(run_id, kept)
+        reuse = [
+            TaskRow(
+                pos=pos,
+                name=rows[pos].name,
+                priority=rows[pos].priority,
+                state=TaskState.COMPLETED,
+                reason=f"reused:{run_id}",
+                output=outputs[pos],
+                finished_at=rows[pos].finished_at,
+            )
+            for pos in kept
+        ]
+        options = Options(priority=run.new.priority, timeout=run.new.timeout)
+        return self._request(graph, given, options, reuse=reuse, rerun_of=run_id)
+
+    # -- reading ------------------------------------------------------------------------------------------------
+    def stored(self, run_id: str) -> StoredRun:
+        run = self.store.run(run_id)
+        if run is None:
+            raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+        return run
+
+    def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
+        run = self.stored(run_id)
+        text = self.store.workflow(run.new.version)
+        assert text is not None, "a run's workflow version is stored before the run"
+        graph = Graph(msgspec.json.decode(text, type=WorkflowSpec), run.new.version)
+        return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
+
+    def watch(self, run_id: str, future: Future[Final]) -> None:
+        self._loop.call_soon_threadsafe(self.engine.watch, run_id, future)
+
+    def result(self, final: Final) -> Any:
+        """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
+        run = final.run
+        if final.machine is not None:
+            graph, rows = final.machine.graph, {row.pos: row for row in final.machine.tasks}
+        else:
+            _, graph, rows = self._stored(run.new.run_id)
+        if run.row.state is not RunState.COMPLETED:
+            raise failure_of(run, rows.values())
+        fetched: dict[int, str] = {}
+
+        def output_of(name: str) -> Any:
+            pos = graph.position[name]
+            row = rows[pos]
+            if row.state is not TaskState.COMPLETED:
+                return ABSENT
+            if row.output is not None:
+                return msgspec.json.decode(row.output)
+            if pos not in fetched:
+                wanted = [p for p, r in rows.items() if r.state is TaskState.COMPLETED and r.output is None]
+                fetched.update(self.store.outputs(run.new.run_id, wanted if final.machine is None else [pos]))
+            return msgspec.json.decode(fetched[pos])
+
+        states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
+        return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+
+    # -- controlling --------------------------------------------------------------------------------------------
+    def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
+        return self.call(self.sweeper.command(run_id, kind, reason))
+
+    def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
+        """Replace the rules at once, if they can work; each version is recorded."""
+        if self.dispatcher is None:
+            raise DefinitionError("this Runner has no dispatcher: there are no rules to replace", code="no_dispatcher")
+        dispatcher = self.dispatcher
+
+        async def replace() -> list[str]:
+            warnings = dispatcher.set_routing(routing)
+            text = msgspec.json.encode(routing).decode()
+            await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
+            return warnings
+
+        return self.call(replace())
+
+
+def off_loop(function: Callable[..., T], *args: Any) -> Future[T]:
+    """Run something that reads the store in a thread of its own."""
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(function(*args))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future

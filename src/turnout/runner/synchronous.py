@@ -1,0 +1,238 @@
+"""``Runner``: durable runs from ordinary Python, in scripts, services and notebooks."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from types import FrameType, TracebackType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from turnout.authoring.durations import Duration, seconds
+from turnout.authoring.workflow import Workflow
+from turnout.contracts.executor import TaskExecutor
+from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
+from turnout.errors import WaitTimedOut
+from turnout.model.picture import picture
+from turnout.model.rows import HistoryRow
+from turnout.model.states import RunState
+from turnout.model.values import MAX_BYTES
+from turnout.orchestration.engine import Final, Request
+from turnout.orchestration.settings import EngineSettings
+from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.views import RunView, TaskView, run_view, task_view
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class RunHandle(Generic[R]):
+    """A submitted run."""
+
+    def __init__(self, core: Core, run_id: str, final: Future[Final] | None = None) -> None:
+        self._core = core
+        self.id = run_id
+        self._final = final
+
+    def wait(self, timeout: float | None = None) -> RunState:
+        """Wait for the run to end; raises WaitTimedOut, and leaves the run alone, after ``timeout`` seconds."""
+        return self._await(timeout).run.row.state
+
+    def result(self, timeout: float | None = None) -> R:
+        """What the workflow returned; raises RunFailed, RunCancelled or RunTimedOut if it did not complete."""
+        return self._core.result(self._await(timeout))
+
+    def _await(self, timeout: float | None) -> Final:
+        if self._final is None:
+            self._final = Future()
+            self._core.watch(self.id, self._final)
+        try:
+            return self._final.result(timeout)
+        except FutureTimeout as error:
+            if self._final.done():
+                raise
+            raise WaitTimedOut(f"run {self.id} has not ended after {timeout:g} s", run_id=self.id) from error
+
+    def status(self) -> RunView:
+        return run_view(self._core.stored(self.id))
+
+    def tasks(self) -> list[TaskView]:
+        return [task_view(row) for row in self._core.store.tasks(self.id, outputs=False)]
+
+    def history(self) -> list[tuple[float, HistoryRow]]:
+        return self._core.store.history(self.id)
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Cancel from any state that is not an end; returns when that is committed."""
+        self._core.command(self.id, "cancel", reason).result()
+
+    def pause(self) -> None:
+        """After this returns nothing new starts; what runs goes on to its end."""
+        self._core.command(self.id, "pause").result()
+
+    def resume(self) -> None:
+        self._core.command(self.id, "resume").result()
+
+    def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
+        """A new run that reuses finished outputs: from the failures, or from ``from_task`` on; ``input`` changes parameters."""
+        request = self._core.rerun(self.id, from_task, input)
+        self._core.submit([request])
+        return RunHandle(self._core, request.accepted.result(), request.final)
+
+    def __repr__(self) -> str:
+        return f"<run {self.id}>"
+
+
+class Runner:
+    """Runs workflows durably inside this program.
+
+    >>> from turnout import Runner, task, workflow
+    >>> @task
+    ... def greet(name: str) -> str:
+    ...     return f"hello {name}"
+    >>> @workflow
+    ... def greeting(name: str) -> str:
+    ...     return greet(name)
+    >>> with Runner("sqlite:///:memory:") as runner:
+    ...     runner.run(greeting, "world")
+    'hello world'
+    """
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        routing: RoutingConfig | None = None,
+        executors: Mapping[str, TaskExecutor] | None = None,
+        workflows: Iterable[Workflow[..., Any]] | None = None,
+        tenant: str = "public",
+        dispatcher: bool | None = True,
+        polling: Iterable[str] = (),
+        settings: EngineSettings | None = None,
+        placement: PlacementSettings | None = None,
+        max_output_bytes: int = MAX_BYTES,
+        handle_sigterm: bool = True,
+    ) -> None:
+        self._core = Core(
+            RunnerConfig(
+                database_url=database_url,
+                routing=routing,
+                executors=executors or {},
+                workflows=workflows,
+                tenant=tenant,
+                dispatcher=bool(dispatcher),
+                polling=tuple(polling),
+                settings=settings or EngineSettings(),
+                placement=placement or PlacementSettings(),
+                max_output_bytes=max_output_bytes,
+            )
+        )
+        self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
+        atexit.register(self.close)
+
+    @property
+    def url(self) -> str:
+        return self._core.url
+
+    # -- running ------------------------------------------------------------------------------------------------
+    def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Submit, wait, and return the result."""
+        return self.submit(workflow, *args, **kwargs).result()
+
+    def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R]:
+        """Start a run; returns once it is durable."""
+        return self._submit([self._core.request(workflow, args, kwargs)])[0]
+
+    def submit_with(
+        self,
+        workflow: Workflow[..., R],
+        /,
+        *args: Any,
+        key: str | None = None,
+        priority: int = 0,
+        timeout: Duration | None = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> RunHandle[R]:
+        """Start a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
+        options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
+        return self._submit([self._core.request(workflow, args, input or {}, options)])[0]
+
+    def submit_many(
+        self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
+    ) -> list[RunHandle[R]]:
+        """Start a run for each input (parameters by name); returns once all are durable."""
+        options = Options(priority=priority)
+        return self._submit([self._core.request(workflow, (), input, options) for input in inputs])
+
+    def _submit(self, requests: Sequence[Request]) -> list[RunHandle[Any]]:
+        self._core.submit(requests)
+        return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
+
+    # -- looking ------------------------------------------------------------------------------------------------
+    def get(self, run_id: str) -> RunHandle[Any]:
+        """The handle of a run that was submitted earlier, here or elsewhere."""
+        self._core.stored(run_id)
+        return RunHandle(self._core, run_id)
+
+    def list(
+        self,
+        *,
+        workflow: str | None = None,
+        states: Sequence[RunState] = (),
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[RunView]:
+        """Runs, newest first."""
+        found = self._core.store.runs(workflow=workflow, states=states, limit=limit, before=before)
+        return [run_view(run) for run in found]
+
+    def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
+        """Where each task of the workflow goes, and why, by task name."""
+        spec = self._core.graph_of(workflow).spec
+        dispatcher = self._core.dispatcher
+        return {task.name: dispatcher.explain(task, spec, run_id) for task in spec.tasks} if dispatcher else {}
+
+    def draw(self, workflow: Workflow[..., Any]) -> str:
+        """The workflow's graph in text."""
+        return picture(self._core.graph_of(workflow).spec)
+
+    def set_routing(self, routing: RoutingConfig) -> list[str]:
+        """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
+        return self._core.set_routing(routing).result()
+
+    # -- life ---------------------------------------------------------------------------------------------------
+    def close(self, timeout: float | None = None) -> None:
+        """Hand over: unstarted attempts are released, running ones get ``timeout`` seconds, the rest goes to others."""
+        atexit.unregister(self.close)
+        self._restore()
+        self._core.close(timeout)
+
+    def _hand_over_on_sigterm(self) -> Callable[[], None]:
+        """Only where nobody else has a say: in the main thread, with the default disposition."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+            return lambda: None
+
+        def hand_over(number: int, frame: FrameType | None) -> None:
+            self.close()
+            os.kill(os.getpid(), number)
+
+        def restore() -> None:
+            if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is hand_over:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+        signal.signal(signal.SIGTERM, hand_over)
+        return restore
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

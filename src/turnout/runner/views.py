@@ -1,0 +1,122 @@
+"""What people get to see of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut
+from turnout.model.events import ErrorInfo
+from turnout.model.rows import StoredRun, TaskRow
+from turnout.model.states import RunState, TaskState
+
+
+class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One task of a run: its state, where it ran or will run, and why."""
+
+    name: str
+    state: TaskState
+    attempt: int = 0
+    executor: str | None = None
+    decision: str | None = None
+    """Why that executor."""
+    reason: str | None = None
+    """Why it waits, or why it was skipped or cancelled."""
+    retry_in: float | None = None
+    error: ErrorInfo | None = None
+    dispatched_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run at one moment."""
+
+    id: str
+    workflow: str
+    state: RunState
+    reason: str | None = None
+    error: ErrorInfo | None = None
+    key: str | None = None
+    priority: int = 0
+    rerun_of: str | None = None
+    owner: str | None = None
+    created_at: float = 0.0
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+class TaskFailure(msgspec.Struct, frozen=True):
+    """A failed task with the exception that its last attempt raised."""
+
+    task: str
+    type: str
+    message: str
+    traceback: str
+    attempts: int
+
+
+def run_view(run: StoredRun) -> RunView:
+    new, row = run.new, run.row
+    return RunView(
+        id=new.run_id,
+        workflow=new.workflow,
+        state=row.state,
+        reason=row.reason,
+        error=row.error,
+        key=new.key,
+        priority=new.priority,
+        rerun_of=new.rerun_of,
+        owner=run.owner,
+        created_at=new.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def task_view(row: TaskRow) -> TaskView:
+    return TaskView(
+        name=row.name,
+        state=row.state,
+        attempt=row.attempt,
+        executor=row.executor,
+        decision=row.decision,
+        reason=row.reason,
+        retry_in=row.retry_in,
+        error=row.error,
+        dispatched_at=row.dispatched_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def failure_of(run: StoredRun, tasks: Iterable[TaskRow]) -> RunError:
+    """The exception that tells how a run that did not complete ended."""
+    run_id, row = run.new.run_id, run.row
+    if row.state is RunState.CANCELLED:
+        return RunCancelled(f"run {run_id} of {run.new.workflow} was cancelled: {row.reason}", run_id=run_id)
+    failures = [
+        TaskFailure(task.name, task.error.type, task.error.message, task.error.traceback, task.attempt)
+        for task in tasks
+        if task.state is TaskState.FAILED and task.error is not None
+    ]
+    if row.reason == "run_timed_out":
+        return RunTimedOut(
+            f"run {run_id} of {run.new.workflow} exceeded its timeout of {run.new.timeout or 0:g} s",
+            run_id=run_id,
+            failures=failures,
+        )
+    if failures:
+        said = "\n".join(
+            f"  {one.task} (attempt {one.attempts}): {one.type}: {one.message}\n{_indented(one.traceback)}".rstrip()
+            for one in failures
+        )
+    else:
+        said = f"  {row.error.type}: {row.error.message}" if row.error else f"  {row.reason}"
+    error = RunFailed(f"run {run_id} of {run.new.workflow} failed:\n{said}", run_id=run_id, failures=failures)
+    return error
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())

@@ -1,0 +1,27 @@
+"""Where is it kept? ``connect`` gives the store that a URL names: SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+from turnout.contracts.store import Store
+from turnout.errors import InvalidSetting
+
+
+def connect(url: str) -> Store:
+    """The store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
+    ``postgresql://user@host/database``. It is not opened yet."""
+    scheme = url.partition("://")[0]
+    if scheme == "sqlite":
+        from turnout.store.sqlite import SqliteStore
+
+        path, _, query = url.removeprefix("sqlite:///").partition("?")
+        if not url.startswith("sqlite:///") or not path:
+            raise InvalidSetting(f"{url!r} names no database: write sqlite:///path/to/turnout.db", url=url)
+        return SqliteStore(url, path, read_only=parse_qs(query).get("mode") == ["ro"])
+    if scheme in ("postgresql", "postgres"):
+        from turnout.store.postgres import PostgresStore
+
+        return PostgresStore(url)
+    shown = urlsplit(url).scheme or url
+    raise InvalidSetting(f"{shown!r} is not a database that Turnout knows: use sqlite:///… or postgresql://…")

@@ -1,0 +1,38 @@
+"""What do the parts of a store ask of their database? The one small interface that both dialects fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+Execute: TypeAlias = Callable[..., Rows]
+"""``execute("block", name=value, …)`` within a transaction."""
+
+
+class Database(Protocol):
+    """Named blocks of SQL, executed on the calling thread's own connection."""
+
+    def read(self, block: str, **params: Any) -> Rows:
+        """One SELECT; tried once more on a fresh connection if the old one was broken."""
+        ...
+
+    def write(self, block: str, *, wake: str | None = None, **params: Any) -> Rows:
+        """One statement as a transaction of its own; ``wake`` is notified with it."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[Execute]:
+        """Several statements that hold together; the writer's lock is taken at the start where there is only one."""
+        ...
+
+    def transaction_apart(self) -> AbstractContextManager[Execute]:
+        """The same on the connection that nothing else uses, so that no queue delays it."""
+        ...
+
+
+def json_list(values: Sequence[Any]) -> str:
+    """How a set of values is handed to a block."""
+    return msgspec.json.encode(values).decode()

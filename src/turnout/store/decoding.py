@@ -1,0 +1,90 @@
+"""How do rows of the database become values of the model, and foreign ids canonical ones?"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import msgspec
+
+from turnout.model.events import ErrorInfo
+from turnout.model.rows import NewRun, RunRow, StoredRun, TaskRow
+from turnout.model.states import RunState, TaskState
+
+_error = msgspec.json.Decoder(ErrorInfo).decode
+_labels = msgspec.json.Decoder(dict[str, str]).decode
+_RUN_STATES = {str(state): state for state in RunState}
+_TASK_STATES = {str(state): state for state in TaskState}
+
+RUN_COLUMNS = 22
+TASK_COLUMNS = 22
+
+
+def canonical(run_id: str) -> str | None:
+    """The id as it is stored, or None when no run can have it."""
+    try:
+        return str(uuid.UUID(run_id))
+    except ValueError:
+        return None
+
+
+def stored_run(row: tuple[Any, ...]) -> StoredRun:
+    """A run from the columns of the blocks ``run`` and ``claimed_runs``."""
+    (run_id, workflow, version, input, created_at, key, digest, priority, timeout, rerun_of, parent_run, parent_pos) = row[:12]
+    state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[12:RUN_COLUMNS]
+    return StoredRun(
+        new=NewRun(
+            run_id=run_id,
+            workflow=workflow,
+            version=version,
+            input=input,
+            created_at=created_at,
+            key=key,
+            input_digest=digest,
+            priority=priority,
+            timeout=timeout,
+            rerun_of=rerun_of,
+            parent_run=parent_run,
+            parent_pos=parent_pos,
+        ),
+        row=RunRow(
+            state=_RUN_STATES[state],
+            reason=reason,
+            error=None if error is None else _error(error),
+            started_at=started_at,
+            finished_at=finished_at,
+        ),
+        owner=owner,
+        epoch=epoch,
+        seq=max(seq, last or 0),
+        age=max(age, 0.0),
+    )
+
+
+def task_row(row: tuple[Any, ...]) -> TaskRow:
+    """A task from the columns of the blocks ``tasks`` and ``claimed_tasks``, whose first is the run's id."""
+    (_, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_in, executor, decision) = row[:13]
+    labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq = row[13:TASK_COLUMNS]
+    return TaskRow(
+        pos=pos,
+        state=_TASK_STATES[state],
+        name=name,
+        priority=priority,
+        attempt=attempt,
+        failures=failures,
+        crashes=crashes,
+        losses=losses,
+        reason=reason,
+        retry_in=None if retry_in is None else max(retry_in, 0.0),
+        executor=executor,
+        decision=decision,
+        labels=None if labels is None else _labels(labels),
+        poll_key=poll_key,
+        holder=holder,
+        output=output,
+        error=None if error is None else _error(error),
+        dispatched_at=dispatched_at,
+        started_at=started_at,
+        finished_at=finished_at,
+        seq=seq,
+    )

@@ -1,0 +1,52 @@
+"""Which changes of the schema are still to be made? Numbered SQL files, each with a checksum that is never to change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from turnout.errors import MigrationMismatch, SchemaTooNew
+from turnout.store.blocks import Dialect
+
+
+class Migration(msgspec.Struct, frozen=True):
+    number: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@cache
+def migrations(dialect: Dialect) -> tuple[Migration, ...]:
+    """All migrations of the dialect, in order."""
+    found: list[Migration] = []
+    for file in files("turnout.store.migrations").joinpath(dialect).iterdir():
+        number, _, name = file.name.removesuffix(".sql").partition("_")
+        if file.name.endswith(".sql"):
+            found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+def outstanding(dialect: Dialect, applied: Iterable[tuple[int, str]]) -> list[Migration]:
+    """What this program knows and the database has not got yet. Refuses a schema that is newer, or another one."""
+    known = {migration.number: migration for migration in migrations(dialect)}
+    done = dict(applied)
+    for number, checksum in sorted(done.items()):
+        if number not in known:
+            raise SchemaTooNew(
+                f"the database has schema {max(done)}, this version of Turnout knows up to {max(known)}: upgrade Turnout",
+                found=max(done),
+                known=max(known),
+            )
+        if known[number].checksum != checksum:
+            raise MigrationMismatch(
+                f"migration {number} of the database is not the one that this version of Turnout has", number=number
+            )
+    return [migration for number, migration in sorted(known.items()) if number not in done]

@@ -1,0 +1,159 @@
+-- Times are seconds since the epoch by this server's clock. The lists of moves mirror turnout.model.states.
+
+create table workflow (
+    version text primary key,
+    full_name text not null,
+    number integer not null,
+    spec text not null,
+    created_at double precision not null,
+    unique (full_name, number)
+);
+
+create table run (
+    id uuid primary key,
+    workflow text not null,
+    version text not null,
+    state text not null check (state in
+        ('pending', 'running', 'paused', 'cancelling', 'completed', 'failed', 'cancelled')),
+    owner text,
+    epoch integer not null,
+    seq integer not null,
+    input text not null,
+    input_digest text not null,
+    key text,
+    priority integer not null,
+    timeout double precision,
+    reason text,
+    error text,
+    rerun_of uuid,
+    parent_run uuid,
+    parent_pos integer,
+    created_at double precision not null,
+    submitted_at double precision not null,
+    started_at double precision,
+    finished_at double precision
+);
+create unique index run_key on run (workflow, key) where key is not null;
+create index run_owner on run (owner) where owner is not null;
+create index run_unowned on run (priority desc, submitted_at, id, workflow)
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling');
+create index run_of_workflow on run (workflow, id);
+create index run_parent on run (parent_run) where parent_run is not null;
+
+-- The normal path changes no indexed column (poll_key and lease_until stay null), so every update can be a heap-only
+-- one; the fillfactor leaves it room on its page.
+create table task (
+    run_id uuid not null,
+    pos integer not null,
+    name text not null,
+    state text not null check (state in
+        ('pending', 'ready', 'running', 'completed', 'failed', 'skipped', 'cancelled')),
+    epoch integer not null,
+    seq integer not null,
+    priority integer not null,
+    attempt integer not null,
+    failures integer not null,
+    crashes integer not null,
+    losses integer not null,
+    reason text,
+    retry_at double precision,
+    executor text,
+    decision text,
+    labels text,
+    poll_key text,
+    holder text,
+    lease_until double precision,
+    output text,
+    error text,
+    dispatched_at double precision,
+    started_at double precision,
+    finished_at double precision,
+    primary key (run_id, pos)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.2, autovacuum_vacuum_cost_delay = 2);
+create index task_offered on task (poll_key, priority desc, run_id, pos) where poll_key is not null;
+create index task_leased on task (lease_until, run_id) where lease_until is not null;
+
+create table history (
+    run_id uuid not null,
+    seq integer not null,
+    part smallint not null default 0,
+    at double precision not null,
+    pos integer not null,
+    old text,
+    new text not null,
+    attempt integer not null,
+    detail text,
+    primary key (run_id, seq, part)
+);
+
+create table session (
+    id text primary key,
+    kind text not null,
+    host text not null,
+    boot_id text not null,
+    pid_namespace text not null,
+    pid integer not null,
+    process_started text not null,
+    workflows text not null,
+    health text,
+    lease double precision not null,
+    lease_until double precision not null,
+    started_at double precision not null,
+    ended_at double precision
+);
+
+create table command (
+    id bigint generated always as identity primary key,
+    run_id uuid not null,
+    kind text not null,
+    reason text,
+    created_at double precision not null,
+    done_at double precision
+);
+create index command_open on command (run_id) where done_at is null;
+
+create table inbox (
+    id bigint generated always as identity primary key,
+    run_id uuid not null,
+    pos integer not null,
+    attempt integer not null,
+    holder text not null,
+    result text not null,
+    created_at double precision not null,
+    unique (run_id, pos, attempt)
+);
+
+create table routing (
+    number bigint generated always as identity primary key,
+    session text not null,
+    config text not null,
+    created_at double precision not null
+);
+
+create function refuse_move() returns trigger language plpgsql as $$
+begin
+    raise exception 'illegal move of % %: % (attempt %) to % (attempt %)', tg_table_name,
+        coalesce(to_jsonb(old) ->> 'id', concat(to_jsonb(old) ->> 'run_id', '.', to_jsonb(old) ->> 'pos')),
+        old.state, to_jsonb(old) ->> 'attempt', new.state, to_jsonb(new) ->> 'attempt'
+        using errcode = 'check_violation';
+end $$;
+
+-- A row that keeps its state and attempt makes no move: its reason may change, unless it is running or terminal.
+create trigger task_move before update of state on task for each row when (
+    new.attempt < old.attempt or not case old.state
+        when 'pending' then new.state in ('pending', 'ready', 'running', 'skipped', 'cancelled')
+        when 'ready' then new.state in ('running', 'cancelled') or (new.state = 'ready' and new.attempt = old.attempt)
+        when 'running' then new.state in ('completed', 'failed', 'ready', 'cancelled')
+            or (new.state = 'running' and new.attempt > old.attempt)
+        else false end
+) execute function refuse_move();
+
+create trigger run_move before update of state on run for each row when (
+    not case old.state
+        when 'pending' then new.state in
+            ('pending', 'running', 'paused', 'cancelling', 'cancelled', 'failed', 'completed')
+        when 'running' then new.state in ('running', 'completed', 'failed', 'paused', 'cancelling', 'cancelled')
+        when 'paused' then new.state in ('paused', 'running', 'cancelling', 'cancelled', 'failed', 'completed')
+        when 'cancelling' then new.state in ('cancelling', 'cancelled', 'failed')
+        else false end
+) execute function refuse_move();

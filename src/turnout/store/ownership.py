@@ -1,0 +1,99 @@
+"""Who owns which runs, and until when does a session count as alive?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from turnout.model.rows import Lease, LoadedRun, Session, TaskRow
+from turnout.store.database import Database, Execute, json_list
+from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
+
+
+class Ownership:
+    """Sessions, their leases, and the runs that they claim."""
+
+    _database: Database
+
+    def start_session(self, session: Session, lease: float) -> None:
+        columns = msgspec.structs.asdict(session) | {"workflows": json_list(session.workflows)}
+        self._database.write("start_session", lease=float(lease), **columns)
+
+    def renew_session(self, session_id: str, lease: float, health: str | None = None) -> Lease:
+        with self._database.transaction_apart() as execute:
+            held = execute("renew_session", id=session_id, lease=float(lease), health=health)
+            peers = execute("count_peers", id=session_id)
+        return Lease(held=bool(held), peers=int(peers[0][0]))
+
+    def end_session(self, session_id: str) -> None:
+        with self._database.transaction() as execute:
+            execute("end_session", id=session_id)
+            _release(execute)
+
+    def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0) -> list[str]:
+        with self._database.transaction() as execute:
+            buried = [row[0] for row in execute("bury_sessions", gone=json_list(gone), grace=float(grace))]
+            _release(execute)
+            if buried:
+                execute("forget_sessions")
+        return buried
+
+    def live_sessions(self) -> list[Session]:
+        return [
+            Session(
+                id=id,
+                kind=kind,
+                host=host,
+                boot_id=boot_id,
+                pid_namespace=pid_namespace,
+                pid=pid,
+                process_started=process_started,
+                workflows=tuple(msgspec.json.decode(workflows, type=list[str])),
+            )
+            for id, kind, host, boot_id, pid_namespace, pid, process_started, workflows in self._database.read("live_sessions")
+        ]
+
+    def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
+        return frozenset(row[0] for row in self._database.read("holders_alive", holders=json_list(holders)))
+
+    def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
+        with self._database.transaction() as execute:
+            found = execute("claimable_runs", workflows=json_list(workflows), limit=limit)
+            return _take(execute, session_id, [row[0] for row in found], inline)
+
+    def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
+        known = canonical(run_id)
+        if known is None:
+            return None
+        with self._database.transaction() as execute:
+            found = execute("claimable_run", id=known, session=session_id)
+            taken = _take(execute, session_id, [row[0] for row in found], inline)
+        return taken[0] if taken else None
+
+
+def _release(execute: Execute) -> None:
+    freed = [row[0] for row in execute("lock_runs_of_the_dead")]
+    if freed:
+        execute("release_runs", ids=json_list(freed))
+
+
+def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) -> list[LoadedRun]:
+    """Own these locked runs under a new epoch. The tasks are read by a later statement than the one that fences them."""
+    if not run_ids or not execute("session_stands", id=session_id):
+        return []
+    ids = json_list(sorted(run_ids))
+    execute("record_start", ids=ids)
+    execute("take_runs", ids=ids, session=session_id)
+    execute("fence_tasks", ids=ids)
+    runs = execute("claimed_runs", ids=ids)
+    tasks: dict[str, list[TaskRow]] = {run_id: [] for run_id in run_ids}
+    large: dict[str, set[int]] = {run_id: set() for run_id in run_ids}
+    for row in execute("claimed_tasks", ids=ids, inline=inline):
+        tasks[row[0]].append(task_row(row))
+        if row[TASK_COLUMNS]:
+            large[row[0]].add(row[1])
+    return [
+        LoadedRun(run=stored_run(row), spec=row[RUN_COLUMNS], tasks=tasks[row[0]], large=frozenset(large[row[0]]))
+        for row in runs
+    ]

@@ -1,0 +1,89 @@
+"""What has happened, and what is there now?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from turnout.errors import StoreUnreachable
+from turnout.model.rows import HistoryRow, StoredRun, TaskRow
+from turnout.model.states import RunState
+from turnout.store.database import Database, json_list
+from turnout.store.decoding import canonical, stored_run, task_row
+
+_BEYOND_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+class Reading:
+    """Runs, tasks, history and workflow versions, as they are stored."""
+
+    _database: Database
+
+    def run(self, run_id: str) -> StoredRun | None:
+        known = canonical(run_id)
+        rows = self._database.read("run", id=known) if known else []
+        return stored_run(rows[0]) if rows else None
+
+    def runs(
+        self,
+        *,
+        workflow: str | None = None,
+        states: Sequence[RunState] = (),
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[StoredRun]:
+        page: dict[str, Any] = {"limit": limit, "before": before and canonical(before) or _BEYOND_ALL_IDS}
+        if workflow is None and not states:
+            rows = self._database.read("runs", **page)
+        else:
+            page["states"] = json_list(list(states or RunState))
+            if workflow is None:
+                rows = self._database.read("runs_in_states", **page)
+            else:
+                rows = self._database.read("runs_of_workflows", workflows=json_list(self._full_names(workflow)), **page)
+        return [stored_run(row) for row in rows]
+
+    def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]:
+        known = canonical(run_id)
+        return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []
+
+    def running_tasks(self, session_id: str) -> list[tuple[str, int, int]]:
+        return [(run_id, pos, attempt) for run_id, pos, attempt in self._database.read("running_tasks", session=session_id)]
+
+    def outputs(self, run_id: str, positions: Sequence[int]) -> dict[int, str]:
+        known = canonical(run_id)
+        if known is None:
+            return {}
+        return {pos: output for pos, output in self._database.read("outputs", id=known, positions=json_list(positions))}
+
+    def history(self, run_id: str) -> list[tuple[float, HistoryRow]]:
+        known = canonical(run_id)
+        return [(row[0], HistoryRow(*row[1:])) for row in self._database.read("history", id=known)] if known else []
+
+    def workflow(self, version: str) -> str | None:
+        rows = self._database.read("workflow", version=version)
+        return rows[0][0] if rows else None
+
+    def put_workflow(self, version: str, full_name: str, spec: str) -> None:
+        # Two processes may pick the same number for different versions: the loser counts again.
+        for _ in range(20):
+            if self.workflow(version) is not None:
+                return
+            self._database.write("put_workflow", version=version, full_name=full_name, spec=spec)
+        if self.workflow(version) is None:
+            raise StoreUnreachable(f"workflow {full_name} could not be numbered: others keep adding versions of it")
+
+    def waiting(self) -> dict[str, Any]:
+        states: dict[str, dict[str, int]] = {}
+        for state, owned, count in self._database.read("waiting"):
+            states.setdefault(state, {"owned": 0, "unowned": 0})["owned" if owned else "unowned"] = count
+        return {"runs": states, "unfinished": sum(sum(counts.values()) for counts in states.values())}
+
+    def record_routing(self, session_id: str, config: str) -> int:
+        return int(self._database.write("record_routing", session=session_id, config=config)[0][0])
+
+    def _full_names(self, workflow: str) -> list[str]:
+        if "::" in workflow:
+            return [workflow]
+        names = [row[0] for row in self._database.read("workflow_names")]
+        return [name for name in names if name.rpartition("::")[2] == workflow]

@@ -1,0 +1,101 @@
+-- name: start_session
+insert into session (id, kind, host, boot_id, pid_namespace, pid, process_started, workflows,
+    lease, lease_until, started_at /*sqlite , lease_boot */)
+values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :workflows,
+    :lease, :lease_now + :lease, :now /*sqlite , :boot */)
+
+-- name: renew_session
+update session set lease = :lease, lease_until = :lease_now + :lease, /*sqlite lease_boot = :boot, */
+    health = coalesce(:health, health)
+where id = :id and ended_at is null
+returning id
+
+-- name: count_peers
+select count(*) from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */ and id <> :id
+
+-- name: live_sessions
+select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows
+from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
+order by started_at, id
+
+-- name: holders_alive
+select id from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
+    and id in {holders}
+
+-- name: end_session
+update session set ended_at = :now where id = :id and ended_at is null
+
+-- name: bury_sessions
+-- After a start of the server nobody could renew for a while, so every lease gets its whole length once more.
+update session set ended_at = :now
+where ended_at is null and (id in {gone}
+    or lease_until + :grace < :lease_now
+        /*pg and extract(epoch from pg_postmaster_start_time()) + lease < :now */
+    /*sqlite or lease_boot <> :boot */)
+returning id
+
+-- name: lock_runs_of_the_dead
+-- Whoever is not a session that still stands owns nothing, so no path can strand a run.
+select id from run
+where owner is not null
+    and not exists (select 1 from session where session.id = run.owner and session.ended_at is null)
+order by id
+/*pg for update of run */
+
+-- name: release_runs
+update run set owner = null where id in {ids uuid}
+
+-- name: forget_sessions
+delete from session where ended_at < :now - 86400.0
+
+-- name: session_stands
+select id from session where id = :id and ended_at is null
+
+-- name: claimable_runs
+select id from run
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
+order by priority desc, submitted_at, id
+limit :limit
+/*pg for update of run skip locked */
+
+-- name: claimable_run
+select id from run
+where id = :id and state in ('pending', 'running', 'paused', 'cancelling') and (owner is null or owner = :session)
+/*pg for update of run */
+
+-- name: record_start
+insert into history (run_id, seq, at, pos, old, new, attempt)
+select id, seq + 1, :now, -1, 'pending', 'running', 0 from run where id in {ids uuid} and state = 'pending'
+
+-- name: take_runs
+update run set
+    owner = :session,
+    epoch = epoch + 1,
+    seq = seq + case when state = 'pending' then 1 else 0 end,
+    started_at = coalesce(started_at, :now),
+    state = case when state = 'pending' then 'running' else state end
+where id in {ids uuid}
+
+-- name: fence_tasks
+-- The epoch lives on the task rows too: comparing the run row's alone would let an old owner's write that is already
+-- waiting for a lock slip through.
+update task set epoch = (select run.epoch from run where run.id = task.run_id)
+where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
+
+-- name: claimed_runs
+select run.id, run.workflow, run.version, run.input, run.created_at, run.key, run.input_digest, run.priority,
+    run.timeout, run.rerun_of, run.parent_run, run.parent_pos,
+    run.state, run.reason, run.error, run.started_at, run.finished_at,
+    run.owner, run.epoch, run.seq, (select max(seq) from history where history.run_id = run.id),
+    :now - run.submitted_at,
+    coalesce((select spec from workflow where workflow.version = run.version), '')
+from run where run.id in {ids uuid}
+order by run.priority desc, run.submitted_at, run.id
+
+-- name: claimed_tasks
+select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
+    executor, decision, labels, poll_key, holder,
+    case when length(output) <= :inline then output end, error, dispatched_at, started_at, finished_at, seq,
+    coalesce(length(output) > :inline, false)
+from task where run_id in {ids uuid}
+order by run_id, pos

@@ -1,0 +1,74 @@
+-- name: run
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run where id = :id
+
+-- name: runs
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run
+where id < :before
+order by id desc
+limit :limit
+
+-- name: runs_in_states
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run
+where id < :before and state in {states}
+order by id desc
+limit :limit
+
+-- name: runs_of_workflows
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run
+where id < :before and state in {states} and workflow in {workflows}
+order by id desc
+limit :limit
+
+-- name: workflow_names
+select distinct full_name from workflow
+
+-- name: tasks
+select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
+    executor, decision, labels, poll_key, holder,
+    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq
+from task where run_id = :id
+order by pos
+
+-- name: running_tasks
+select task.run_id, task.pos, task.attempt
+from run join task on task.run_id = run.id
+where run.owner = :session and task.state = 'running' and task.holder = :session
+order by task.run_id, task.pos
+
+-- name: outputs
+select pos, output from task where run_id = :id and pos in {positions int} and output is not null
+
+-- name: history
+select at, seq, pos, old, new, attempt, detail from history where run_id = :id order by seq, part
+
+-- name: workflow
+select spec from workflow where version = :version
+
+-- name: put_workflow
+insert into workflow (version, full_name, number, spec, created_at)
+select :version, :full_name,
+    1 + coalesce((select max(number) from workflow where full_name = :full_name), 0), :spec, :now
+where true
+on conflict do nothing
+returning version
+
+-- name: waiting
+select state, owner is not null, count(*)
+from run
+where owner is not null or (owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+group by 1, 2
+
+-- name: record_routing
+insert into routing (session, config, created_at) values (:session, :config, :now) returning number

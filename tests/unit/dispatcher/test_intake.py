@@ -1,0 +1,142 @@
+"""Whatever an executor answers becomes a sound result for the attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.dispatcher import ErrorInfo, ExecutionResult, ExecutionStatus, NoCapacity
+from turnout.dispatcher.intake import accepted, raised
+from turnout.errors import PermanentFailure, RetryAfter
+from turnout.model.events import TaskReadyEvent
+
+Make = Callable[..., Any]
+
+
+def made_by_hand(event: TaskReadyEvent, **fields: Any) -> ExecutionResult:
+    base: dict[str, Any] = {"run_id": event.run_id, "task_id": event.task_id, "attempt": event.attempt}
+    return ExecutionResult(**{**base, "status": ExecutionStatus.COMPLETED, **fields})
+
+
+def test_a_sound_result_passes_unchanged(event_of: Make) -> None:
+    event = event_of()
+    for result in (
+        ExecutionResult.success(event, {"a": [1, 2.5, "x", None]}, started_at=1.5, finished_at=2.5),
+        ExecutionResult.failed(event, ValueError("no"), retryable=False),
+        ExecutionResult.failed(event, ValueError("no"), retry_after=3.0),
+        ExecutionResult.timed_out(event, 3),
+        ExecutionResult.returned(event, "full"),
+    ):
+        assert accepted(event, result, "gpu") == result
+
+
+@pytest.mark.parametrize("answer", [None, 42, {"status": "completed"}, object()])
+def test_what_is_no_result_is_nonsense(event_of: Make, answer: object) -> None:
+    result = accepted(event_of(), answer, "gpu")
+    assert result.status is ExecutionStatus.RETRY
+    assert result.error_message is not None and 'executor "gpu" returned nonsense' in result.error_message
+
+
+@pytest.mark.parametrize(
+    "fields", [{"task_id": "run.2"}, {"attempt": 2}, {"run_id": "x"}, {"status": "great"}, {"status": []}]
+)
+def test_a_result_for_something_else_or_of_no_status_is_nonsense(event_of: Make, fields: dict[str, Any]) -> None:
+    event = event_of()
+    result = accepted(event, made_by_hand(event, **fields), "gpu")
+    assert (result.task_id, result.attempt, result.status) == (event.task_id, event.attempt, ExecutionStatus.RETRY)
+    assert result.error_message is not None and "returned nonsense" in result.error_message
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ({"a": 1}, "NotJson"),
+        (b"{}", "NotJson"),
+        ("{", "NotJson"),
+        ("", "NotJson"),
+        ("NaN", "NotJson"),
+        ("{'a': 1}", "NotJson"),
+        ('"\\u0000"', "NotJson"),
+        ('"\x00"', "NotJson"),
+        ('"\\ud800"', "NotJson"),
+        ('"\ud800"', "NotJson"),
+        ("[" * 200 + "]" * 200, "NotJson"),
+        ("[" * 100_000 + "]" * 100_000, "NotJson"),
+        ('"' + "x" * 1024 * 1024 + '"', "TooLarge"),
+        ('"' + "é" * 600_000 + '"', "TooLarge"),
+    ],
+)
+def test_an_output_that_no_store_could_keep_fails_the_attempt(event_of: Make, output: Any, error: str) -> None:
+    event = event_of()
+    result = accepted(event, made_by_hand(event, output=output), "gpu")
+    assert result.status is ExecutionStatus.FAILED
+    assert result.error is not None and result.error.type == error
+
+
+def test_the_limit_is_a_setting(event_of: Make) -> None:
+    event = event_of()
+    result = accepted(event, ExecutionResult.success(event, "x" * 100), "gpu", limit=50)
+    assert result.error is not None and result.error.type == "TooLarge"
+
+
+def test_what_is_only_untidy_is_mended(event_of: Make) -> None:
+    event = event_of(shadow=True)
+    result = accepted(
+        event, made_by_hand(event, status="completed", started_at="noon", retry_after=float("nan")), "gpu"
+    )
+    assert result == ExecutionResult.success(event, None)
+    failed = made_by_hand(event, status="failed", error=ErrorInfo("E", "a\x00b\ud800", mro=("x\x00",)))
+    error = accepted(event, failed, "gpu").error
+    assert error is not None
+    msgspec.json.encode(error)
+    assert "\x00" not in error.message + error.mro[0]
+    odd = accepted(event, made_by_hand(event, status="failed", error="just text"), "gpu")
+    assert odd.error_message == "just text"
+
+
+def test_an_exception_keeps_its_type_and_is_also_an_execution_failure(event_of: Make) -> None:
+    result = raised(event_of(), ConnectionResetError("gone"))
+    assert result.status is ExecutionStatus.RETRY
+    assert result.error is not None
+    assert (result.error.type, result.error.message) == ("ConnectionResetError", "gone")
+    assert "builtins.ConnectionError" in result.error.mro
+    assert "turnout.errors.ExecutionFailed" in result.error.mro
+
+
+def test_exceptions_that_say_what_to_do_are_heard(event_of: Make) -> None:
+    event = event_of()
+    assert raised(event, NoCapacity("full")).status is ExecutionStatus.RETURNED
+    assert raised(event, PermanentFailure("no use")).status is ExecutionStatus.FAILED
+    assert raised(event, RetryAfter(7)).retry_after == 7
+
+
+def test_an_exception_without_a_readable_message_is_still_a_failure(event_of: Make) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    result = raised(event_of(), Mute())
+    assert result.error is not None and result.error.type == "Mute"
+
+
+anything = st.one_of(
+    st.none(), st.integers(), st.text(), st.floats(), st.lists(st.integers()), st.sampled_from(ExecutionStatus)
+)
+
+
+@given(status=anything, output=anything, error=anything, retryable=anything, times=anything, answer=st.booleans())
+def test_every_answer_becomes_a_result_that_can_be_stored(
+    status: Any, output: Any, error: Any, retryable: Any, times: Any, answer: bool
+) -> None:
+    event = TaskReadyEvent(run_id="r", task_id="t", task_name="n", attempt=1, max_attempts=1)
+    fields = {"status": status, "output": output, "error": error, "retryable": retryable, "started_at": times}
+    result = accepted(event, made_by_hand(event, **fields) if answer else output, "gpu")
+    assert (result.run_id, result.task_id, result.attempt) == ("r", "t", 1)
+    again = msgspec.json.decode(msgspec.json.encode(result), type=ExecutionResult)
+    assert again == result
+    assert result.output is None or isinstance(msgspec.json.decode(result.output), object)

@@ -1,0 +1,188 @@
+"""The decision: RFC 010's matrix, and the order of the design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.dispatcher import (
+    HubUnavailable,
+    NoExecutor,
+    PlacementSettings,
+    Router,
+    RoutingConfig,
+    RoutingRule,
+    decide,
+    explain,
+    require_hub,
+)
+from turnout.model.spec import Body, TaskSpec, WorkflowSpec
+
+Make = Callable[..., Any]
+GPU = {"gpu": "true"}
+
+
+def rfc_rows() -> list[tuple[bool, bool, str, bool, str]]:
+    """RFC 010's five rows with every "any" written out: force local, hub, mode, labels, result."""
+    rows: list[tuple[bool, bool, str, bool, str]] = []
+    for hub in (True, False):
+        for mode in ("local", "distributed"):
+            rows.append((True, hub, mode, False, "default"))
+    for mode in ("local", "distributed"):
+        for labels in (True, False):
+            rows.append((False, False, mode, labels, "default"))
+        rows.append((False, True, mode, True, "workers"))
+    rows.append((False, True, "distributed", False, "workers"))
+    rows.append((False, True, "local", False, "default"))
+    return rows
+
+
+@pytest.mark.parametrize("said_by", ["task", "workflow"])
+@pytest.mark.parametrize(("force_local", "hub", "mode", "labels", "expected"), rfc_rows())
+def test_the_matrix_of_rfc_010(
+    task_of: Make, workflow_of: Make, said_by: str, force_local: bool, hub: bool, mode: Any, labels: bool, expected: str
+) -> None:
+    selector = "local" if force_local else GPU if labels else None
+    task = task_of(worker_selector=selector if said_by == "task" else None)
+    workflow = workflow_of(task, worker_selector=selector if said_by == "workflow" else None)
+    settings = PlacementSettings(hub_configured=hub, default_execution_mode=mode)
+    decision = decide(task, workflow, settings, Router(RoutingConfig()))
+    assert decision.executor_key == expected
+    assert decision.labels == (GPU if labels and expected == "workers" else None)
+
+
+RULE = RoutingRule("**::step", "gpu", labels={"zone": "a"})
+TO_WORKERS = RoutingRule("**", "workers", labels={"zone": "a"})
+
+
+@pytest.mark.parametrize(
+    ("task", "workflow", "rules", "hub", "mode", "key", "reason", "labels"),
+    [
+        # 1: local on the task, else on the workflow; rules among local executors still apply
+        ({"worker_selector": "local"}, {}, (), True, "distributed", "default", "workerSelector local on the task: default executor", None),
+        ({"worker_selector": "local"}, {}, (RULE,), True, "local", "default", "workerSelector local on the task: default executor", None),
+        ({"worker_selector": "local"}, {}, (RULE, RoutingRule("**", "process")), True, "local", "process", 'workerSelector local on the task: rule 2 "**" → process', None),
+        ({"worker_selector": "local", "executor": "process"}, {}, (), True, "local", "process", "workerSelector local on the task: executor=process on the task", None),
+        ({}, {"worker_selector": "local"}, (), True, "distributed", "default", "workerSelector local on the workflow: default executor", None),
+        ({"worker_selector": GPU}, {"worker_selector": "local"}, (), True, "local", "workers", "workerSelector {gpu=true} on the task → workers", GPU),
+        ({"worker_selector": "local"}, {"worker_selector": GPU}, (), True, "local", "default", "workerSelector local on the task: default executor", None),
+        # 2: labels beat rules, hints and modes; no hub means local
+        ({"worker_selector": GPU, "executor": "ray"}, {}, (RULE,), True, "local", "workers", "workerSelector {gpu=true} on the task → workers", GPU),
+        ({"worker_selector": GPU, "executor": "ray"}, {}, (RULE,), False, "local", "default", "workerSelector {gpu=true} on the task → workers, but no hub is configured: default executor", None),
+        ({"worker_selector": {}}, {"worker_selector": GPU}, (), True, "local", "workers", "workerSelector {gpu=true} on the workflow → workers", GPU),
+        # 3: a rule beats the hint and the mode, and may add labels
+        ({"executor": "ray"}, {}, (RULE,), True, "distributed", "gpu", 'rule 1 "**::step" → gpu', {"zone": "a"}),
+        ({}, {}, (TO_WORKERS,), True, "local", "workers", 'rule 1 "**" → workers', {"zone": "a"}),
+        ({}, {}, (TO_WORKERS,), False, "local", "default", 'rule 1 "**" → workers, but no hub is configured: default executor', None),
+        ({}, {}, (RoutingRule("other", "gpu"),), False, "local", "default", "default executor", None),
+        # 4: the hint beats the mode
+        ({"executor": "ray"}, {}, (), True, "distributed", "ray", "executor=ray on the task", None),
+        # 5 and 6
+        ({}, {}, (), True, "distributed", "workers", "defaultExecutionMode distributed → workers", None),
+        ({}, {}, (), False, "distributed", "default", "default executor", None),
+        ({}, {}, (), True, "local", "default", "default executor", None),
+    ],
+)  # fmt: skip
+def test_the_order_of_the_decision(
+    task_of: Make,
+    workflow_of: Make,
+    task: dict[str, Any],
+    workflow: dict[str, Any],
+    rules: tuple[RoutingRule, ...],
+    hub: bool,
+    mode: Any,
+    key: str,
+    reason: str,
+    labels: dict[str, str] | None,
+) -> None:
+    spec = task_of(**task)
+    settings = PlacementSettings(hub_configured=hub, default_execution_mode=mode, local_keys=("default", "process"))
+    decision = decide(spec, workflow_of(spec, **workflow), settings, Router(RoutingConfig("default", rules)), "run")
+    assert (decision.executor_key, decision.reason, decision.labels) == (key, reason, labels)
+
+
+def test_a_percent_is_named_in_the_reason(task_of: Make, workflow_of: Make) -> None:
+    router = Router(RoutingConfig("default", (RoutingRule("**", "gpu", percent=100),)))
+    assert (
+        decide(task_of(), workflow_of(), PlacementSettings(), router, "r").reason == 'rule 1 "**" (100 % of runs) → gpu'
+    )
+
+
+def test_local_without_a_local_default_takes_the_first_local_executor(task_of: Make, workflow_of: Make) -> None:
+    settings = PlacementSettings(local_keys=("thread", "process"))
+    task = task_of(worker_selector="local")
+    assert decide(task, workflow_of(task), settings, Router(RoutingConfig("ray"))).executor_key == "thread"
+
+
+def test_local_without_any_local_executor_is_an_error(task_of: Make, workflow_of: Make) -> None:
+    task = task_of(worker_selector="local")
+    with pytest.raises(NoExecutor):
+        decide(task, workflow_of(task), PlacementSettings(local_keys=()), Router(RoutingConfig("ray")))
+
+
+def test_a_hub_that_is_down_changes_no_decision_but_refuses_submissions(task_of: Make, workflow_of: Make) -> None:
+    settings = PlacementSettings(hub_configured=True, hub_up=False, default_execution_mode="distributed")
+    decision = decide(task_of(), workflow_of(), settings, Router(RoutingConfig()))
+    assert decision.executor_key == "workers"
+    with pytest.raises(HubUnavailable):
+        require_hub(decision, settings)
+    require_hub(decision, PlacementSettings(hub_configured=True))
+
+
+selectors = st.sampled_from([None, "local", {}, GPU])
+rules = st.builds(
+    RoutingRule,
+    pattern=st.sampled_from(["**", "**::step", "other"]),
+    executor=st.sampled_from(["gpu", "process", "workers"]),
+    percent=st.sampled_from([None, 0, 50, 100]),
+    shadow=st.booleans(),
+)
+
+
+@given(
+    on_task=selectors,
+    on_workflow=selectors,
+    hint=st.sampled_from([None, "process", "ray", "workers"]),
+    chain=st.lists(rules, max_size=4),
+    hub=st.booleans(),
+    mode=st.sampled_from(["local", "distributed"]),
+    run_id=st.sampled_from(["a", "b", "c", None]),
+)
+def test_explain_agrees_with_decide_and_workers_needs_a_hub(
+    on_task: Any, on_workflow: Any, hint: str | None, chain: list[RoutingRule], hub: bool, mode: Any, run_id: str | None
+) -> None:
+    task = TaskSpec("step", Body("python", "m:f"), full_name="a::step", worker_selector=on_task, executor=hint)
+    workflow = WorkflowSpec("flow", (task,), worker_selector=on_workflow)
+    settings = PlacementSettings(hub_configured=hub, default_execution_mode=mode, local_keys=("default", "process"))
+    router = Router(RoutingConfig("default", tuple(chain)))
+    decision = decide(task, workflow, settings, router, run_id)
+    trace = explain(task, workflow, settings, router, run_id)
+    assert trace.decision == decision
+    assert [step.why for step in trace.steps if step.outcome == "chosen"] == [decision.reason]
+    assert hub or decision.executor_key != "workers"
+    without = tuple(rule for rule in chain if not rule.shadow)
+    if without == tuple(chain):
+        return
+    unshadowed = decide(task, workflow, settings, Router(RoutingConfig("default", without)), run_id)
+    assert unshadowed.executor_key == decision.executor_key
+
+
+def test_the_trace_reads_as_text(task_of: Make, workflow_of: Make) -> None:
+    rules = (RoutingRule("other", "x"), RoutingRule("**", "y", shadow=True), RoutingRule("**", "gpu", {"zone": "a"}))
+    text = explain(task_of(), workflow_of(), PlacementSettings(), Router(RoutingConfig("default", rules)), "run").text()
+    assert text.splitlines() == [
+        "public::embedded::flow::step → gpu {zone=a}",
+        "  · 1. workerSelector local: neither task nor workflow says it",
+        "  · 2. workerSelector labels: neither task nor workflow has any",
+        '  ✔ 3. routing rules: rule 3 "**" → gpu',
+        '       rule 1 "other" → x: does not match',
+        '       rule 2 "**" → y: matches, adds a shadow copy',
+        '       rule 3 "**" → gpu: matches',
+        "    4. the task's executor: not reached",
+        "    5. defaultExecutionMode: not reached",
+        "    6. default executor: not reached",
+    ]
