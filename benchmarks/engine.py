@@ -28,8 +28,15 @@ def throughput(runner: Runner, workflow: Any, runs: int) -> float:
 
 
 def w1(runner: Runner, runs: int) -> dict[str, Any]:
+    cpu = time.process_time()
     seconds = throughput(runner, chain, runs)
-    return {"runs": runs, "steps_per_s": round(runs * 10 / seconds), "seconds": round(seconds, 3)}
+    cpu = time.process_time() - cpu
+    return {
+        "runs": runs,
+        "steps_per_s": round(runs * 10 / seconds),
+        "seconds": round(seconds, 3),
+        "cpu_us_per_step": round(cpu / runs * 1e5, 1),
+    }
 
 
 def w2(runner: Runner) -> dict[str, Any]:

@@ -42,10 +42,11 @@ def slots_of(body: Body) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def open_parameters(body: Body) -> list[inspect.Parameter]:
+@lru_cache(maxsize=4096)
+def open_signature(body: Body) -> inspect.Signature:
     """The parameters that the workflow gives arguments for."""
     filled = {slot.name for slot in slots_of(body)}
-    return [each for each in inspect.signature(body).parameters.values() if each.name not in filled]
+    return inspect.Signature([each for each in inspect.signature(body).parameters.values() if each.name not in filled])
 
 
 def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, Any]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from turnout.authoring.calling import open_parameters
+from turnout.authoring.calling import open_signature
 from turnout.authoring.places import place
 from turnout.authoring.refs import Ref, drawing_of, source_of
 from turnout.authoring.templates import template_of
@@ -35,6 +34,7 @@ class Drawing:
         self.workflow = workflow
         self.specs: dict[str, TaskSpec] = {}
         self.tasks: dict[str, Task[..., Any]] = {}
+        self._counts: dict[str, int] = {}
 
     @contextmanager
     def open(self) -> Generator[None]:
@@ -82,7 +82,7 @@ class Drawing:
 
     def _check_arguments(self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         try:
-            inspect.Signature(open_parameters(task.function)).bind(*args, **kwargs)
+            open_signature(task.function).bind(*args, **kwargs)
         except TypeError as error:
             raise InvalidWorkflow(f"{place()}: {task.name}(): {error}", code="bad_call", task=task.name) from error
 
@@ -92,9 +92,10 @@ class Drawing:
             return name
         if task.named_explicitly:
             self._refuse_duplicate(name)
-        count = 2
+        count = self._counts.get(name, 1) + 1
         while f"{name}-{count}" in self.specs:
             count += 1
+        self._counts[name] = count
         return f"{name}-{count}"
 
     def _refuse_duplicate(self, name: str) -> NoReturn:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
-from turnout.authoring.calling import open_parameters
+from turnout.authoring.calling import open_signature
 from turnout.authoring.drawing import Drawing
 from turnout.authoring.task import Task
 from turnout.authoring.templates import template_of
@@ -92,7 +92,7 @@ class ContextSource:
 
     def _check(self, task: Task[..., Any]) -> None:
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        for each in open_parameters(task.function):
+        for each in open_signature(task.function).parameters.values():
             if each.default is inspect.Parameter.empty and each.kind not in variable:
                 raise InvalidWorkflow(
                     f"task {task.name!r} takes the argument {each.name!r}, but Workflow({self.name!r}, tasks=[…]) "

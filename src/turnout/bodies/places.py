@@ -14,7 +14,7 @@ ASYNC_SPARE = 8
 
 
 class Pace:
-    """A moving average of body durations that follows a slow body at once and forgets it over a score of quick ones.
+    """A moving average of body durations that follows slow bodies sooner than quick ones.
 
     It is asymmetric on purpose: too short a backlog costs a little throughput for an instant, too long a one holds
     tasks back from idle peers for as long as the slow bodies last.
@@ -28,7 +28,7 @@ class Pace:
         if mean is None:
             self.mean = seconds
         else:
-            self.mean = mean + (seconds - mean) * (0.5 if seconds > mean else 0.1)
+            self.mean = mean + (seconds - mean) * (0.2 if seconds > mean else 0.1)
 
     def backlog(self, threads: int, most: int) -> int:
         """How many attempts may wait while ``threads`` are busy: what they get through in ``HORIZON`` seconds beyond

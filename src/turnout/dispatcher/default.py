@@ -24,6 +24,8 @@ from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger("turnout.dispatcher")
 
+REMEMBERED_DECISIONS = 50_000
+
 
 class DefaultDispatcher:
     """The dispatcher that a runner uses unless it is given another.
@@ -46,6 +48,8 @@ class DefaultDispatcher:
         self._slots: dict[str, RegisteredExecutor] = {}
         self._workflows: dict[str, WorkflowSpec] = {}
         self._warned: set[str] = set()
+        self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
+        """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
         self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
         self._opening: set[asyncio.Task[None]] = set()
 
@@ -63,9 +67,12 @@ class DefaultDispatcher:
             raise InvalidRouting(f'an executor "{key}" is registered already', code="duplicate_executor", executor=key)
         slot = self._slots[key] = RegisteredExecutor(key, executor)
         slot.report = self._delivery.flights.reporter(slot)
+        if (on_capacity := slot.optional("on_capacity")) is not None:
+            on_capacity(self._delivery.flights.room(slot))
         slot.ready = slot.optional("start") is None
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
         self._settings = msgspec.structs.replace(self._settings, local_keys=local)
+        self._decided.clear()
 
     def bind(self, loader: Loader) -> None:
         """Gives every executor the loader that it gets its work from."""
@@ -98,11 +105,13 @@ class DefaultDispatcher:
     def set_settings(self, **changes: object) -> None:
         """Changes what decisions depend on, for example ``hub_up=False``."""
         self._settings = msgspec.structs.replace(self._settings, **changes)
+        self._decided.clear()
 
     def set_routing(self, config: RoutingConfig) -> list[str]:
         """Replaces all rules at once, if they can work; attempts that run keep their decision."""
         warnings = self._checked(config, self._workflows)
         self._router = Router(config)
+        self._decided.clear()
         return warnings
 
     def validate(self, workflows: Iterable[WorkflowSpec] = ()) -> list[str]:
@@ -114,7 +123,16 @@ class DefaultDispatcher:
 
     def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
         """Where this task of this run goes."""
-        return decide(task, workflow, self._settings, self._router, run_id)
+        if self._router.per_run:
+            return decide(task, workflow, self._settings, self._router, run_id)
+        known = self._decided.get(task.full_name)
+        if known is not None and known[0] is task and known[1] is workflow:
+            return known[2]
+        decision = decide(task, workflow, self._settings, self._router, run_id)
+        if len(self._decided) >= REMEMBERED_DECISIONS:
+            self._decided.clear()
+        self._decided[task.full_name] = (task, workflow, decision)
+        return decision
 
     def explain(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str | None = None) -> Explanation:
         """The same decision with its trace."""

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from turnout.contracts.dispatcher import Results
 from turnout.dispatcher.flights import Batch, Flight, Flights
@@ -35,7 +35,6 @@ class Delivery:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._results: Results = _nobody_listens
         self._capacity_freed: Callable[[str], None] = _nobody_listens
-        self._asked: set[asyncio.Future[Any]] = set()
 
     @property
     def started(self) -> bool:
@@ -45,6 +44,8 @@ class Delivery:
         self._loop = asyncio.get_running_loop()
         self._results = results
         self._capacity_freed = capacity_freed
+        # What an executor posted before there was a loop woke nobody.
+        self._loop.call_soon(self._flush)
 
     def hand_over(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent]) -> None:
         """Gives the events to the executor; their places were reserved."""
@@ -76,7 +77,7 @@ class Delivery:
         if flight is None:
             return
         flight.cancel_asked = True
-        if not self._ask_to_stop(flight) and flight.task is not None:
+        if not flight.slot.ask_to_stop(flight.event) and flight.task is not None:
             flight.task.cancel()
 
     def announce(self, slot: RegisteredExecutor) -> None:
@@ -205,30 +206,10 @@ class Delivery:
         batch = self.flights.drain()
         if self.flights.of(flight.event) is flight:
             self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds))
-            self._ask_to_stop(flight)
+            flight.slot.ask_to_stop(flight.event)
             if flight.task is not None:
                 flight.task.cancel()
         self._deliver(batch)
-
-    def _ask_to_stop(self, flight: Flight) -> bool:
-        cancel = flight.slot.optional("cancel")
-        if cancel is None:
-            return False
-        try:
-            waiting = cancel(flight.event)
-            if inspect.isawaitable(waiting):
-                asked = asyncio.ensure_future(waiting)
-                self._asked.add(asked)
-                asked.add_done_callback(self._cancel_asked)
-        except Exception:
-            log.exception("executor %s could not cancel %s", flight.slot.key, flight.event.task_id)
-            return False
-        return True
-
-    def _cancel_asked(self, asked: asyncio.Future[Any]) -> None:
-        self._asked.discard(asked)
-        if not asked.cancelled() and (error := asked.exception()) is not None:
-            log.error("cancelling an attempt failed", exc_info=error)
 
     async def _stop_one(self, slot: RegisteredExecutor, timeout: float) -> None:
         deadline = time.monotonic() + timeout

@@ -18,6 +18,9 @@ log = logging.getLogger("turnout.dispatcher")
 FlightKey: TypeAlias = tuple[str, int, bool]
 """Task id, attempt, shadow."""
 
+_ROOM = object()
+"""Posted instead of an answer: the executor says that it has room."""
+
 
 class Flight:
     """One attempt that was handed over and not yet answered."""
@@ -62,6 +65,14 @@ class Flights:
 
         return report
 
+    def room(self, slot: RegisteredExecutor) -> Callable[[], None]:
+        """What an executor calls, from any thread, when places became free without a result."""
+
+        def capacity_freed() -> None:
+            self.post(slot, None, _ROOM)
+
+        return capacity_freed
+
     def post(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> None:
         """Takes an answer in, from any thread; with the event where it is known what was asked."""
         self._inbox.append((slot, event, answer))
@@ -95,6 +106,9 @@ class Flights:
                 if flight is not None and flight.slot is slot:
                     self.take(batch, flight, answer)
                     continue
+            if answer is _ROOM:
+                batch.answered.add(slot)
+                continue
             try:
                 flight = self._asked(slot, event, answer)
                 if flight is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import time
@@ -38,6 +39,7 @@ class RegisteredExecutor:
     """An executor under its key, with the places that are set aside or taken. Used on the engine's event loop only."""
 
     __slots__ = (
+        "asked",
         "by_status",
         "dispatched",
         "dropped",
@@ -86,6 +88,7 @@ class RegisteredExecutor:
         self.dispatched: int = 0
         self.dropped: int = 0
         self.by_status: dict[str, int] = {}
+        self.asked: set[asyncio.Future[Any]] = set()
 
     def has_place(self) -> bool:
         """Whether one more attempt may be committed to this executor."""
@@ -124,6 +127,27 @@ class RegisteredExecutor:
             waiting = stop(timeout)
             if inspect.isawaitable(waiting):
                 await waiting
+
+    def ask_to_stop(self, event: TaskReadyEvent) -> bool:
+        """Asks for a running attempt to stop; False if the executor cannot be asked."""
+        cancel = self.optional("cancel")
+        if cancel is None:
+            return False
+        try:
+            waiting = cancel(event)
+            if inspect.isawaitable(waiting):
+                asked = asyncio.ensure_future(waiting)
+                self.asked.add(asked)
+                asked.add_done_callback(self._was_asked)
+        except Exception:
+            log.exception("executor %s could not cancel %s", self.key, event.task_id)
+            return False
+        return True
+
+    def _was_asked(self, asked: asyncio.Future[Any]) -> None:
+        self.asked.discard(asked)
+        if not asked.cancelled() and (error := asked.exception()) is not None:
+            log.error("executor %s failed to cancel an attempt", self.key, exc_info=error)
 
     def hold_off(self) -> float:
         """It refused what it had a place for: offers it nothing for a while, longer each time in a row."""

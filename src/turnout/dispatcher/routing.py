@@ -90,6 +90,8 @@ class Router:
     def __init__(self, config: RoutingConfig) -> None:
         self.config = config
         self.routes: tuple[Route, ...] = tuple(_route(number, rule) for number, rule in enumerate(config.rules, 1))
+        self.per_run: bool = any(rule.percent is not None for rule in config.rules)
+        """Whether two runs of one workflow may be routed differently."""
         self.has_shadows: bool = any(rule.shadow for rule in config.rules)
         self._patterns: tuple[Pattern, ...] = tuple(compile_pattern(rule.pattern) for rule in config.rules)
         self._by_name: dict[str, tuple[Route, ...]] = {}

@@ -215,6 +215,7 @@ class PollingExecutor:
             self.session = msgspec.structs.replace(self.session, id=str(uuid.uuid4()))
             self._store.start_session(self.session, self._lease)
         self._renewed = asked
+        self._room()  # for the case that the lack of a renewal is what kept it from claiming
         by_holder: dict[str, list[tuple[str, int, int]]] = {}
         for event, holder in list(self._held.values()):
             run_id, pos = split_task_id(event.task_id)

@@ -49,7 +49,7 @@ class ThreadExecutor:
         coroutines: int = 512,
         name: str = "thread",
         *,
-        max_backlog: int = 512,
+        max_backlog: int = 2048,
         max_output_bytes: int = MAX_BYTES,
     ) -> None:
         if threads < 1 or coroutines < 1 or max_backlog < 0:

@@ -10,7 +10,7 @@ import msgspec
 from turnout.model.values import dump_output
 
 
-class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True):
+class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A task is ready to run. It carries no data: an executor asks its loader for the work itself."""
 
     run_id: str
@@ -51,7 +51,7 @@ class ExecutionStatus(StrEnum):
     """Not started: refused or handed back. Spends no budget."""
 
 
-class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An exception as text, so that it survives the process that raised it."""
 
     type: str
@@ -61,7 +61,7 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     """Qualified names of the exception's classes, most specific first: what retry_on and never_on compare."""
 
 
-class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """How one attempt ended. Make it with one of the helpers."""
 
     run_id: str
@@ -144,7 +144,7 @@ class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
     total_failed: int = 0
 
 
-class DispatchDecision(msgspec.Struct, frozen=True):
+class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
     """Where an attempt runs and why: stored on the attempt, shown to people."""
 
     executor_key: str

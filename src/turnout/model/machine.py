@@ -6,6 +6,7 @@ reports them applied, ``RunMachine.adopt`` makes them the new truth. A turn that
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
@@ -17,7 +18,7 @@ from turnout.model.graph import Graph
 from turnout.model.names import task_id
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow
-from turnout.model.rules import default_rule, evaluate
+from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
 
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
@@ -118,7 +119,7 @@ class RunMachine:
 class Turn:
     """The changes of one run that are to be committed together."""
 
-    __slots__ = ("_ended", "_lefts", "answered", "history", "jitter", "machine", "now", "rows", "run", "seq")
+    __slots__ = ("_ended", "_lefts", "_to_follow", "answered", "history", "jitter", "machine", "now", "rows", "run", "seq")
 
     def __init__(self, machine: RunMachine, now: float, jitter: Callable[[], float] = lambda: 0.0) -> None:
         self.machine = machine
@@ -129,6 +130,8 @@ class Turn:
         self.history: list[HistoryRow] = []
         self.seq = machine.seq
         self._ended = 0
+        self._to_follow: deque[int] = deque()
+        """Ended tasks whose dependents are still to be looked at."""
         self._lefts: dict[int, int] = {}
         """How many dependencies of a task are open after this turn, where that has changed."""
         self.answered: list[int] = []
@@ -265,9 +268,9 @@ class Turn:
 
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: everything open is cancelled, nothing of the data kept."""
+        self.cancel("store_rejected")
         for pos in range(len(self.machine.tasks)):
-            if self.task(pos).state not in TASK_TERMINAL:
-                self._end(pos, TaskState.CANCELLED, None, reason="store_rejected")
+            self.stop_running(pos, "store_rejected")
         self._move_run(RunState.FAILED, reason="store_rejected", error=error)
 
     def finish(self) -> None:
@@ -434,11 +437,17 @@ class Turn:
         """A task ended: judge the dependents that waited for nothing else."""
         if self.run_row.state is RunState.CANCELLING:
             return
-        for dependent in self.machine.graph.dependents[pos]:
-            left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
-            self._lefts[dependent] = left
-            if left == 0 and self.task(dependent).state is TaskState.PENDING:
-                self._judge(dependent)
+        # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
+        self._to_follow.append(pos)
+        if len(self._to_follow) > 1:
+            return
+        while self._to_follow:
+            for dependent in self.machine.graph.dependents[self._to_follow[0]]:
+                left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
+                self._lefts[dependent] = left
+                if left == 0 and self.task(dependent).state is TaskState.PENDING:
+                    self._judge(dependent)
+            self._to_follow.popleft()
 
     def _judge(self, pos: int) -> None:
         graph = self.machine.graph
@@ -449,7 +458,7 @@ class Turn:
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
-            go = evaluate(task.rule, states, self._context(deps) if graph.rule_context else {})
+            go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go:
             row = self.task(pos)
             seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)

@@ -2,6 +2,9 @@
 
 A ``RunWrite`` is everything that one commit changes in one run. Task and run rows are written as whole images of
 their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap.
+
+The values of the hot path are made with ``gc=False``: they refer to nothing that could refer back to them, and tens of
+thousands of them a second would otherwise keep the garbage collector busy looking.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from turnout.model.events import ErrorInfo
 from turnout.model.states import RunState, TaskState
 
 
-class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The image of a task's row. In memory it is the committed state; in a RunWrite, the state to be."""
 
     pos: int
@@ -50,7 +53,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The sequence number of the task's newest history row."""
 
 
-class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The image of a run's changing columns."""
 
     state: RunState
@@ -61,7 +64,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: float | None = None
 
 
-class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The columns of a run that never change once it is submitted."""
 
     run_id: str
@@ -81,7 +84,7 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parent_pos: int | None = None
 
 
-class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True):
+class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One move. ``pos`` -1 is the run itself. Stored only if its row's compare-and-swap applied."""
 
     seq: int
@@ -93,7 +96,7 @@ class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """JSON text: the decision, the reason or the error."""
 
 
-class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True):
+class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """Everything that one commit changes in one run."""
 
     run_id: str
@@ -112,7 +115,7 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Command rows that this write carries out; marked done in the same transaction."""
 
 
-class WriteOutcome(msgspec.Struct, frozen=True):
+class WriteOutcome(msgspec.Struct, frozen=True, gc=False):
     """What became of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row)."""
 
     run_id: str

@@ -72,6 +72,8 @@ RUN_FOLDED: Mapping[tuple[RunState, RunState], tuple[RunState, ...]] = {
     (RunState.PAUSED, RunState.FAILED): (RunState.PAUSED, RunState.CANCELLING, RunState.FAILED),
     (RunState.PAUSED, RunState.COMPLETED): (RunState.PAUSED, RunState.RUNNING, RunState.COMPLETED),
     (RunState.PENDING, RunState.COMPLETED): (RunState.PENDING, RunState.RUNNING, RunState.COMPLETED),
+    (RunState.RUNNING, RunState.RUNNING): (RunState.RUNNING, RunState.PAUSED, RunState.RUNNING),
+    (RunState.PAUSED, RunState.PAUSED): (RunState.PAUSED, RunState.RUNNING, RunState.PAUSED),
 }
 
 

@@ -84,10 +84,11 @@ def _dependencies(task: TaskSpec, names: frozenset[str], known: list[str]) -> No
 
 
 def _arguments(task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+    waits_for = frozenset(task.depends_on)
     for template in (*task.args, *task.kwargs.values()):
         _template(f"an argument of task {task.name!r}", template, names, known, params)
         for name in tasks_in(template):
-            if name not in task.depends_on:
+            if name not in waits_for:
                 _refuse(
                     "missing_dependency",
                     f"task {task.name!r} takes the output of {name!r}: add {name!r} to its depends_on",

@@ -45,7 +45,7 @@ UNPARK = 64
 """How many waiting runs are looked at each time an executor reports room."""
 
 
-class Request(msgspec.Struct):
+class Request(msgspec.Struct, gc=False):
     """A run to be submitted."""
 
     graph: Graph
@@ -64,7 +64,7 @@ class Final(msgspec.Struct):
     """What its owner still had in memory, outputs included; None if another process ended it."""
 
 
-class _Move(msgspec.Struct):
+class _Move(msgspec.Struct, gc=False):
     """A turn on its way through the ledger."""
 
     owned: OwnedRun

@@ -19,6 +19,7 @@ from turnout.orchestration.stages import Stage
 log = logging.getLogger("turnout.sweeper")
 
 INBOX_BATCH = 1_000
+ANY_PAUSE = 0.1
 
 
 class Sweeper:
@@ -63,6 +64,9 @@ class Sweeper:
                 await self._heed(topics)
             except StoreError as error:
                 log.warning("a wake-up was not followed, the sweep will: %s", error)
+            if "any" in topics:
+                # SQLite cannot tell our own commits from those of others, so a busy orchestrator wakes itself.
+                await asyncio.sleep(ANY_PAUSE)
 
     async def _heed(self, topics: set[str]) -> None:
         every = "any" in topics

@@ -43,6 +43,10 @@ class Reading:
                 rows = self._database.read("runs_of_workflows", workflows=json_list(self._full_names(workflow)), **page)
         return [stored_run(row) for row in rows]
 
+    def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
+        known = [run_id for each in run_ids if (run_id := canonical(each))]
+        return [stored_run(row) for row in self._database.read("runs_by_id", ids=json_list(known))] if known else []
+
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]:
         known = canonical(run_id)
         return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []

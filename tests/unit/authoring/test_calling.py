@@ -9,7 +9,7 @@ import pytest
 
 import turnout
 from turnout import Context, TaskInfo
-from turnout.authoring.calling import call, caller, open_parameters, slots_of
+from turnout.authoring.calling import call, caller, open_signature, slots_of
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure
 from turnout.model.events import TaskReadyEvent
@@ -74,7 +74,7 @@ def test_the_info_arrives_wherever_the_parameter_stands(body: Any) -> None:
     assert outcome(body, 1) == (INFO, 1, 2)
     assert outcome(body, 1, 5) == (INFO, 1, 5)
     assert outcome(body, a=1, b=5) == (INFO, 1, 5)
-    assert [each.name for each in open_parameters(body)] == ["a", "b"]
+    assert list(open_signature(body).parameters) == ["a", "b"]
 
 
 def test_an_annotation_that_exists_only_for_the_checker_counts_too() -> None:

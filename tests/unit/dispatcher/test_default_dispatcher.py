@@ -46,6 +46,19 @@ def test_it_keeps_the_contracts(executor: Make) -> None:
     assert dispatcher.resolve_executor_key("a::b") == "default"
 
 
+def test_settings_change_at_run_time_and_the_decision_is_explained(
+    executor: Make, task_of: Make, workflow_of: Make
+) -> None:
+    dispatcher = DefaultDispatcher()
+    dispatcher.register_executor("default", executor())
+    dispatcher.register_executor("workers", executor(local=False))
+    assert dispatcher.settings.local_keys == ("default",)
+    dispatcher.set_settings(hub_configured=True, default_execution_mode="distributed")
+    decision = dispatcher.decide(task_of(), workflow_of(), "run")
+    assert decision.executor_key == "workers"
+    assert dispatcher.explain(task_of(), workflow_of(), "run").decision == decision
+
+
 def raise_(error: BaseException) -> Any:
     raise error
 
@@ -327,6 +340,24 @@ def test_a_release_wakes_whoever_was_refused(batches: Make, engine: Make) -> Non
         assert desk.dispatcher.reserve("default") and not desk.dispatcher.reserve("default")
         desk.dispatcher.release("default")
         await desk.until(lambda: desk.freed == ["default"])
+
+    run(scenario)
+
+
+def test_an_executor_may_say_that_places_became_free(batches: Make, engine: Make) -> None:
+    async def scenario() -> None:
+        given: list[Callable[[], None]] = []
+        desk = engine({"default": batches(on_capacity=given.append), "early": batches(on_capacity=given.append)})
+        tell, tell_early = given
+        tell_early()
+        desk.start()
+        await desk.until(lambda: desk.freed == ["early"])
+        thread = threading.Thread(target=lambda: [tell() for _ in range(10)])
+        thread.start()
+        thread.join()
+        await desk.until(lambda: "default" in desk.freed)
+        assert desk.freed == ["early", "default"]
+        assert desk.results == []
 
     run(scenario)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -59,50 +59,78 @@ RULE = RoutingRule("**::step", "gpu", labels={"zone": "a"})
 TO_WORKERS = RoutingRule("**", "workers", labels={"zone": "a"})
 
 
-@pytest.mark.parametrize(
-    ("task", "workflow", "rules", "hub", "mode", "key", "reason", "labels"),
-    [
-        # 1: local on the task, else on the workflow; rules among local executors still apply
-        ({"worker_selector": "local"}, {}, (), True, "distributed", "default", "workerSelector local on the task: default executor", None),
-        ({"worker_selector": "local"}, {}, (RULE,), True, "local", "default", "workerSelector local on the task: default executor", None),
-        ({"worker_selector": "local"}, {}, (RULE, RoutingRule("**", "process")), True, "local", "process", 'workerSelector local on the task: rule 2 "**" → process', None),
-        ({"worker_selector": "local", "executor": "process"}, {}, (), True, "local", "process", "workerSelector local on the task: executor=process on the task", None),
-        ({}, {"worker_selector": "local"}, (), True, "distributed", "default", "workerSelector local on the workflow: default executor", None),
-        ({"worker_selector": GPU}, {"worker_selector": "local"}, (), True, "local", "workers", "workerSelector {gpu=true} on the task → workers", GPU),
-        ({"worker_selector": "local"}, {"worker_selector": GPU}, (), True, "local", "default", "workerSelector local on the task: default executor", None),
-        # 2: labels beat rules, hints and modes; no hub means local
-        ({"worker_selector": GPU, "executor": "ray"}, {}, (RULE,), True, "local", "workers", "workerSelector {gpu=true} on the task → workers", GPU),
-        ({"worker_selector": GPU, "executor": "ray"}, {}, (RULE,), False, "local", "default", "workerSelector {gpu=true} on the task → workers, but no hub is configured: default executor", None),
-        ({"worker_selector": {}}, {"worker_selector": GPU}, (), True, "local", "workers", "workerSelector {gpu=true} on the workflow → workers", GPU),
-        # 3: a rule beats the hint and the mode, and may add labels
-        ({"executor": "ray"}, {}, (RULE,), True, "distributed", "gpu", 'rule 1 "**::step" → gpu', {"zone": "a"}),
-        ({}, {}, (TO_WORKERS,), True, "local", "workers", 'rule 1 "**" → workers', {"zone": "a"}),
-        ({}, {}, (TO_WORKERS,), False, "local", "default", 'rule 1 "**" → workers, but no hub is configured: default executor', None),
-        ({}, {}, (RoutingRule("other", "gpu"),), False, "local", "default", "default executor", None),
-        # 4: the hint beats the mode
-        ({"executor": "ray"}, {}, (), True, "distributed", "ray", "executor=ray on the task", None),
-        # 5 and 6
-        ({}, {}, (), True, "distributed", "workers", "defaultExecutionMode distributed → workers", None),
-        ({}, {}, (), False, "distributed", "default", "default executor", None),
-        ({}, {}, (), True, "local", "default", "default executor", None),
-    ],
-)  # fmt: skip
-def test_the_order_of_the_decision(
-    task_of: Make,
-    workflow_of: Make,
-    task: dict[str, Any],
-    workflow: dict[str, Any],
-    rules: tuple[RoutingRule, ...],
-    hub: bool,
-    mode: Any,
-    key: str,
-    reason: str,
-    labels: dict[str, str] | None,
-) -> None:
-    spec = task_of(**task)
-    settings = PlacementSettings(hub_configured=hub, default_execution_mode=mode, local_keys=("default", "process"))
-    decision = decide(spec, workflow_of(spec, **workflow), settings, Router(RoutingConfig("default", rules)), "run")
-    assert (decision.executor_key, decision.reason, decision.labels) == (key, reason, labels)
+class Case(NamedTuple):
+    key: str
+    reason: str
+    labels: dict[str, str] | None = None
+    task: dict[str, Any] | None = None
+    workflow: dict[str, Any] | None = None
+    rules: tuple[RoutingRule, ...] = ()
+    hub: bool = True
+    mode: Literal["local", "distributed"] = "local"
+
+
+PINNED: dict[str, Any] = {"worker_selector": "local"}
+LABELLED: dict[str, Any] = {"worker_selector": GPU}
+TO_PROCESS = RoutingRule("**", "process")
+ON_TASK = "workerSelector local on the task: "
+NO_HUB = ", but no hub is configured: default executor"
+
+CASES = [
+    # 1: local on the task, else on the workflow; rules among local executors still apply
+    Case("default", f"{ON_TASK}default executor", task=PINNED, mode="distributed"),
+    Case("default", f"{ON_TASK}default executor", task=PINNED, rules=(RULE,)),
+    Case("process", f'{ON_TASK}rule 2 "**" → process', task=PINNED, rules=(RULE, TO_PROCESS)),
+    Case("process", f"{ON_TASK}executor=process on the task", task={**PINNED, "executor": "process"}),
+    Case("default", "workerSelector local on the workflow: default executor", workflow=PINNED, mode="distributed"),
+    Case("workers", "workerSelector {gpu=true} on the task → workers", GPU, task=LABELLED, workflow=PINNED),
+    Case("default", f"{ON_TASK}default executor", task=PINNED, workflow=LABELLED),
+    # 2: labels beat rules, hints and modes; no hub means local
+    Case(
+        "workers",
+        "workerSelector {gpu=true} on the task → workers",
+        GPU,
+        task={**LABELLED, "executor": "ray"},
+        rules=(RULE,),
+    ),
+    Case(
+        "default",
+        f"workerSelector {{gpu=true}} on the task → workers{NO_HUB}",
+        task={**LABELLED, "executor": "ray"},
+        rules=(RULE,),
+        hub=False,
+    ),
+    Case(
+        "workers",
+        "workerSelector {gpu=true} on the workflow → workers",
+        GPU,
+        task={"worker_selector": {}},
+        workflow=LABELLED,
+    ),
+    # 3: a rule beats the hint and the mode, and may add labels
+    Case("gpu", 'rule 1 "**::step" → gpu', {"zone": "a"}, task={"executor": "ray"}, rules=(RULE,), mode="distributed"),
+    Case("workers", 'rule 1 "**" → workers', {"zone": "a"}, rules=(TO_WORKERS,)),
+    Case("default", f'rule 1 "**" → workers{NO_HUB}', rules=(TO_WORKERS,), hub=False),
+    Case("default", "default executor", rules=(RoutingRule("other", "gpu"),), hub=False),
+    # 4: the hint beats the mode
+    Case("ray", "executor=ray on the task", task={"executor": "ray"}, mode="distributed"),
+    Case("default", f"executor=workers on the task{NO_HUB}", task={"executor": "workers"}, hub=False),
+    # 5 and 6
+    Case("workers", "defaultExecutionMode distributed → workers", mode="distributed"),
+    Case("default", "default executor", hub=False, mode="distributed"),
+    Case("default", "default executor"),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_order_of_the_decision(task_of: Make, workflow_of: Make, case: Case) -> None:
+    task = task_of(**(case.task or {}))
+    settings = PlacementSettings(
+        hub_configured=case.hub, default_execution_mode=case.mode, local_keys=("default", "process")
+    )
+    router = Router(RoutingConfig("default", case.rules))
+    decision = decide(task, workflow_of(task, **(case.workflow or {})), settings, router, "run")
+    assert (decision.executor_key, decision.reason, decision.labels) == (case.key, case.reason, case.labels)
 
 
 def test_a_percent_is_named_in_the_reason(task_of: Make, workflow_of: Make) -> None:

@@ -39,3 +39,6 @@ where task.lease_until < :now and task.state = 'running' and run.owner = :sessio
     and not exists (select 1 from inbox
         where inbox.run_id = task.run_id and inbox.pos = task.pos and inbox.attempt = task.attempt)
 order by task.run_id, task.pos
+
+-- name: notify
+select pg_notify('turnout', :topic)

@@ -31,6 +31,12 @@ where id < :before and state in {states} and workflow in {workflows}
 order by id desc
 limit :limit
 
+-- name: runs_by_id
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run where id in {ids uuid}
+
 -- name: workflow_names
 select distinct full_name from workflow
 

@@ -1,0 +1,132 @@
+"""How does a thread get at PostgreSQL, what happens when the server goes away, and what do its complaints mean?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias, TypeVar
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.string import TextLoader
+
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
+from turnout.store.blocks import load_blocks
+from turnout.store.database import Execute, Rows
+from turnout.store.postgres.settings import PostgresSettings
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+
+class PostgresDatabase:
+    """One connection per thread, made anew after it broke, and one more that only lease renewals use."""
+
+    def __init__(self, url: str, settings: PostgresSettings) -> None:
+        self._url = url
+        self._settings = settings
+        self.blocks = load_blocks("postgres")
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._connections: dict[tuple[threading.Thread, str], Connection] = {}
+        self._closed = False
+
+    # -- connections --------------------------------------------------------------------------------------------
+    def connection(self, role: str = "main") -> Connection:
+        """The calling thread's connection for this role."""
+        mine: dict[str, Connection] = self._local.__dict__
+        connection = mine.get(role)
+        if connection is None or connection.broken or connection.closed:
+            connection = mine[role] = self.connect()
+            with self._guard:
+                for key in [key for key in self._connections if not key[0].is_alive()]:
+                    self._connections.pop(key).close()
+                self._connections[threading.current_thread(), role] = connection
+        return connection
+
+    def connect(self) -> Connection:
+        """A new connection with our timeouts and planner settings."""
+        if self._closed:
+            raise StoreUnreachable("the store is closed")
+        with translated():
+            given = conninfo_to_dict(self._url)
+            options = f"{given.get('options') or ''} {self._settings.options()}".strip()
+            arguments: dict[str, Any] = {**self._settings.connection(), **given, "options": options}
+            connection = psycopg.connect(autocommit=True, prepare_threshold=0, **arguments)
+            connection.adapters.register_loader("uuid", TextLoader)
+            return connection
+
+    def close(self) -> None:
+        self._closed = True
+        with self._guard:
+            for connection in self._connections.values():
+                connection.close()
+            self._connections.clear()
+
+    # -- the Database protocol ----------------------------------------------------------------------------------
+    def read(self, block: str, **params: Any) -> Rows:
+        return self.retried(lambda: self.statement(block, params))
+
+    def retried(self, call: Callable[[], T]) -> T:
+        """Do it once more if the connection turned out to be broken: for calls that change nothing."""
+        try:
+            return call()
+        except StoreUnreachable:
+            connection: Connection | None = self._local.__dict__.get("main")
+            if self._closed or connection is None or not (connection.broken or connection.closed):
+                raise
+            return call()
+
+    def write(self, block: str, *, wake: str | None = None, **params: Any) -> Rows:
+        if wake is None:
+            return self.statement(block, params)
+        with self.transaction() as execute:
+            rows = execute(block, **params)
+            execute("notify", topic=wake)
+        return rows
+
+    def statement(self, block: str, params: dict[str, Any]) -> Rows:
+        """One statement, which is its own transaction: one round trip."""
+        connection = self.connection()
+        with translated():
+            return self._run(connection, block, params)
+
+    @contextmanager
+    def transaction(self, role: str = "main") -> Iterator[Execute]:
+        connection = self.connection(role)
+        with translated(), connection.transaction():
+            yield lambda block, **params: self._run(connection, block, params)
+
+    def transaction_apart(self) -> Any:
+        return self.transaction("lease")
+
+    def _run(self, connection: Connection, block: str, params: dict[str, Any]) -> Rows:
+        cursor = connection.execute(self.blocks[block], params)  # pyright: ignore[reportArgumentType]
+        return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """PostgreSQL's exceptions as StoreErrors. Messages never hold the connection string."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _translate(error) from error
+    except UnicodeEncodeError as error:
+        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+
+
+_TRANSIENT = (pg.SerializationFailure, pg.DeadlockDetected, pg.QueryCanceled, pg.LockNotAvailable)
+
+
+def _translate(error: psycopg.Error) -> StoreError:
+    text = error.diag.message_primary or str(error).strip().splitlines()[0]
+    if isinstance(error, pg.ReadOnlySqlTransaction):
+        return StoreReadOnly(f"the database is read-only: {text}")
+    if isinstance(error, pg.DiskFull):
+        return StoreFull(f"there is no room left for the database: {text}")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | _TRANSIENT):
+        return StoreUnreachable(f"the database cannot be reached or did not answer: {text}")
+    return StoreRejected(f"the database refused the data: {text}", sqlstate=error.sqlstate)

@@ -1,0 +1,89 @@
+"""How does PostgreSQL write a batch of changes, each row by compare-and-swap, in one round trip?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.errors import StoreRejected, StoreUnreachable
+from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.store.database import Rows, json_list
+from turnout.store.postgres.connection import PostgresDatabase, translated
+from turnout.store.writes import check
+
+_encode = msgspec.json.Encoder().encode
+
+
+class PostgresLedger:
+    """``commit`` for PostgreSQL: one statement for updates, one for inserts, both in one transaction if need be."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    def commit(self, writes: Sequence[RunWrite], wake: frozenset[str]) -> list[WriteOutcome]:
+        check(writes)
+        inserts = [write for write in writes if write.insert is not None]
+        updates = [write for write in writes if write.insert is None] if inserts else writes
+        topics = json_list(sorted(wake))
+        outcomes: dict[str, WriteOutcome] = {}
+        if inserts and updates:
+            texts = _text(inserts), _text(updates)
+            rows = self._both({"writes": texts[0], "wake": topics}, {"writes": texts[1], "wake": "[]"})
+            outcomes.update(self._of_inserts(inserts, texts[0], rows[0]))
+            outcomes.update(_of_updates(updates, rows[1]))
+        elif inserts:
+            text = _text(inserts)
+            found = self._database.statement("insert_batch", {"writes": text, "wake": topics})
+            outcomes.update(self._of_inserts(inserts, text, found))
+        elif updates:
+            found = self._database.statement("update_batch", {"writes": _text(updates), "wake": topics})
+            outcomes.update(_of_updates(updates, found))
+        return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
+
+    def _both(self, insert: dict[str, Any], update: dict[str, Any]) -> tuple[Rows, Rows]:
+        """Two statements in one transaction, sent together."""
+        connection = self._database.connection()
+        with translated(), connection.pipeline(), connection.transaction():
+            first = connection.execute(self._database.blocks["insert_batch"], insert)
+            second = connection.execute(self._database.blocks["update_batch"], update)
+        return first.fetchall(), second.fetchall()
+
+    def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:
+        """Outcomes of the runs that existed already; the others applied."""
+        inserted, missed, _ = rows[0]
+        if not missed:
+            return {}
+        applied = set(msgspec.json.decode(inserted or "[]", type=list[str]))
+        found: dict[str, tuple[str, str]] = {}
+        for run_id, existing, digest in self._database.read("existing_runs", writes=text):
+            if existing == run_id or run_id not in found:
+                found[run_id] = (existing, digest)
+        left_out = [write.run_id for write in writes if write.run_id not in applied]
+        if any(run_id not in found for run_id in left_out):
+            raise StoreUnreachable("a run that stood in the way of an insert has vanished; try again")
+        return {id: WriteOutcome(id, existing=found[id][0], existing_digest=found[id][1]) for id in left_out}
+
+
+def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcome]:
+    """Outcomes of the writes with stale rows; the others applied."""
+    applied, missed, _ = rows[0]
+    if not missed:
+        return {}
+    done = set(msgspec.json.decode(applied or "[]", type=list[tuple[str, int]]))
+    outcomes: dict[str, WriteOutcome] = {}
+    for write in writes:
+        stale = [task.pos for task in write.tasks if (write.run_id, task.pos) not in done]
+        if write.run is not None and (write.run_id, -1) not in done:
+            stale.append(-1)
+        if stale:
+            outcomes[write.run_id] = WriteOutcome(write.run_id, tuple(stale))
+    return outcomes
+
+
+def _text(writes: Sequence[RunWrite]) -> str:
+    try:
+        return _encode(writes).decode()
+    except UnicodeEncodeError as error:
+        raise StoreRejected("the data holds a lone surrogate, which is not text") from error

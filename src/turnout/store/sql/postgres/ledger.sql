@@ -1,0 +1,141 @@
+-- Each statement is a whole commit: it unpacks the batch (one JSON text) once, and is its own transaction.
+
+-- name: update_batch
+-- Run rows are locked before task rows, both in order, as the claims do: so nobody deadlocks. History is made from the
+-- rows really updated. The answer names the rows that were updated only if some were not. Inbox rows and commands go
+-- only with a write that applied whole: a fenced owner must not swallow a result.
+with w as materialized (
+    select run_id, epoch, run, tasks, history, inbox_done, commands_done
+    from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, run json, tasks json, history json,
+        inbox_done json, commands_done json)
+),
+run_image as materialized (
+    select w.run_id, w.epoch, r.state, r.was, r.reason, r.error, r.started_at, r.finished_at,
+        (select max((h ->> 'seq')::integer) from json_array_elements(w.history) h) as seq
+    from w, json_to_record(w.run) as r(state text, was text, reason text, error text,
+        started_at double precision, finished_at double precision)
+    where w.run is not null
+    order by w.run_id
+),
+updated_run as (
+    update run set
+        state = n.state, reason = n.reason, error = n.error, started_at = n.started_at, finished_at = n.finished_at,
+        seq = greatest(run.seq, n.seq),
+        owner = case when n.state in ('completed', 'failed', 'cancelled') then null else run.owner end
+    from run_image n
+    where run.id = n.run_id and run.epoch = n.epoch and run.state = n.was
+    returning run.id, run.state
+),
+task_image as materialized (
+    select w.run_id, w.epoch, t.*
+    from w, json_to_recordset(w.tasks) as t(pos integer, state text, was text, was_attempt integer,
+        attempt integer, failures integer, crashes integer, losses integer, reason text, retry_in double precision,
+        executor text, decision text, labels text, poll_key text, holder text, output text, error text,
+        dispatched_at double precision, started_at double precision, finished_at double precision, seq integer)
+    order by w.run_id, t.pos
+),
+updated_task as (
+    update task set
+        state = n.state, attempt = coalesce(n.attempt, 0), failures = coalesce(n.failures, 0),
+        crashes = coalesce(n.crashes, 0), losses = coalesce(n.losses, 0), reason = n.reason,
+        retry_at = case when n.retry_in is not null then :now + n.retry_in end,
+        executor = n.executor, decision = n.decision, labels = n.labels, poll_key = n.poll_key, holder = n.holder,
+        lease_until = null, output = n.output, error = n.error, dispatched_at = n.dispatched_at,
+        started_at = n.started_at, finished_at = n.finished_at, seq = coalesce(n.seq, 0)
+    from task_image n
+    where (select count(*) from updated_run) >= 0
+        and task.run_id = n.run_id and task.pos = n.pos and task.epoch = n.epoch
+        and task.state = n.was and task.attempt = coalesce(n.was_attempt, 0)
+    returning task.run_id, task.pos
+),
+recorded as (
+    insert into history (run_id, seq, at, pos, old, new, attempt, detail)
+    select w.run_id, h.seq, (select :now), h.pos, h.old, h.new, coalesce(h.attempt, 0), h.detail
+    from w, json_to_recordset(w.history) as h(seq integer, pos integer, old text, new text, attempt integer, detail text)
+    where (h.pos >= 0 and (w.run_id, h.pos) in (select run_id, pos from updated_task))
+        or (h.pos < 0 and w.run_id in (select id from updated_run))
+),
+whole as materialized (
+    select w.run_id, w.inbox_done, w.commands_done
+    from w
+    where (w.inbox_done is not null or w.commands_done is not null)
+        and (w.run is null or w.run_id in (select id from updated_run))
+        and not exists (select 1 from task_image n where n.run_id = w.run_id
+            and (n.run_id, n.pos) not in (select run_id, pos from updated_task))
+        and exists (select 1 from run where run.id = w.run_id and run.epoch = w.epoch)
+),
+emptied as (
+    delete from inbox
+    where id in (select v::bigint from whole, json_array_elements_text(whole.inbox_done) v)
+        or run_id in (select id from updated_run where state in ('completed', 'failed', 'cancelled'))
+),
+carried_out as (
+    update command set done_at = :now
+    where done_at is null
+        and id in (select v::bigint from whole, json_array_elements_text(whole.commands_done) v)
+),
+missed as (
+    select (select count(*) from task_image) > (select count(*) from updated_task)
+        or (select count(*) from run_image) > (select count(*) from updated_run) as any
+)
+select case when missed.any then (select json_agg(json_build_array(run_id, pos)) from (
+        select run_id, pos from updated_task union all select id, -1 from updated_run) applied)::text end,
+    missed.any,
+    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
+from missed
+
+-- name: insert_batch
+-- A run whose id or key exists is left out, with its tasks and history; the caller asks who is there instead.
+with w as materialized (
+    select run_id, epoch, owner, "insert", run, tasks, history
+    from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, owner text, "insert" json, run json,
+        tasks json, history json)
+),
+inserted_run as (
+    insert into run (id, workflow, version, state, owner, epoch, seq, input, input_digest, key, priority, timeout,
+        reason, error, rerun_of, parent_run, parent_pos, created_at, submitted_at, started_at, finished_at)
+    select w.run_id, n.workflow, n.version, r.state,
+        case when r.state in ('completed', 'failed', 'cancelled') then null else w.owner end, w.epoch,
+        coalesce((select max((h ->> 'seq')::integer) from json_array_elements(w.history) h), 0),
+        n.input, coalesce(n.input_digest, ''), n.key, coalesce(n.priority, 0), n.timeout, r.reason, r.error,
+        n.rerun_of, n.parent_run, n.parent_pos, n.created_at, :now, r.started_at, r.finished_at
+    from w,
+        json_to_record(w.insert) as n(workflow text, version text, input text, input_digest text, key text,
+            priority integer, timeout double precision, rerun_of uuid, parent_run uuid, parent_pos integer,
+            created_at double precision),
+        json_to_record(w.run) as r(state text, reason text, error text, started_at double precision,
+            finished_at double precision)
+    on conflict do nothing
+    returning id
+),
+inserted_task as (
+    insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
+        executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq)
+    select w.run_id, n.pos, w.epoch, coalesce(n.name, ''), coalesce(n.priority, 0), n.state, coalesce(n.attempt, 0),
+        coalesce(n.failures, 0), coalesce(n.crashes, 0), coalesce(n.losses, 0), n.reason, :now + n.retry_in,
+        n.executor, n.decision, n.labels, n.poll_key, n.holder, n.output, n.error, n.dispatched_at, n.started_at,
+        n.finished_at, coalesce(n.seq, 0)
+    from w, json_to_recordset(w.tasks) as n(pos integer, name text, priority integer, state text, attempt integer,
+        failures integer, crashes integer, losses integer, reason text, retry_in double precision, executor text,
+        decision text, labels text, poll_key text, holder text, output text, error text,
+        dispatched_at double precision, started_at double precision, finished_at double precision, seq integer)
+    where (w.run_id in (select id from inserted_run)) is true
+),
+recorded as (
+    insert into history (run_id, seq, at, pos, old, new, attempt, detail)
+    select w.run_id, h.seq, (select :now), h.pos, h.old, h.new, coalesce(h.attempt, 0), h.detail
+    from w, json_to_recordset(w.history) as h(seq integer, pos integer, old text, new text, attempt integer, detail text)
+    where (w.run_id in (select id from inserted_run)) is true
+),
+missed as (select (select count(*) from w) > (select count(*) from inserted_run) as any)
+select case when missed.any then (select json_agg(id) from inserted_run)::text end,
+    missed.any,
+    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
+from missed
+
+-- name: existing_runs
+select w.run_id, run.id, run.input_digest
+from json_to_recordset(:writes::json) as w(run_id uuid, "insert" json),
+    json_to_record(w.insert) as n(workflow text, key text),
+    run
+where run.id = w.run_id or (run.workflow = n.workflow and run.key = n.key)

@@ -1,0 +1,48 @@
+"""What tests share: a real PostgreSQL server, and stores on both dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import GivenServer, NoPostgres, OwnServer, server
+from turnout.contracts.store import Store
+from turnout.store import connect
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[GivenServer]:
+    try:
+        found = server()
+    except NoPostgres as error:
+        print(error)
+        pytest.skip(str(error))
+    yield found
+    if isinstance(found, OwnServer):
+        found.destroy()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: GivenServer) -> Iterator[str]:
+    with postgres_server.database() as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/turnout.db"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    opened = connect(store_url)
+    opened.open()
+    yield opened
+    opened.close()

@@ -1,0 +1,251 @@
+"""Small runs for tests: specs in one line, a table that applies writes as a store must, and a driver for the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.machine import Limits, RunMachine, Turn
+from turnout.model.retry import RetryPolicy
+from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow, WriteOutcome
+from turnout.model.spec import Body, TaskSpec, WorkflowSpec
+from turnout.model.states import (
+    RUN_MOVES,
+    TASK_MOVES,
+    TASK_TERMINAL,
+    RunState,
+    TaskState,
+    run_writes,
+    task_writes,
+)
+
+RUN = "run-1"
+OWNER = "owner-1"
+HERE = DispatchDecision("default", "the default executor")
+SOON = 60.0
+"""Seconds of a retry delay that no test waits for."""
+
+
+def task(name: str, *after: str, attempts: int = 1, delay: float = 0.0, **more: Any) -> TaskSpec:
+    """``task("ship", "charge", attempts=3)``: after charge, three attempts, at once unless there is a delay."""
+    retry = more.pop("retry", RetryPolicy(attempts=attempts, delay=delay))
+    return TaskSpec(
+        name, Body("python", f"tests:{name}"), full_name=f"public::embedded::flow::{name}", depends_on=after, retry=retry, **more
+    )
+
+
+def graph_of(*tasks: TaskSpec) -> Graph:
+    return Graph(WorkflowSpec("flow", tasks))
+
+
+def new_run(**more: Any) -> NewRun:
+    given = {"run_id": RUN, "workflow": "public::embedded::flow", "version": "1", "input": "{}", "created_at": 0.0}
+    return NewRun(**{**given, **more})
+
+
+class IllegalMove(AssertionError):
+    """A write that the database's own check refuses."""
+
+
+class RunTable:
+    """One run as a database keeps it: rows change by compare-and-swap, and history is made of rows really updated."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[int, TaskRow] = {}
+        self.task_epochs: dict[int, int] = {}
+        self.run = RunRow(state=RunState.PENDING)
+        self.epoch = 0
+        self.owner: str | None = None
+        self.seq = 0
+        self.history: list[HistoryRow] = []
+        self.parts: list[int] = []
+        """For each history row: 1 for a poller's claim, which shares its seq with the move before it, else 0."""
+
+    def insert(self, write: RunWrite) -> None:
+        assert write.insert is not None and write.run is not None
+        self.run, self.epoch, self.owner = write.run, write.epoch, write.owner
+        for row in write.tasks:
+            self.tasks[row.pos] = row
+            self.task_epochs[row.pos] = write.epoch
+        self._record(write.history)
+
+    def commit(self, write: RunWrite) -> WriteOutcome:
+        stale = [row.pos for row in write.tasks if not self._fits(write, row)]
+        if write.run is not None and (self.epoch, self.run.state) != (write.epoch, write.run.was):
+            stale.append(-1)
+        gone = set(stale)
+        # A run must not end while a task whose end went stale still runs: with a stale task, the run row waits too.
+        if gone and write.run is not None:
+            gone.add(-1)
+        for row in write.tasks:
+            if row.pos not in gone:
+                self._check_task(row)
+                self.tasks[row.pos] = row
+        if write.run is not None and -1 not in gone:
+            if (write.run.was, write.run.state) not in run_writes():
+                raise IllegalMove(f"run: {write.run.was} to {write.run.state}")
+            self.run = write.run
+            if self.run.state.terminal:
+                self.owner = None
+        self._record([row for row in write.history if row.pos not in gone])
+        return WriteOutcome(write.run_id, tuple(sorted(gone)))
+
+    def claim_ready(self, pos: int, poller: str) -> int | None:
+        """A poller takes an offered task; its attempt, or None."""
+        row = self.tasks[pos]
+        if row.state is not TaskState.READY or not row.poll_key or row.retry_in or self.run.state is not RunState.RUNNING:
+            return None
+        attempt = row.attempt + 1
+        self.tasks[pos] = msgspec.structs.replace(
+            row, state=TaskState.RUNNING, attempt=attempt, holder=poller, poll_key=None, reason=None
+        )
+        self.history.append(HistoryRow(row.seq, pos, TaskState.READY, TaskState.RUNNING, attempt))
+        self.parts.append(1)
+        return attempt
+
+    def waited(self, pos: int) -> None:
+        """The database's clock has passed the task's retry time."""
+        if self.tasks[pos].state is TaskState.READY:
+            self.tasks[pos] = msgspec.structs.replace(self.tasks[pos], retry_in=None)
+
+    def adopt(self, owner: str, graph: Graph, new: NewRun, limits: Limits) -> RunMachine:
+        """Give the run to a new owner: another epoch on the run and on all rows that may still change."""
+        self.epoch += 1
+        self.owner = owner
+        for pos, row in self.tasks.items():
+            if row.state not in TASK_TERMINAL:
+                self.task_epochs[pos] = self.epoch
+        if self.run.state is RunState.PENDING:
+            self._record([HistoryRow(self.seq + 1, -1, RunState.PENDING, RunState.RUNNING)])
+            self.run = msgspec.structs.replace(self.run, state=RunState.RUNNING)
+        rows = [self.tasks[pos] for pos in sorted(self.tasks)]
+        return RunMachine(graph, new, self.run, rows, epoch=self.epoch, seq=self.seq, limits=limits)
+
+    def _fits(self, write: RunWrite, row: TaskRow) -> bool:
+        there = self.tasks[row.pos]
+        return (self.task_epochs[row.pos], there.state, there.attempt) == (write.epoch, row.was, row.was_attempt)
+
+    def _check_task(self, row: TaskRow) -> None:
+        there = self.tasks[row.pos]
+        if (there.state, row.state) not in task_writes() or row.attempt < there.attempt:
+            raise IllegalMove(f"task {row.pos}: {there.state} {there.attempt} to {row.state} {row.attempt}")
+
+    def _record(self, rows: Iterable[HistoryRow]) -> None:
+        for row in rows:
+            self.history.append(row)
+            self.parts.append(0)
+            self.seq = max(self.seq, row.seq)
+
+    # -- what always holds --------------------------------------------------------------------------------------
+    def check(self) -> None:
+        """Every task's and the run's history is a path of legal moves that ends where the row is; its order is strict."""
+        order = [(row.seq, part) for row, part in zip(self.history, self.parts, strict=True)]
+        assert len(set(order)) == len(order), "two history rows share a place"
+        assert all(one < other for (one, part), (other, later) in pairwise(order) if not part and not later)
+        for pos, row in self.tasks.items():
+            moves = [move for move in self.history if move.pos == pos]
+            self._check_path(moves, TaskState.PENDING, row.state, TASK_MOVES)
+            attempts = [move.attempt for move in moves if move.new == TaskState.RUNNING]
+            assert attempts == sorted(set(attempts)), "an attempt started twice"
+            assert row.attempt == (attempts[-1] if attempts else 0)
+        runs = [move for move in self.history if move.pos == -1]
+        assert runs[0].old is None
+        self._check_path(runs[1:], RunState(runs[0].new), self.run.state, RUN_MOVES)
+        if self.run.state.terminal:
+            assert all(row.state in TASK_TERMINAL for row in self.tasks.values()), "an ended run with open tasks"
+
+    @staticmethod
+    def _check_path(moves: Sequence[HistoryRow], first: Any, last: Any, table: Any) -> None:
+        state = first
+        for move in moves:
+            assert move.old == state, f"{move} does not go on from {state}"
+            assert move.new in table[state], f"{move} is not in the table of moves"
+            state = type(first)(move.new)
+        assert state is last
+
+
+class TinyRun:
+    """An owner with its database: every method is one turn, committed and adopted as the engine does it."""
+
+    def __init__(self, *tasks: TaskSpec, limits: Limits | None = None, reuse: Sequence[TaskRow] = (), **run: Any) -> None:
+        self.graph = graph_of(*tasks)
+        self.new = new_run(**run)
+        self.limits = limits or Limits()
+        self.table = RunTable()
+        self.machine = RunMachine.fresh(self.graph, self.new, self.limits, reuse)
+        self.events: dict[str, TaskReadyEvent] = {}
+        """The newest attempt of each task that was placed."""
+        self.last: Turn
+
+    def start(self) -> TinyRun:
+        """Store the run with its roots running: one commit."""
+        turn = self.turn()
+        turn.begin()
+        self.place(turn)
+        turn.finish()
+        self.table.insert(turn.insert(OWNER))
+        self.machine.adopt(turn)
+        self.last = turn
+        return self
+
+    def turn(self, now: float = 100.0) -> Turn:
+        return Turn(self.machine, now)
+
+    def place(self, turn: Turn) -> None:
+        for pos in turn.ready():
+            self.events[self.graph.tasks[pos].name] = turn.place(pos, HERE, OWNER)
+
+    def commit(self, *steps: Callable[[Turn], Any], place: bool = True) -> WriteOutcome:
+        """A whole turn: the steps, then whatever is ready is placed, then the end is looked for."""
+        turn = self.turn()
+        for step in steps:
+            step(turn)
+        if place:
+            self.place(turn)
+        turn.finish()
+        self.last = turn
+        outcome = self.table.commit(turn.write())
+        if outcome.applied:
+            self.machine.adopt(turn)
+        self.table.check()
+        return outcome
+
+    def answer(self, *results: ExecutionResult, place: bool = True) -> WriteOutcome:
+        return self.commit(*(lambda turn, one=one: turn.result(one, int(one.task_id.rpartition(".")[2])) for one in results), place=place)
+
+    def complete(self, *names: str, output: Any = None) -> WriteOutcome:
+        return self.answer(*(ExecutionResult.success(self.events[name], output) for name in names))
+
+    def fail(self, name: str, error: ErrorInfo | BaseException | str = "broken", **more: Any) -> WriteOutcome:
+        return self.answer(ExecutionResult.failed(self.events[name], error, **more))
+
+    def due(self, name: str) -> WriteOutcome:
+        """The retry time has come."""
+        self.machine.due(self.graph.position[name])
+        self.table.waited(self.graph.position[name])
+        return self.commit()
+
+    def row(self, name: str) -> TaskRow:
+        row = self.table.tasks[self.graph.position[name]]
+        assert row.state is self.machine.tasks[row.pos].state, "memory and database differ"
+        return row
+
+    def state(self, name: str) -> TaskState:
+        return self.row(name).state
+
+    def states(self) -> dict[str, str]:
+        return {each.name: self.state(each.name).value for each in self.graph.tasks}
+
+    @property
+    def run_state(self) -> RunState:
+        assert self.machine.row.state is self.table.run.state, "memory and database differ"
+        return self.table.run.state
+
+    def moves(self, name: str) -> list[str]:
+        pos = self.graph.position[name]
+        return [f"{move.old}→{move.new}" for move in self.table.history if move.pos == pos]
