@@ -35,7 +35,12 @@ def task(name: str, *after: str, attempts: int = 1, delay: float = 0.0, **more: 
     """``task("ship", "charge", attempts=3)``: after charge, three attempts, at once unless there is a delay."""
     retry = more.pop("retry", RetryPolicy(attempts=attempts, delay=delay))
     return TaskSpec(
-        name, Body("python", f"tests:{name}"), full_name=f"public::embedded::flow::{name}", depends_on=after, retry=retry, **more
+        name,
+        Body("python", f"tests:{name}"),
+        full_name=f"public::embedded::flow::{name}",
+        depends_on=after,
+        retry=retry,
+        **more,
     )
 
 
@@ -61,6 +66,8 @@ class RunTable:
         self.run = RunRow(state=RunState.PENDING)
         self.epoch = 0
         self.owner: str | None = None
+        self.reused: set[int] = set()
+        """Tasks that were inserted as finished in another run: they have no history here."""
         self.seq = 0
         self.history: list[HistoryRow] = []
         self.parts: list[int] = []
@@ -72,6 +79,8 @@ class RunTable:
         for row in write.tasks:
             self.tasks[row.pos] = row
             self.task_epochs[row.pos] = write.epoch
+        moved = {row.pos for row in write.history}
+        self.reused = {row.pos for row in write.tasks if row.state.terminal and row.pos not in moved}
         self._record(write.history)
 
     def commit(self, write: RunWrite) -> WriteOutcome:
@@ -98,7 +107,12 @@ class RunTable:
     def claim_ready(self, pos: int, poller: str) -> int | None:
         """A poller takes an offered task; its attempt, or None."""
         row = self.tasks[pos]
-        if row.state is not TaskState.READY or not row.poll_key or row.retry_in or self.run.state is not RunState.RUNNING:
+        if (
+            row.state is not TaskState.READY
+            or not row.poll_key
+            or row.retry_in
+            or self.run.state is not RunState.RUNNING
+        ):
             return None
         attempt = row.attempt + 1
         self.tasks[pos] = msgspec.structs.replace(
@@ -148,6 +162,8 @@ class RunTable:
         assert len(set(order)) == len(order), "two history rows share a place"
         assert all(one < other for (one, part), (other, later) in pairwise(order) if not part and not later)
         for pos, row in self.tasks.items():
+            if pos in self.reused:
+                continue
             moves = [move for move in self.history if move.pos == pos]
             self._check_path(moves, TaskState.PENDING, row.state, TASK_MOVES)
             attempts = [move.attempt for move in moves if move.new == TaskState.RUNNING]
@@ -172,7 +188,9 @@ class RunTable:
 class TinyRun:
     """An owner with its database: every method is one turn, committed and adopted as the engine does it."""
 
-    def __init__(self, *tasks: TaskSpec, limits: Limits | None = None, reuse: Sequence[TaskRow] = (), **run: Any) -> None:
+    def __init__(
+        self, *tasks: TaskSpec, limits: Limits | None = None, reuse: Sequence[TaskRow] = (), **run: Any
+    ) -> None:
         self.graph = graph_of(*tasks)
         self.new = new_run(**run)
         self.limits = limits or Limits()
@@ -216,7 +234,10 @@ class TinyRun:
         return outcome
 
     def answer(self, *results: ExecutionResult, place: bool = True) -> WriteOutcome:
-        return self.commit(*(lambda turn, one=one: turn.result(one, int(one.task_id.rpartition(".")[2])) for one in results), place=place)
+        return self.commit(
+            *(lambda turn, one=one: turn.result(one, int(one.task_id.rpartition(".")[2])) for one in results),
+            place=place,
+        )
 
     def complete(self, *names: str, output: Any = None) -> WriteOutcome:
         return self.answer(*(ExecutionResult.success(self.events[name], output) for name in names))

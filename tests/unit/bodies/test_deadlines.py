@@ -6,7 +6,7 @@ import queue
 import threading
 
 import pytest
-from fake_loader import WAIT
+from tests.fake_loader import WAIT
 
 from turnout.bodies.deadlines import Deadlines
 

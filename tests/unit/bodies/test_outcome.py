@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from fake_loader import FakeLoader
+from tests.fake_loader import FakeLoader
 
 from turnout.bodies.outcome import describe, raised, returned_value
 from turnout.contracts.executor import Work

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from fake_loader import FakeLoader
+from tests.fake_loader import FakeLoader
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -59,6 +59,28 @@ def test_settings_change_at_run_time_and_the_decision_is_explained(
     assert dispatcher.explain(task_of(), workflow_of(), "run").decision == decision
 
 
+def test_a_remembered_decision_never_outlives_what_it_was_made_from(
+    executor: Make, task_of: Make, workflow_of: Make
+) -> None:
+    dispatcher = DefaultDispatcher()
+    for key, local in (("default", True), ("gpu", True), ("workers", False)):
+        dispatcher.register_executor(key, executor(local=local))
+    task, flow = task_of(), workflow_of()
+
+    def where(run_id: str = "run", **more: Any) -> str:
+        return dispatcher.decide(more.get("task", task), more.get("flow", flow), run_id).executor_key
+
+    assert where() == where() == "default"
+    assert where(task=task_of(executor="gpu")) == "gpu"
+    assert where(flow=workflow_of(worker_selector={"zone": "a"})) == "default"
+    dispatcher.set_settings(hub_configured=True)
+    assert where(flow=workflow_of(worker_selector={"zone": "a"})) == "workers"
+    dispatcher.set_routing(RoutingConfig("default", (RoutingRule("**", "gpu"),)))
+    assert where() == "gpu"
+    dispatcher.set_routing(RoutingConfig("default", (RoutingRule("**", "gpu", percent=50),)))
+    assert {where(f"run-{number}") for number in range(50)} == {"default", "gpu"}
+
+
 def raise_(error: BaseException) -> Any:
     raise error
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from fake_loader import WAIT, FakeLoader, Results
+from tests.fake_loader import WAIT, FakeLoader, Results
 
 from turnout.errors import InvalidSetting, StoreRejected, StoreUnreachable
 from turnout.executors.polling import PollingExecutor

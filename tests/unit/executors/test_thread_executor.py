@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from fake_loader import WAIT, FakeLoader, Results
+from tests.fake_loader import WAIT, FakeLoader, Results
 
 from turnout.bodies.places import ASYNC_SPARE
 from turnout.errors import ExecutionFailed, InvalidInput, InvalidSetting, StoreUnreachable

@@ -44,8 +44,7 @@ create table task (
     run_id text not null,
     pos integer not null,
     name text not null,
-    state text not null check (state in
-        ('pending', 'ready', 'running', 'completed', 'failed', 'skipped', 'cancelled')),
+    state text not null,
     epoch integer not null,
     seq integer not null,
     priority integer not null,
@@ -68,7 +67,7 @@ create table task (
     started_at real,
     finished_at real,
     primary key (run_id, pos)
-) strict, without rowid;
+) strict;
 create index task_offered on task (poll_key, priority desc, run_id, pos) where poll_key is not null;
 create index task_leased on task (lease_until, run_id) where lease_until is not null;
 
@@ -131,12 +130,15 @@ create table routing (
 ) strict;
 
 -- A row that keeps its state and attempt makes no move: its reason may change, unless it is running or terminal.
+-- The states are compared one by one, because a list would become a temporary index for every row.
 create trigger task_move before update of state on task for each row when
     new.attempt < old.attempt or not case old.state
-        when 'pending' then new.state in ('pending', 'ready', 'running', 'skipped', 'cancelled')
-        when 'ready' then new.state in ('running', 'cancelled') or (new.state = 'ready' and new.attempt = old.attempt)
-        when 'running' then new.state in ('completed', 'failed', 'ready', 'cancelled')
-            or (new.state = 'running' and new.attempt > old.attempt)
+        when 'running' then new.state = 'completed' or new.state = 'failed' or new.state = 'ready'
+            or new.state = 'cancelled' or (new.state = 'running' and new.attempt > old.attempt)
+        when 'pending' then new.state = 'running' or new.state = 'ready' or new.state = 'skipped'
+            or new.state = 'cancelled' or new.state = 'pending'
+        when 'ready' then new.state = 'running' or new.state = 'cancelled'
+            or (new.state = 'ready' and new.attempt = old.attempt)
         else false end
 begin
     select raise(abort, 'illegal move of a task');
@@ -144,11 +146,13 @@ end;
 
 create trigger run_move before update of state on run for each row when
     not case old.state
-        when 'pending' then new.state in
-            ('pending', 'running', 'paused', 'cancelling', 'cancelled', 'failed', 'completed')
-        when 'running' then new.state in ('running', 'completed', 'failed', 'paused', 'cancelling', 'cancelled')
-        when 'paused' then new.state in ('paused', 'running', 'cancelling', 'cancelled', 'failed', 'completed')
-        when 'cancelling' then new.state in ('cancelling', 'cancelled', 'failed')
+        when 'running' then new.state = 'running' or new.state = 'completed' or new.state = 'failed'
+            or new.state = 'paused' or new.state = 'cancelling' or new.state = 'cancelled'
+        when 'pending' then new.state = 'pending' or new.state = 'running' or new.state = 'paused'
+            or new.state = 'cancelling' or new.state = 'cancelled' or new.state = 'failed' or new.state = 'completed'
+        when 'paused' then new.state = 'paused' or new.state = 'running' or new.state = 'cancelling'
+            or new.state = 'cancelled' or new.state = 'failed' or new.state = 'completed'
+        when 'cancelling' then new.state = 'cancelling' or new.state = 'cancelled' or new.state = 'failed'
         else false end
 begin
     select raise(abort, 'illegal move of a run');

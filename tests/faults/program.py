@@ -1,0 +1,240 @@
+"""The program that the fault tests start, kill, stop and start again: a Runner in a process of its own.
+
+Every body writes one line, ``key task attempt pid``, to a file that the engine knows nothing of. What the program says
+of itself (``ready``, ``accepted KEY RUN``, ``finished {…}``) goes to its standard output, one line each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import logging
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter, deque
+from typing import Any
+
+import turnout.runner.core
+from turnout import Runner, TaskInfo, Workflow, task, workflow
+from turnout.contracts.store import Store
+from turnout.errors import StoreError
+from turnout.executors.thread import ThreadExecutor
+from turnout.runner import EngineSettings, RunHandle
+
+FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+C = ctypes.PyDLL(None)
+"""The C library without letting go of the interpreter."""
+
+
+def record(key: str, info: TaskInfo) -> None:
+    line = f"{key} {info.task_name.rpartition('::')[2]} {info.attempt} {os.getpid()}\n"
+    os.write(FILE, line.encode())
+
+
+@task
+def first(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(random.random() * seconds)
+    return key
+
+
+@task
+def second(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(random.random() * seconds)
+    return key
+
+
+@task
+def third(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(random.random() * seconds)
+    return key
+
+
+@workflow
+def chain(key: str, seconds: float) -> str:
+    return third(second(first(key, seconds), seconds), seconds)
+
+
+@task
+def quick(key: str, info: TaskInfo) -> str:
+    record(key, info)
+    return key
+
+
+@task
+def slow(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(seconds)
+    return key
+
+
+@task
+def last(key: str, info: TaskInfo) -> str:
+    record(key, info)
+    return key
+
+
+@workflow
+def slowly(key: str, seconds: float) -> str:
+    return last(slow(quick(key), seconds))
+
+
+@task
+async def block_the_loop(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(seconds)
+    return key
+
+
+@workflow
+def blocking(key: str, seconds: float) -> str:
+    return last(block_the_loop(key, seconds))
+
+
+@task
+def hold_the_interpreter(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    C.usleep(int(seconds * 1_000_000))
+    return key
+
+
+@workflow
+def holding(key: str, seconds: float) -> str:
+    return last(hold_the_interpreter(key, seconds))
+
+
+@workflow
+def four(seconds: float) -> tuple[str, ...]:
+    return tuple(slow.named(f"slow{n}")(f"four{n}", seconds) for n in range(4))
+
+
+def wide_workflow(tasks: int) -> Workflow[..., Any]:
+    @workflow(name=f"wide{tasks}")
+    def wide(key: str) -> str:
+        for n in range(tasks):
+            quick.named(f"quick{n}")(key)
+        return key
+
+    return wide
+
+
+WORKFLOWS: dict[str, Workflow[..., Any]] = {each.name: each for each in (chain, slowly, blocking, holding)}
+
+
+class KilledAfterCommit:
+    """A store whose process dies between a commit's reply and everything that would follow from it."""
+
+    def __init__(self, store: Store, commits: int) -> None:
+        self._store, self._left = store, commits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def commit(self, writes: Any, *, wake: frozenset[str] = frozenset()) -> Any:
+        outcomes = self._store.commit(writes, wake=wake)
+        self._left -= 1
+        if self._left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return outcomes
+
+
+def say(what: str, *details: object) -> None:
+    print(what, *details, flush=True)
+
+
+def memory() -> dict[str, int]:
+    """Resident memory of this process in bytes, now and at its highest."""
+    with open("/proc/self/status") as status:
+        lines = dict(line.split(":", 1) for line in status)
+    return {name: int(lines[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM")}
+
+
+def submit(runner: Runner, options: argparse.Namespace) -> None:
+    """Submit runs with the keys r0, r1, …, at most ``window`` unfinished ones at a time, and wait for all."""
+    states: Counter[str] = Counter()
+    waiting: deque[RunHandle[Any]] = deque()
+    for number in range(options.runs):
+        handle = accepted(runner, options, f"r{number}")
+        say("accepted", f"r{number}", handle.id)
+        waiting.append(handle)
+        if len(waiting) >= options.window:
+            states[waiting.popleft().wait()] += 1
+    for handle in waiting:
+        states[handle.wait()] += 1
+    say("finished", json.dumps(states))
+
+
+def accepted(runner: Runner, options: argparse.Namespace, key: str) -> RunHandle[Any]:
+    """What a careful client does: the same key again until the submission is acknowledged."""
+    given = {"key": key, "seconds": options.seconds}
+    while True:
+        try:
+            return runner.submit_with(WORKFLOWS[options.workflow], key=key, input=given)
+        except StoreError as error:
+            say("refused", key, error)
+            time.sleep(0.05)
+
+
+def measure_four(runner: Runner, options: argparse.Namespace) -> None:
+    began = time.monotonic()
+    runner.run(four, options.seconds)
+    say("finished", json.dumps({"seconds": time.monotonic() - began}))
+
+
+def measure_wide(runner: Runner, options: argparse.Namespace) -> None:
+    wide = wide_workflow(options.runs)
+    runner.run(wide_workflow(8), "small")
+    before, began = memory()["VmRSS"], time.monotonic()
+    handle = runner.submit(wide, "wide")
+    state = handle.wait()
+    took, after = time.monotonic() - began, memory()
+    say(
+        "finished",
+        json.dumps({"state": state, "seconds": took, "before": before, "after": after["VmRSS"], "peak": after["VmHWM"]}),
+    )
+
+
+def serve(runner: Runner, options: argparse.Namespace) -> None:
+    """Join the work until told to stop."""
+    threading.Event().wait()
+
+
+MODES = {"submit": submit, "serve": serve, "four": measure_four, "wide": measure_wide}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=MODES)
+    parser.add_argument("--workflow", choices=WORKFLOWS, default="chain")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--window", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=0.0)
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--settings", type=json.loads, default={})
+    parser.add_argument("--die-after-commits", type=int, default=0)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
+    if options.die_after_commits:
+        connect = turnout.runner.core.connect
+        turnout.runner.core.connect = lambda url: KilledAfterCommit(connect(url), options.die_after_commits)  # type: ignore
+    runner = Runner(
+        executors={"default": ThreadExecutor(threads=options.threads)}, settings=EngineSettings(**options.settings)
+    )
+    with runner:
+        say("ready")
+        MODES[options.mode](runner, options)
+
+
+if __name__ == "__main__":
+    main()
