@@ -26,7 +26,9 @@ class FakeLoader:
         self.error: BaseException | None = None
         self.works: dict[str, Work] = {}
 
-    def add(self, body: Callable[..., Any] | None, *args: Any, attempt: int = 1, name: str = "t", **more: Any) -> TaskReadyEvent:
+    def add(
+        self, body: Callable[..., Any] | None, *args: Any, attempt: int = 1, name: str = "t", **more: Any
+    ) -> TaskReadyEvent:
         task_id = f"run.{next(_numbers)}"
         event = TaskReadyEvent(
             run_id="run",

@@ -56,7 +56,8 @@ class GivenServer:
         """The URL of a fresh, empty database."""
         name = f"turnout_{uuid.uuid4().hex[:12]}"
         with psycopg.connect(self.dsn, autocommit=True) as connection:
-            connection.execute(sql.SQL("create database {} encoding 'UTF8' template template0").format(sql.Identifier(name)))
+            create = sql.SQL("create database {} encoding 'UTF8' template template0")
+            connection.execute(create.format(sql.Identifier(name)))
         try:
             yield self.url(name)
         finally:

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.fake_loader import WAIT, FakeLoader
 
+from tests.fake_loader import WAIT, FakeLoader
 from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.errors import PermanentFailure, RetryAfter
 from turnout.executors.thread import ThreadExecutor

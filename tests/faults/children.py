@@ -68,10 +68,11 @@ class Child:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            with self._changed:
-                self._lines.append(line.rstrip("\n"))
-                self._changed.notify_all()
+        with self.process.stdout:
+            for line in self.process.stdout:
+                with self._changed:
+                    self._lines.append(line.rstrip("\n"))
+                    self._changed.notify_all()
         with self._changed:
             self._changed.notify_all()
 
@@ -101,6 +102,7 @@ class Child:
         """kill -9; returns when the process is gone."""
         self.process.kill()
         self.process.wait()
+        self._reader.join(5)
 
     def terminate(self, timeout: float = 30) -> int:
         """SIGTERM, and wait for the process to hand over."""
@@ -135,7 +137,7 @@ class Children:
         for child in self.started:
             if child.alive:
                 child.process.send_signal(signal.SIGCONT)
-                child.kill()
+            child.kill()
 
 
 def eventually(what: str, condition: Callable[[], Any], timeout: float = PATIENCE, every: float = 0.02) -> Any:

@@ -120,6 +120,10 @@ class Coroutines(Generic[T]):
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
-        loop.set_exception_handler(lambda *_: None)  # tasks that resist are abandoned, which is no news
+        loop.set_exception_handler(_no_news)
         # Two turns: one for the cancellation to be thrown into the bodies, one for what they do about it at once.
         loop.call_soon(lambda: loop.call_soon(loop.stop))
+
+
+def _no_news(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:
+    """Tasks that resist cancellation are abandoned when the loop ends: nothing to be logged."""

@@ -22,6 +22,14 @@ class Order:
         self.row = row
         self.done = done
 
+    def carried_out(self) -> None:
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
+
+    def failed(self, error: BaseException) -> None:
+        if self.done is not None and not self.done.done():
+            self.done.set_exception(error)
+
 
 class OwnedRun:
     """A run, what has come in for it, and whether somebody works on it."""
@@ -48,7 +56,3 @@ class OwnedRun:
     @property
     def run_id(self) -> str:
         return self.machine.new.run_id
-
-    @property
-    def has_news(self) -> bool:
-        return bool(self.results or self.orders)

@@ -77,7 +77,7 @@ class Sweeper:
         if every or "inbox" in topics:
             await self._inbox()
         if every or "finished" in topics:
-            await self._engine.check_watched()
+            await self._engine.waiters.check()
 
     # -- sweeps -------------------------------------------------------------------------------------------------
     async def _sweep(self) -> None:
@@ -200,7 +200,7 @@ class Sweeper:
                     engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
                 )
                 if loaded is not None:
-                    await engine.take_over([loaded])
+                    await engine.adoption.take_over([loaded])
                     continue
             if row is None:
                 row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)

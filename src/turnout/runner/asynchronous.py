@@ -13,7 +13,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.model.states import RunState
-from turnout.orchestration.engine import Final, Request
+from turnout.orchestration.moves import Final, Request
 from turnout.runner.core import Core, Options, RunnerConfig, off_loop
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 

@@ -31,8 +31,9 @@ from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.model.values import MAX_BYTES, dump_output
-from turnout.orchestration.engine import Engine, Final, Request
+from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.rerun import reusable
@@ -51,10 +52,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The idempotency key: the same key and input give the same run; the same key with another input is refused."""
     priority: int = 0
     timeout: float | None = None
-
-
-class _Unset:
-    pass
 
 
 class RunnerConfig(msgspec.Struct, kw_only=True):
@@ -158,10 +155,6 @@ class Core:
     async def _stop(self, grace: float) -> None:
         await self.sweeper.stop()
         await self.engine.stop(grace)
-        for futures in self.engine.watched.values():
-            for future in futures:
-                if not future.done():
-                    future.set_exception(TurnoutError("the Runner was closed before the run ended", code="runner_closed"))
 
     def _stop_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -271,7 +264,7 @@ class Core:
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
-        self._loop.call_soon_threadsafe(self.engine.watch, run_id, future)
+        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future)
 
     def result(self, final: Final) -> Any:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""

@@ -21,7 +21,7 @@ from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.model.values import MAX_BYTES
-from turnout.orchestration.engine import Final, Request
+from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.core import Core, Options, RunnerConfig
 from turnout.runner.views import RunView, TaskView, run_view, task_view

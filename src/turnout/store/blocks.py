@@ -51,5 +51,7 @@ def _sqlite(sql: str) -> str:
 
 def _postgres(sql: str) -> str:
     sql = _POSTGRES_ONLY.sub(r"\1", _SQLITE_ONLY.sub("", sql)).replace("%", "%%")
-    sql = _SET.sub(lambda found: f"(select v::{found[2] or 'text'} from json_array_elements_text(:{found[1]}::json) v)", sql)
+    sql = _SET.sub(
+        lambda found: f"(select v::{found[2] or 'text'} from json_array_elements_text(:{found[1]}::json) v)", sql
+    )
     return _PARAMETER.sub(lambda found: _CLOCK if found[1] in ("now", "lease_now") else f"%({found[1]})s", sql)

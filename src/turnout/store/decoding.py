@@ -30,7 +30,8 @@ def canonical(run_id: str) -> str | None:
 
 def stored_run(row: tuple[Any, ...]) -> StoredRun:
     """A run from the columns of the blocks ``run`` and ``claimed_runs``."""
-    (run_id, workflow, version, input, created_at, key, digest, priority, timeout, rerun_of, parent_run, parent_pos) = row[:12]
+    run_id, workflow, version, input, created_at, key, digest, priority, timeout = row[:9]
+    rerun_of, parent_run, parent_pos = row[9:12]
     state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[12:RUN_COLUMNS]
     return StoredRun(
         new=NewRun(
@@ -63,7 +64,7 @@ def stored_run(row: tuple[Any, ...]) -> StoredRun:
 
 def task_row(row: tuple[Any, ...]) -> TaskRow:
     """A task from the columns of the blocks ``tasks`` and ``claimed_tasks``, whose first is the run's id."""
-    (_, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_in, executor, decision) = row[:13]
+    _, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_in, executor, decision = row[:13]
     labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq = row[13:TASK_COLUMNS]
     return TaskRow(
         pos=pos,

@@ -40,6 +40,7 @@ class Ownership:
         return buried
 
     def live_sessions(self) -> list[Session]:
+        rows = self._database.read("live_sessions")
         return [
             Session(
                 id=id,
@@ -51,7 +52,7 @@ class Ownership:
                 process_started=process_started,
                 workflows=tuple(msgspec.json.decode(workflows, type=list[str])),
             )
-            for id, kind, host, boot_id, pid_namespace, pid, process_started, workflows in self._database.read("live_sessions")
+            for id, kind, host, boot_id, pid_namespace, pid, process_started, workflows in rows
         ]
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
@@ -79,7 +80,7 @@ def _release(execute: Execute) -> None:
 
 
 def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) -> list[LoadedRun]:
-    """Own these locked runs under a new epoch. The tasks are read by a later statement than the one that fences them."""
+    """Own these locked runs under a new epoch. The tasks are read later than they are fenced."""
     if not run_ids or not execute("session_stands", id=session_id):
         return []
     ids = json_list(sorted(run_ids))

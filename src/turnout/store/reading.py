@@ -32,7 +32,7 @@ class Reading:
         limit: int = 100,
         before: str | None = None,
     ) -> list[StoredRun]:
-        page: dict[str, Any] = {"limit": limit, "before": before and canonical(before) or _BEYOND_ALL_IDS}
+        page: dict[str, Any] = {"limit": limit, "before": (before and canonical(before)) or _BEYOND_ALL_IDS}
         if workflow is None and not states:
             rows = self._database.read("runs", **page)
         else:
@@ -52,13 +52,15 @@ class Reading:
         return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []
 
     def running_tasks(self, session_id: str) -> list[tuple[str, int, int]]:
-        return [(run_id, pos, attempt) for run_id, pos, attempt in self._database.read("running_tasks", session=session_id)]
+        rows = self._database.read("running_tasks", session=session_id)
+        return [(run_id, pos, attempt) for run_id, pos, attempt in rows]
 
     def outputs(self, run_id: str, positions: Sequence[int]) -> dict[int, str]:
         known = canonical(run_id)
         if known is None:
             return {}
-        return {pos: output for pos, output in self._database.read("outputs", id=known, positions=json_list(positions))}
+        rows = self._database.read("outputs", id=known, positions=json_list(positions))
+        return {row[0]: row[1] for row in rows}
 
     def history(self, run_id: str) -> list[tuple[float, HistoryRow]]:
         known = canonical(run_id)

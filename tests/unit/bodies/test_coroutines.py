@@ -7,8 +7,8 @@ import queue
 import threading
 
 import pytest
-from tests.fake_loader import WAIT
 
+from tests.fake_loader import WAIT
 from turnout.bodies.coroutines import Coroutines
 
 

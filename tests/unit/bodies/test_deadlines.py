@@ -6,8 +6,8 @@ import queue
 import threading
 
 import pytest
-from tests.fake_loader import WAIT
 
+from tests.fake_loader import WAIT
 from turnout.bodies.deadlines import Deadlines
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from tests.fake_loader import FakeLoader
 
+from tests.fake_loader import FakeLoader
 from turnout.bodies.outcome import describe, raised, returned_value
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure, RetryAfter

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.fake_loader import FakeLoader
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fake_loader import FakeLoader
 from turnout.bodies.attempt import Attempt, Place, key_of
 from turnout.bodies.places import ASYNC_SPARE, HORIZON, Pace, Places
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.fake_loader import WAIT, FakeLoader, Results
 
+from tests.fake_loader import WAIT, FakeLoader, Results
 from turnout.errors import InvalidSetting, StoreRejected, StoreUnreachable
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
@@ -75,7 +75,9 @@ class FakeStore:
         finally:
             self.claims.release()
 
-    def renew_attempts(self, poller: str, attempts: Sequence[tuple[str, int, int]], lease: float) -> list[tuple[str, int, int]]:
+    def renew_attempts(
+        self, poller: str, attempts: Sequence[tuple[str, int, int]], lease: float
+    ) -> list[tuple[str, int, int]]:
         self.renewed.release()
         return [attempt for attempt in attempts if attempt in self.lost]
 
@@ -109,7 +111,8 @@ class Bench:
         """Ready tasks with these bodies, and the wake-up that a real store would send."""
         events = [self.loader.add(body) for body in bodies]
         self.store.ready += [
-            PolledTask(event.run_id, split_task_id(event.task_id)[1], 1, "public::embedded::w", "v1") for event in events
+            PolledTask(event.run_id, split_task_id(event.task_id)[1], 1, "public::embedded::w", "v1")
+            for event in events
         ]
         self.store.wake("ready")
         return events

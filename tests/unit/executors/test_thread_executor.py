@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 
+import msgspec
 import pytest
-from tests.fake_loader import WAIT, FakeLoader, Results
 
+from tests.fake_loader import WAIT, FakeLoader, Results
 from turnout.bodies.places import ASYNC_SPARE
 from turnout.errors import ExecutionFailed, InvalidInput, InvalidSetting, StoreUnreachable
 from turnout.executors.thread import ThreadExecutor
@@ -89,8 +91,6 @@ def test_an_attempt_that_is_handed_over_twice_runs_once(bench: Bench) -> None:
 
 
 def test_a_shadow_runs_beside_the_attempt_that_it_copies(bench: Bench) -> None:
-    import msgspec
-
     event = bench.loader.add(lambda: 1)
     shadow = msgspec.structs.replace(event, shadow=True)
     bench.submit(event, shadow)
@@ -145,7 +145,10 @@ def test_callables_that_hide_an_async_function_are_awaited(bench: Bench) -> None
         async def __call__(self, x: int) -> int:
             return await double(x)
 
-    bodies = [lambda x: double(x), partial(double), Doubler(), partial(lambda x: double(x))]
+    def hiding(x: int) -> object:
+        return double(x)
+
+    bodies = [hiding, partial(double), Doubler(), partial(hiding)]
     bench.submit(*(bench.loader.add(body, 4, name=f"n{n}") for n, body in enumerate(bodies)))
     assert [result.output for result in bench.results.take(len(bodies))] == ["8"] * len(bodies)
 
@@ -166,8 +169,6 @@ def test_bodies_know_their_attempt_and_share_no_context_variables(bench: Bench) 
 
     events = [bench.loader.add(each, attempt=2, name=each.__name__) for each in (body, async_body) for _ in range(4)]
     bench.submit(*events)
-    import json
-
     seen = {result.task_id: json.loads(result.output or "") for result in bench.results.take(8)}
     for event in events:
         assert seen[event.task_id] == [event.task_id, 2, 3, f"{event.task_id}:2", event.task_id, 0]

@@ -1,4 +1,4 @@
-"""Which changes of the schema are still to be made? Numbered SQL files, each with a checksum that is never to change."""
+"""Which changes of the schema are still to be made? Numbered SQL files, with checksums that never change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def outstanding(dialect: Dialect, applied: Iterable[tuple[int, str]]) -> list[Mi
     for number, checksum in sorted(done.items()):
         if number not in known:
             raise SchemaTooNew(
-                f"the database has schema {max(done)}, this version of Turnout knows up to {max(known)}: upgrade Turnout",
+                f"the database has schema {max(done)}, this Turnout knows up to {max(known)}: upgrade Turnout",
                 found=max(done),
                 known=max(known),
             )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from turnout.errors import StoreReadOnly
 from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.store.database import Database
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
@@ -21,20 +22,24 @@ MIGRATION_LOCK = 7_355_608_001
 class PostgresStore(Ownership, Messages, Reading):
     """The store on PostgreSQL."""
 
+    _database: Database
+
     def __init__(self, url: str, settings: PostgresSettings | None = None) -> None:
         self.url = url
         self._settings = settings or PostgresSettings()
         self.lanes = self._settings.lanes
-        self._database: PostgresDatabase = PostgresDatabase(url, self._settings)
-        self._ledger = PostgresLedger(self._database)
+        self._postgres = PostgresDatabase(url, self._settings)
+        self._database = self._postgres
+        self._ledger = PostgresLedger(self._postgres)
 
     def open(self) -> None:
-        connection = self._database.connection()
+        connection = self._postgres.connection()
         with translated():
             if connection.execute("show transaction_read_only").fetchone() == ("on",):
                 raise StoreReadOnly("the database is read-only")
+            patience = str(self._settings.migration_lock_timeout_ms)
             with connection.transaction():
-                connection.execute(f"set local lock_timeout = {self._settings.migration_lock_timeout_ms}")
+                connection.execute("select set_config('lock_timeout', %s, true)", (patience,))
                 connection.execute("set local statement_timeout = 0")
                 connection.execute("select pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
                 connection.execute(
@@ -43,17 +48,17 @@ class PostgresStore(Ownership, Messages, Reading):
                 )
                 applied = connection.execute("select number, checksum from migration").fetchall()
                 for migration in outstanding("postgres", ((number, checksum) for number, checksum in applied)):
-                    connection.execute(migration.text, prepare=False)  # pyright: ignore[reportArgumentType]
+                    connection.execute(migration.text.encode(), prepare=False)
                     connection.execute(
                         "insert into migration values (%s, %s, extract(epoch from clock_timestamp()))",
                         (migration.number, migration.checksum),
                     )
 
     def close(self) -> None:
-        self._database.close()
+        self._postgres.close()
 
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         return self._ledger.commit(writes, wake)
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
-        return Listener(self._database, on_wake).stop
+        return Listener(self._postgres, on_wake).stop

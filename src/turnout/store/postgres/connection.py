@@ -18,6 +18,7 @@ from turnout.store.database import Execute, Rows
 from turnout.store.postgres.settings import PostgresSettings
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 T = TypeVar("T")
 
 
@@ -27,7 +28,7 @@ class PostgresDatabase:
     def __init__(self, url: str, settings: PostgresSettings) -> None:
         self._url = url
         self._settings = settings
-        self.blocks = load_blocks("postgres")
+        self._blocks = load_blocks("postgres")
         self._local = threading.local()
         self._guard = threading.Lock()
         self._connections: dict[tuple[threading.Thread, str], Connection] = {}
@@ -103,8 +104,12 @@ class PostgresDatabase:
         return self.transaction("lease")
 
     def _run(self, connection: Connection, block: str, params: dict[str, Any]) -> Rows:
-        cursor = connection.execute(self.blocks[block], params)  # pyright: ignore[reportArgumentType]
+        cursor = self.execute(connection, block, params)
         return cursor.fetchall() if cursor.description else []
+
+    def execute(self, connection: Connection, block: str, params: dict[str, Any]) -> Cursor:
+        """The block's cursor, not fetched yet."""
+        return connection.execute(self._blocks[block].encode(), params)
 
 
 @contextmanager
@@ -118,15 +123,23 @@ def translated() -> Iterator[None]:
         raise StoreRejected("the data holds a lone surrogate, which is not text") from error
 
 
-_TRANSIENT = (pg.SerializationFailure, pg.DeadlockDetected, pg.QueryCanceled, pg.LockNotAvailable)
+_REFUSED = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.NotSupportedError,
+    pg.RaiseException,
+    pg.ProgramLimitExceeded,
+    pg.StatementTooComplex,
+)
 
 
 def _translate(error: psycopg.Error) -> StoreError:
-    text = error.diag.message_primary or str(error).strip().splitlines()[0]
+    text = error.diag.message_primary or (str(error).strip() or type(error).__name__).splitlines()[0]
     if isinstance(error, pg.ReadOnlySqlTransaction):
         return StoreReadOnly(f"the database is read-only: {text}")
     if isinstance(error, pg.DiskFull):
         return StoreFull(f"there is no room left for the database: {text}")
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | _TRANSIENT):
-        return StoreUnreachable(f"the database cannot be reached or did not answer: {text}")
-    return StoreRejected(f"the database refused the data: {text}", sqlstate=error.sqlstate)
+    if isinstance(error, _REFUSED):
+        return StoreRejected(f"the database refused the data: {text}", sqlstate=error.sqlstate)
+    # The rest says nothing about the data: a lost link, a shutdown, a deadlock, a timeout, a missing privilege.
+    return StoreUnreachable(f"the database cannot be reached or did not answer: {text}", sqlstate=error.sqlstate)

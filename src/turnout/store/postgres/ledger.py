@@ -46,8 +46,8 @@ class PostgresLedger:
         """Two statements in one transaction, sent together."""
         connection = self._database.connection()
         with translated(), connection.pipeline(), connection.transaction():
-            first = connection.execute(self._database.blocks["insert_batch"], insert)
-            second = connection.execute(self._database.blocks["update_batch"], update)
+            first = self._database.execute(connection, "insert_batch", insert)
+            second = self._database.execute(connection, "update_batch", update)
         return first.fetchall(), second.fetchall()
 
     def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:

@@ -12,7 +12,7 @@ class PostgresSettings(msgspec.Struct, frozen=True, kw_only=True):
     idle_in_transaction_ms: int = 30_000
     tcp_user_timeout_ms: int = 10_000
     migration_lock_timeout_ms: int = 60_000
-    lanes: int = 3
+    lanes: int = 2
 
     def connection(self) -> dict[str, object]:
         """What libpq is told: a link that went dead is noticed within about ten seconds."""

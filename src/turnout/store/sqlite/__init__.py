@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from turnout.errors import StoreReadOnly, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.store.database import Database
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
@@ -23,23 +24,25 @@ class SqliteStore(Ownership, Messages, Reading):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1
+    _database: Database
 
     def __init__(self, url: str, path: str, *, read_only: bool = False) -> None:
         self.url = url
-        self._database: SqliteDatabase = SqliteDatabase(path, read_only=read_only)
+        self._sqlite = SqliteDatabase(path, read_only=read_only)
+        self._database = self._sqlite
         self._read_only = read_only
-        self._ledger = SqliteLedger(self._database)
+        self._ledger = SqliteLedger(self._sqlite)
 
     def open(self) -> None:
         if self._read_only:
-            raise StoreReadOnly(f"the database {self._database.path} is opened read-only")
-        if not self._database.in_memory:
+            raise StoreReadOnly(f"the database {self._sqlite.path} is opened read-only")
+        if not self._sqlite.in_memory:
             self._use_write_ahead_log()
-        with self._database.begin() as connection:
+        with self._sqlite.begin() as connection:
             _migrate(connection)
 
     def close(self) -> None:
-        self._database.close()
+        self._sqlite.close()
 
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         return self._ledger.commit(writes)
@@ -69,9 +72,9 @@ class SqliteStore(Ownership, Messages, Reading):
 
     def _version(self) -> int:
         """A number that changes when another connection has committed (in memory: when anybody has)."""
-        with translated(self._database.path):
-            connection = self._database.connection()
-            if self._database.in_memory:
+        with translated(self._sqlite.path):
+            connection = self._sqlite.connection()
+            if self._sqlite.in_memory:
                 return connection.total_changes
             return int(connection.execute("pragma data_version").fetchone()[0])
 
@@ -80,8 +83,8 @@ class SqliteStore(Ownership, Messages, Reading):
         deadline = time.monotonic() + 10
         while True:
             try:
-                with translated(self._database.path):
-                    self._database.connection().execute("pragma journal_mode = wal")
+                with translated(self._sqlite.path):
+                    self._sqlite.connection().execute("pragma journal_mode = wal")
                 return
             except StoreUnreachable as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
@@ -98,7 +101,8 @@ def _migrate(connection: sqlite3.Connection) -> None:
     for migration in outstanding("sqlite", applied):
         for statement in _statements(migration.text):
             connection.execute(statement)
-        connection.execute("insert into migration values (?, ?, ?)", (migration.number, migration.checksum, time.time()))
+        row = (migration.number, migration.checksum, time.time())
+        connection.execute("insert into migration values (?, ?, ?)", row)
 
 
 def _statements(script: str) -> list[str]:

@@ -61,7 +61,12 @@ class SqliteDatabase:
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             target = ":memory:" if self.in_memory else f"{Path(self.path).absolute().as_uri()}?mode={self._mode}"
             connection = sqlite3.connect(
-                target, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256, uri=True
+                target,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
+                uri=True,
             )
             try:
                 connection.execute("pragma synchronous = full")

@@ -64,15 +64,19 @@ whole as materialized (
             and (n.run_id, n.pos) not in (select run_id, pos from updated_task))
         and exists (select 1 from run where run.id = w.run_id and run.epoch = w.epoch)
 ),
-emptied as (
-    delete from inbox
-    where id in (select v::bigint from whole, json_array_elements_text(whole.inbox_done) v)
-        or run_id in (select id from updated_run where state in ('completed', 'failed', 'cancelled'))
+answered as (
+    delete from inbox using (
+        select distinct v::bigint as id from whole, json_array_elements_text(whole.inbox_done) v) done
+    where inbox.id = done.id
+),
+swept as (
+    delete from inbox using updated_run
+    where inbox.run_id = updated_run.id and updated_run.state in ('completed', 'failed', 'cancelled')
 ),
 carried_out as (
     update command set done_at = :now
-    where done_at is null
-        and id in (select v::bigint from whole, json_array_elements_text(whole.commands_done) v)
+    from (select distinct v::bigint as id from whole, json_array_elements_text(whole.commands_done) v) done
+    where command.id = done.id and command.done_at is null
 ),
 missed as (
     select (select count(*) from task_image) > (select count(*) from updated_task)
@@ -105,6 +109,7 @@ inserted_run as (
             created_at double precision),
         json_to_record(w.run) as r(state text, reason text, error text, started_at double precision,
             finished_at double precision)
+    order by n.workflow, n.key, w.run_id
     on conflict do nothing
     returning id
 ),

@@ -1,0 +1,64 @@
+# Every target sets up its own virtual environment (.venv) first; git, make and Python 3.11+ are enough.
+# Set PYTHON to choose the interpreter: make test PYTHON=python3.12
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+JOBS ?= 2
+PYTEST := $(RUN) -m pytest -q --no-header
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint imports types unit faults bench coverage clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
+
+$(READY): pyproject.toml constraints.txt tools/bootstrap
+	@PYTHON="$(PYTHON)" sh tools/bootstrap
+
+demo: $(READY) ## an order-fulfilment workflow: a retry, two executors chosen by rule, where each task ran and why
+	@echo "== demo: examples/order_fulfilment.py on a SQLite file"
+	@$(RUN) examples/order_fulfilment.py
+
+test: $(READY) ## all tests: unit, conformance, integration, acceptance and the faults in small, on SQLite and PostgreSQL
+	@echo "== all tests, $(JOBS) at a time; faults with small counts"
+	@$(PYTEST) -n $(JOBS) tests
+
+check: format lint imports types unit ## format, lint, import directions, types and unit tests, in under a minute
+
+format: $(READY)
+	@echo "== format (to mend: $(VENV)/bin/ruff format .)"
+	@$(VENV)/bin/ruff format --check --quiet . || ($(VENV)/bin/ruff format --diff --quiet . ; exit 1)
+
+lint: $(READY)
+	@echo "== lint"
+	@$(VENV)/bin/ruff check .
+
+imports: $(READY)
+	@echo "== import directions"
+	@$(VENV)/bin/lint-imports --no-logo
+
+types: $(READY)
+	@echo "== types"
+	@$(VENV)/bin/basedpyright --pythonpath $(RUN)
+
+unit: $(READY)
+	@echo "== unit tests"
+	@$(PYTEST) -n $(JOBS) tests/unit
+
+faults: $(READY) ## kills, stops, outages and races with their full counts (takes long)
+	@echo "== faults with full counts, one at a time"
+	@TURNOUT_FAULTS=full $(RUN) -m pytest -v --no-header --timeout 1800 -m faults tests
+
+bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line each
+	@echo "== benchmarks (benchmarks/README.md says how to read them)"
+	@$(RUN) benchmarks/run.py
+
+coverage: $(READY) ## all tests with line coverage of src/turnout; fails below 90 %
+	@echo "== all tests with coverage"
+	@rm -f .coverage .coverage.*
+	@$(PYTEST) -n $(JOBS) --cov --cov-report=term --cov-fail-under=90 tests
+
+clean: ## remove the virtual environment and every cache
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build
+	find . -name __pycache__ -prune -exec rm -rf {} +

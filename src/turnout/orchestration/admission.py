@@ -1,0 +1,91 @@
+"""How does a submission become a run? Stage ``task_request_processor``."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turnout.errors import IdempotencyConflict, StoreError, StoreRejected
+from turnout.model.events import TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.machine import RunMachine, Turn
+from turnout.model.rows import WriteOutcome
+from turnout.orchestration.moves import Move, Request
+from turnout.orchestration.owned import OwnedRun
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+
+class Admission:
+    """Stores new runs: owned from the start with their roots running, if there is room; else for any claimer."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._stored_versions: set[str] = set()
+
+    async def process(self, requests: list[Request]) -> None:
+        engine = self._engine
+        try:
+            if engine.ledger.outage is not None:
+                raise engine.ledger.outage
+            for graph in {request.graph.version: request.graph for request in requests}.values():
+                await self._keep_version(graph)
+        except StoreError as error:
+            for request in requests:
+                request.accepted.set_exception(error)
+            return
+        await engine.settlement.write([self._admit(request) for request in requests])
+
+    async def _keep_version(self, graph: Graph) -> None:
+        if graph.version not in self._stored_versions:
+            engine = self._engine
+            text = msgspec.json.encode(graph.spec).decode()
+            await engine.in_thread(engine.store.put_workflow, graph.version, graph.spec.full_name, text)
+            self._stored_versions.add(graph.version)
+            engine.adoption.graphs[graph.version] = graph
+
+    def _admit(self, request: Request) -> Move:
+        engine = self._engine
+        machine = RunMachine.fresh(request.graph, request.new, engine.settings.limits, request.reuse)
+        owned = OwnedRun(machine)
+        owned.busy = True
+        turn = Turn(machine, time.time(), random.random)
+        events: list[tuple[str, TaskReadyEvent]] = []
+        mine = len(engine.runs) < engine.settings.max_owned_runs and engine.may_start
+        if mine:
+            engine.runs[request.new.run_id] = owned
+            turn.begin()
+            engine.turns.place(owned, turn, events)
+            turn.finish()
+        return Move(owned, turn, turn.insert(engine.session_id if mine else None), events, request=request)
+
+    def accepted(self, move: Move, request: Request) -> None:
+        """The run is durable."""
+        engine = self._engine
+        engine.waiters.add(request.new.run_id, request.final)
+        request.accepted.set_result(request.new.run_id)
+        if request.new.run_id in engine.runs:
+            engine.settlement.watch_deadline(move.owned, 0.0)
+        else:
+            engine.want_claim()
+
+    def refused(self, move: Move, request: Request, outcome: WriteOutcome) -> None:
+        engine = self._engine
+        engine.drop(move.owned)
+        if outcome.rejected is not None:
+            request.accepted.set_exception(StoreRejected(f"the database refused the run: {outcome.rejected}"))
+        elif outcome.existing is not None and outcome.existing_digest == request.new.input_digest:
+            engine.waiters.watch(outcome.existing, request.final)
+            request.accepted.set_result(outcome.existing)
+        else:
+            request.accepted.set_exception(
+                IdempotencyConflict(
+                    f"idempotency key {request.new.key!r} belongs to run {outcome.existing}, which has another input",
+                    run_id=outcome.existing,
+                    key=request.new.key,
+                )
+            )

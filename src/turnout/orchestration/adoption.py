@@ -1,0 +1,145 @@
+"""How does an orchestrator come to own runs that are stored already? Stage ``task_claimer``, and reloads."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turnout.errors import StoreUnreachable
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.machine import RunMachine
+from turnout.model.rows import LoadedRun, TaskRow
+from turnout.model.spec import WorkflowSpec
+from turnout.model.states import TaskState
+from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.stages import Stage
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.adoption")
+
+
+class Adoption:
+    """Claims runs, rebuilds their machines, and declares lost what a dead holder had."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.graphs: dict[str, Graph] = {}
+        self.wanted = False
+        """A claim is queued."""
+        self.more = False
+        """As far as this orchestrator knows, runs were left for claimers."""
+
+    async def process(self, wishes: list[None]) -> None:
+        engine = self._engine
+        self.wanted, self.more = False, True
+        limit = min(engine.settings.max_owned_runs - len(engine.runs), engine.settings.claim_batch)
+        names = list(engine.registry.workflows)
+        if limit <= 0 or not names or not engine.may_start:
+            return
+        claimed = await engine.in_thread(
+            engine.store.claim_runs, engine.session_id, names, limit, engine.settings.limits.inline_output
+        )
+        await self.take_over(claimed)
+        self.more = len(claimed) == limit
+        if self.more and len(engine.runs) < engine.settings.max_owned_runs:
+            engine.want_claim()
+
+    async def take_over(self, claimed: Sequence[LoadedRun]) -> None:
+        """Become the driver of runs that the store has just given to this session."""
+        if not claimed:
+            return
+        engine = self._engine
+        held = {row.holder for run in claimed for row in run.tasks if row.state is TaskState.RUNNING and row.holder}
+        held.discard(engine.session_id)
+        alive = await engine.in_thread(engine.store.holders_alive, sorted(held)) if held else frozenset[str]()
+        complete = [await self._with_rule_outputs(loaded) if loaded.large else loaded for loaded in claimed]
+        in_flight = engine.dispatcher.in_flight() if engine.dispatcher is not None else {}
+        for loaded in complete:
+            self._adopt(loaded, alive, in_flight)
+
+    async def _with_rule_outputs(self, loaded: LoadedRun) -> LoadedRun:
+        wanted = sorted(loaded.large & self._graph_of(loaded).rule_context)
+        if not wanted:
+            return loaded
+        engine = self._engine
+        outputs = await engine.in_thread(engine.store.outputs, loaded.run.new.run_id, wanted)
+        tasks = [msgspec.structs.replace(row, output=outputs.get(row.pos, row.output)) for row in loaded.tasks]
+        return msgspec.structs.replace(loaded, tasks=tasks)
+
+    def _graph_of(self, loaded: LoadedRun) -> Graph:
+        version = loaded.run.new.version
+        graph = self.graphs.get(version)
+        if graph is None:
+            graph = self.graphs[version] = Graph(msgspec.json.decode(loaded.spec, type=WorkflowSpec), version)
+        return graph
+
+    def _adopt(
+        self, loaded: LoadedRun, alive: frozenset[str], in_flight: Mapping[tuple[str, int], TaskReadyEvent]
+    ) -> None:
+        engine, run = self._engine, loaded.run
+        machine = RunMachine(
+            self._graph_of(loaded),
+            run.new,
+            run.row,
+            loaded.tasks,
+            epoch=run.epoch,
+            seq=run.seq,
+            limits=engine.settings.limits,
+        )
+        owned = OwnedRun(machine)
+        owned.fresh = True
+        before = engine.runs.get(run.new.run_id)
+        if before is not None:
+            owned.results, owned.orders = before.results, before.orders
+            before.dropped = True
+        engine.runs[run.new.run_id] = owned
+        for row in loaded.tasks:
+            if row.state is TaskState.RUNNING:
+                self._check_holder(owned, row, alive, in_flight)
+            elif row.state is TaskState.READY and row.retry_in:
+                engine.settlement.wait_until_due(owned, row)
+        engine.settlement.watch_deadline(owned, run.age)
+        engine.enqueue(owned, Stage.STEP_ENQUEUER)
+
+    def _check_holder(
+        self,
+        owned: OwnedRun,
+        row: TaskRow,
+        alive: frozenset[str],
+        in_flight: Mapping[tuple[str, int], TaskReadyEvent],
+    ) -> None:
+        """An attempt goes on if somebody alive has it; else it is lost, here and now."""
+        event = owned.machine.event(row.pos, row)
+        if row.holder == self._engine.session_id:
+            reported = any(pos == row.pos and result.attempt == row.attempt for pos, result, _ in owned.results)
+            if (event.task_id, row.attempt) in in_flight or reported:
+                return
+            reason = "it never reached its executor"
+        elif row.holder in alive:
+            return
+        else:
+            reason = f"its holder {row.holder} died"
+        owned.results.append((row.pos, ExecutionResult.lost(event, reason), None))
+
+    async def reload(self, owned: OwnedRun) -> None:
+        """Memory and database disagree about this run: read it anew under a new epoch, or let it go."""
+        engine = self._engine
+        try:
+            loaded = await engine.in_thread(
+                engine.store.claim_run, engine.session_id, owned.run_id, engine.settings.limits.inline_output
+            )
+        except StoreUnreachable as error:
+            log.warning("run %s will be read anew later: %s", owned.run_id, error)
+            engine.later(0.5, lambda: engine.spawn(self.reload(owned)))
+            return
+        if loaded is None:
+            log.info("run %s belongs to another orchestrator now", owned.run_id)
+            engine.drop(owned)
+        else:
+            await self.take_over([loaded])

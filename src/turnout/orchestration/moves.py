@@ -1,0 +1,48 @@
+"""What travels between the stages: a run to be submitted, a turn on its way through the ledger, a run's end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import msgspec
+
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.machine import RunMachine, Turn
+from turnout.model.rows import NewRun, RunWrite, StoredRun, TaskRow
+from turnout.orchestration.owned import Order, OwnedRun
+
+
+class Final(msgspec.Struct):
+    """How a run ended, for those who wait for it."""
+
+    run: StoredRun
+    machine: RunMachine | None
+    """What its owner still had in memory, outputs included; None if another process ended it."""
+
+
+class Request(msgspec.Struct, gc=False):
+    """A run to be submitted."""
+
+    graph: Graph
+    new: NewRun
+    accepted: Future[str]
+    """Gets the run's id once it is durable; another run's if the idempotency key was used before."""
+    final: Future[Final]
+    reuse: Sequence[TaskRow] = ()
+
+
+class Move(msgspec.Struct, gc=False):
+    """A turn on its way through the ledger, and what is to be done when it is applied."""
+
+    owned: OwnedRun
+    turn: Turn
+    write: RunWrite
+    events: list[tuple[str, TaskReadyEvent]]
+    """Attempts to hand over, by executor key; their places are reserved."""
+    orders: list[Order] = []
+    to_cancel: list[int] = []
+    results: list[tuple[int, ExecutionResult, int | None]] = []
+    """What the turn was made from: it comes back if the turn does not apply."""
+    request: Request | None = None

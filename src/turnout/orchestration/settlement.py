@@ -1,0 +1,154 @@
+"""What follows from a commit? Memory advances, tasks are dispatched and people are told by what was applied, only by that."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from turnout.errors import StoreUnreachable
+from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.machine import RunMachine, Turn
+from turnout.model.names import split_task_id
+from turnout.model.rows import TaskRow, WriteOutcome
+from turnout.orchestration.moves import Move
+from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.stages import Stage
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.settlement")
+
+
+class Settlement:
+    """Hands turns to the ledger and acts on its answers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def write(self, moves: list[Move]) -> None:
+        """Commit these turns; returns when they are settled."""
+        written = self._engine.ledger.write([move.write for move in moves])
+        # Effects hang on the ledger's answer, not on the stage executor that asked: it may be replaced meanwhile.
+        written.add_done_callback(partial(self._settle, moves))
+        await asyncio.wait({written})
+
+    def _settle(self, moves: list[Move], written: asyncio.Future[list[WriteOutcome]]) -> None:
+        if written.cancelled() or written.exception() is not None:
+            error = None if written.cancelled() else written.exception()
+            for move in moves:
+                self._fail(move, error or StoreUnreachable("the ledger is closed"))
+            return
+        dispatches: dict[str, list[TaskReadyEvent]] = {}
+        for move, outcome in zip(moves, written.result(), strict=True):
+            move.owned.busy = False
+            if outcome.applied:
+                self._applied(move, dispatches)
+            else:
+                self._refused(move, outcome)
+        if self._engine.dispatcher is not None:
+            for key, events in dispatches.items():
+                self._engine.dispatcher.dispatch(key, events)
+
+    # -- applied ------------------------------------------------------------------------------------------------
+    def _applied(self, move: Move, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
+        engine, owned, turn = self._engine, move.owned, move.turn
+        machine = owned.machine
+        machine.adopt(turn)
+        if move.request is not None:
+            engine.admission.accepted(move, move.request)
+        for key, event in move.events:
+            dispatches.setdefault(key, []).append(event)
+            self._shadow(machine, event, dispatches)
+        for row in turn.rows.values():
+            if row.retry_in and row.poll_key is None:
+                self.wait_until_due(owned, row)
+        for pos in move.to_cancel:
+            self._cancel_attempt(owned, pos)
+        for order in move.orders:
+            order.carried_out()
+        if machine.row.state.terminal:
+            owned.dropped = True
+            engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
+        elif owned.run_id not in engine.runs:
+            owned.dropped = True
+        elif owned.results or owned.orders:
+            engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+        elif machine.ready and not owned.parked:
+            engine.enqueue(owned, Stage.STEP_ENQUEUER)
+
+    def _shadow(self, machine: RunMachine, event: TaskReadyEvent, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
+        dispatcher = self._engine.dispatcher
+        assert dispatcher is not None
+        pos = split_task_id(event.task_id)[1]
+        for key in dispatcher.shadows(machine.graph.tasks[pos], machine.graph.spec, event.run_id):
+            # A shadow never delays the run: without room for it, there is none.
+            if dispatcher.reserve(key):
+                self._engine.shadows.expect(event)
+                dispatches.setdefault(key, []).append(machine.event(pos, shadow=True))
+
+    def _cancel_attempt(self, owned: OwnedRun, pos: int) -> None:
+        event = owned.machine.event(pos)
+        if self._engine.dispatcher is not None:
+            self._engine.dispatcher.cancel(event)
+        self._engine.later(self._engine.settings.cancel_grace, lambda: self._give_up_on(owned, event))
+
+    def _give_up_on(self, owned: OwnedRun, event: TaskReadyEvent) -> None:
+        """An attempt was asked to stop and did not answer: its run ends without it."""
+        if not owned.dropped:
+            owned.results.append((split_task_id(event.task_id)[1], ExecutionResult.cancelled(event), None))
+            self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+
+    # -- not applied --------------------------------------------------------------------------------------------
+    def _refused(self, move: Move, outcome: WriteOutcome) -> None:
+        engine, owned = self._engine, move.owned
+        self._release(move)
+        if move.request is not None:
+            engine.admission.refused(move, move.request, outcome)
+            return
+        owned.orders[:0] = move.orders
+        owned.results[:0] = move.results
+        owned.busy = True
+        if outcome.rejected is not None and move.turn.run_row.reason != "store_rejected":
+            turn = Turn(owned.machine, time.time())
+            turn.reject(ErrorInfo("StoreRejected", outcome.rejected))
+            write = turn.write()
+            write.inbox_done = move.write.inbox_done
+            engine.spawn(self.write([Move(owned, turn, write, [])]))
+        else:
+            if outcome.rejected is None:
+                log.info("run %s: the database disagrees on %s; reading it anew", owned.run_id, outcome.stale)
+            engine.spawn(engine.adoption.reload(owned))
+
+    def _fail(self, move: Move, error: BaseException) -> None:
+        """The ledger is closed: whoever owns these runs next finds them as they are stored."""
+        self._release(move)
+        if move.request is not None and not move.request.accepted.done():
+            move.request.accepted.set_exception(error)
+        self._engine.drop(move.owned)
+
+    def _release(self, move: Move) -> None:
+        if self._engine.dispatcher is not None:
+            for key, _ in move.events:
+                self._engine.dispatcher.release(key)
+
+    # -- timers -------------------------------------------------------------------------------------------------
+    def wait_until_due(self, owned: OwnedRun, row: TaskRow) -> None:
+        """Bring the run back when this ready task may start."""
+
+        def due() -> None:
+            if not owned.dropped:
+                owned.machine.due(row.pos)
+                self._engine.enqueue(owned, Stage.STEP_ENQUEUER)
+
+        self._engine.later(row.retry_in or 0.0, due)
+
+    def watch_deadline(self, owned: OwnedRun, age: float) -> None:
+        """Cancel the run when its timeout is over."""
+        timeout = owned.machine.new.timeout
+        if timeout is not None and not owned.machine.row.state.terminal:
+            order = Order("cancel", "run_timed_out")
+            owned.timer = self._engine.later(max(0.0, timeout - age), lambda: self._engine.order(owned, order))

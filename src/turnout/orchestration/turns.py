@@ -1,0 +1,138 @@
+"""What is the next change of a run? Stages ``step_enqueuer`` and ``step_result_processor``.
+
+They differ in what brings a run to them. What they do is one thing, a turn: results and orders in, ready tasks placed,
+the end noticed, one write.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from turnout.model.events import DispatchDecision, TaskReadyEvent
+from turnout.model.machine import RunMachine, Turn
+from turnout.model.rows import TaskRow
+from turnout.orchestration.moves import Move
+from turnout.orchestration.owned import Order, OwnedRun
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.turns")
+
+POLLING = DispatchDecision("polling", "polling mode: there is no dispatcher")
+
+
+class Turns:
+    """Takes turns for runs that have news."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def process(self, batch: list[OwnedRun]) -> None:
+        moves: list[Move] = []
+        for owned in batch:
+            owned.queued = False
+            if not (owned.busy or owned.dropped):
+                move = self._turn(owned)
+                if move is not None:
+                    owned.busy = True
+                    moves.append(move)
+        if moves:
+            await self._engine.settlement.write(moves)
+
+    def _turn(self, owned: OwnedRun) -> Move | None:
+        turn = Turn(owned.machine, time.time(), random.random)
+        results, owned.results = owned.results, []
+        orders, owned.orders = owned.orders, []
+        answered: list[int] = []
+        for pos, result, row in results:
+            turn.result(result, pos)
+            if row is not None:
+                answered.append(row)
+        if owned.fresh:
+            turn.begin()
+            owned.fresh = False
+        to_cancel = self._obey(turn, orders) if orders else []
+        events: list[tuple[str, TaskReadyEvent]] = []
+        self.place(owned, turn, events)
+        turn.finish()
+        commands = [order.row for order in orders if order.row is not None]
+        if turn.empty and not answered and not commands:
+            for order in orders:
+                order.carried_out()
+            return None
+        write = turn.write()
+        write.inbox_done, write.commands_done = answered, commands
+        return Move(owned, turn, write, events, orders, to_cancel, results)
+
+    def _obey(self, turn: Turn, orders: Sequence[Order]) -> list[int]:
+        """Carry out orders; returns the running tasks whose executors here must be asked to stop."""
+        running: list[int] = []
+        for order in orders:
+            match order.kind:
+                case "cancel":
+                    running += turn.cancel(order.reason or "cancelled")
+                case "pause":
+                    turn.pause()
+                case "resume":
+                    turn.resume()
+                case _:
+                    log.error("unknown command %r", order.kind)
+        mine: list[int] = []
+        for pos in running:
+            if turn.task(pos).holder == self._engine.session_id:
+                mine.append(pos)
+            else:
+                turn.stop_running(pos, "cancelled")
+        return mine
+
+    def place(self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:
+        """Give ready tasks to executors that have room: reserve first, commit, and only then dispatch."""
+        engine, dispatcher = self._engine, self._engine.dispatcher
+        if dispatcher is None or engine.polled:
+            self._offer(owned.machine, turn)
+        if dispatcher is None or not engine.may_start:
+            return
+        now = time.monotonic()
+        full: set[str] = set()
+        for pos in turn.ready():
+            decision = self._decide(owned.machine, turn.task(pos), pos)
+            key = decision.executor_key
+            if key in full:
+                continue
+            if engine.parking.must_queue(owned, key, now) or not dispatcher.reserve(key):
+                full.add(key)
+                engine.parking.park(owned, key, now)
+                if not dispatcher.has_capacity():
+                    # Not every ready task was looked at, so any executor's room may be of use to this run.
+                    for other in dispatcher.executors:
+                        engine.parking.park(owned, other, now)
+                    break
+                continue
+            events.append((key, turn.place(pos, decision, engine.session_id)))
+            owned.waiting_since = None
+        if full:
+            for pos in turn.made_ready():
+                row = turn.task(pos)
+                if row.retry_in is None and row.poll_key is None:
+                    turn.explain(pos, "no_capacity")
+
+    def _offer(self, machine: RunMachine, turn: Turn) -> None:
+        """Leave to pollers what is theirs."""
+        dispatcher = self._engine.dispatcher
+        for pos in turn.made_ready():
+            decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
+            if dispatcher is None or decision.executor_key in self._engine.polled:
+                turn.offer(pos, decision)
+
+    def _decide(self, machine: RunMachine, row: TaskRow, pos: int) -> DispatchDecision:
+        """Later attempts reuse the stored decision."""
+        if row.executor is not None:
+            return DispatchDecision(row.executor, row.decision or "", row.labels)
+        dispatcher = self._engine.dispatcher
+        assert dispatcher is not None
+        return dispatcher.decide(machine.graph.tasks[pos], machine.graph.spec, machine.new.run_id)

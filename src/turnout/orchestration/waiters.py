@@ -1,0 +1,64 @@
+"""Who waits for which run, and when is it told? Stage ``task_finalizer``, and runs that end elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from turnout.errors import TurnoutError
+from turnout.model.rows import StoredRun
+from turnout.orchestration.moves import Final
+from turnout.orchestration.owned import OwnedRun
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+
+class Waiters:
+    """Futures of this process, by run."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._futures: dict[str, list[Future[Final]]] = {}
+
+    async def process(self, batch: list[OwnedRun]) -> None:
+        """Runs of this orchestrator have ended: tell, and forget."""
+        engine = self._engine
+        for owned in batch:
+            machine = owned.machine
+            engine.drop(owned)
+            stored = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
+            self._tell(owned.run_id, Final(stored, machine))
+        if engine.adoption.more and len(engine.runs) <= engine.settings.max_owned_runs // 2:
+            engine.want_claim()
+
+    def add(self, run_id: str, future: Future[Final]) -> None:
+        self._futures.setdefault(run_id, []).append(future)
+
+    def watch(self, run_id: str, future: Future[Final]) -> None:
+        """Resolve the future when the run ends, whoever owns it, even if it has ended already."""
+        self.add(run_id, future)
+        if run_id not in self._engine.runs:
+            self._engine.spawn(self.check([run_id]))
+
+    async def check(self, run_ids: Sequence[str] | None = None) -> None:
+        """Look up the runs that are waited for here and driven elsewhere."""
+        engine = self._engine
+        wanted = [run for run in (run_ids or list(self._futures)) if run not in engine.runs]
+        if wanted:
+            for stored in await engine.in_thread(engine.store.runs_by_id, wanted):
+                if stored.row.state.terminal:
+                    self._tell(stored.new.run_id, Final(stored, None))
+
+    def close(self) -> None:
+        for futures in self._futures.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(TurnoutError("the Runner was closed before the run ended", code="runner_closed"))
+        self._futures.clear()
+
+    def _tell(self, run_id: str, final: Final) -> None:
+        for future in self._futures.pop(run_id, []):
+            if not future.done():
+                future.set_result(final)
