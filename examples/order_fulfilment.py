@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from turnout import Runner, RoutingConfig, RoutingRule, TaskInfo, task, workflow
+from turnout import RoutingConfig, RoutingRule, Runner, TaskInfo, task, workflow
 from turnout.executors.thread import ThreadExecutor
 
 

@@ -411,3 +411,22 @@ def test_the_full_name_carries_tenant_and_package(make_runner):
     run = runner.submit(doubled, 1)
     run.wait(20)
     assert run.status().workflow == "acme::shop::doubled"
+
+
+def test_the_handles_of_a_closed_runner_say_so_instead_of_waiting(make_runner, gate):
+    @task
+    def held() -> None:
+        gate.pass_through()
+
+    @workflow
+    def holding() -> None:
+        held()
+
+    runner = make_runner()
+    run = runner.get(runner.submit(holding).id)
+    assert gate.reached()
+    runner.close(timeout=0.1)
+    for ask in (run.result, run.wait, run.cancel, run.pause, run.resume):
+        with pytest.raises(TurnoutError) as caught:
+            ask()
+        assert caught.value.code == "runner_closed"

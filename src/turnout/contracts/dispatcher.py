@@ -14,7 +14,7 @@ Results = Callable[[Sequence[ExecutionResult]], None]
 
 
 class Dispatcher(Protocol):
-    """Routes ready tasks to executors and brings their results back. All methods are called on the engine's event loop."""
+    """Routes ready tasks to executors and brings their results back. All methods are called on the engine's loop."""
 
     def register_executor(self, key: str, executor: TaskExecutor) -> None:
         """Until start; a key is registered once."""

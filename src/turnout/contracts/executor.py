@@ -33,7 +33,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """The fencing token: grows with every attempt."""
     retry_predicate: Callable[[BaseException], bool] | None = None
     call: Callable[[TaskInfo], Any] | None = None
-    """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the attempt's output; in
+    """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in
     Context style that is the context as the body left it. For an async body: an awaitable of the output.
     None: ``body(*args, **kwargs)`` is all there is to it. Executors use ``invoke``, which knows both."""
 
@@ -63,13 +63,14 @@ class Loader(Protocol):
 class TaskExecutor(Protocol):
     """A backend that runs attempts. Optional members that the dispatcher uses when present:
 
-    - ``capacity: int`` how many attempts it takes at once; without it, attempts are handed over one at a time, each only
+    - ``capacity: int`` how many attempts it takes at once; without it, attempts are handed over one by one, each only
       when ``has_capacity()`` says so;
     - ``execute_many(events, report)`` takes a batch and returns at once; results go to ``report``;
     - ``cancel(event)`` asks for a running attempt to stop;
     - ``on_capacity(callback)`` takes a function to call, from any thread, when places became free without a result
       (a coroutine that left its thread, a body that outlived its timeout and has returned at last);
-    - ``start()`` / ``stop(timeout)`` coroutines around its life; ``enforces_timeouts = True`` if it applies task timeouts itself;
+    - ``start()`` / ``stop(timeout)`` coroutines around its life;
+    - ``enforces_timeouts = True`` if it applies task timeouts itself;
     - ``trusted = True`` if its outputs were made by ``dump_output``, so that nobody need check them again.
     """
 

@@ -51,8 +51,8 @@ class Store(Protocol):
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         """Write all, in one transaction, each row by compare-and-swap with its history row made from the rows really
         updated; answer in order. ``wake`` topics are notified with the commit (one NOTIFY per topic).
-        Raises StoreUnreachable when the outcome is unknown or nothing was written, StoreRejected when the data was refused
-        (the caller splits the batch)."""
+        Raises StoreUnreachable when the outcome is unknown or nothing was written, StoreRejected when the data was
+        refused (the caller splits the batch)."""
         ...
 
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
@@ -71,16 +71,16 @@ class Store(Protocol):
         ...
 
     def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0) -> list[str]:
-        """Declare dead every session whose lease is over by more than ``grace`` and those in ``gone`` (seen dead on this machine):
-        their runs become unowned; attempts they hold stay as they are. Returns the buried sessions' ids.
+        """Declare dead every session whose lease is over by more than ``grace``, and those in ``gone`` (seen dead on
+        this machine): their runs become unowned; attempts they hold stay as they are. Returns the buried sessions' ids.
         Gives one lease of grace after the database itself has just started."""
         ...
 
     def live_sessions(self) -> list[Session]: ...
 
     def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
-        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest): set owner,
-        epoch + 1 on the run and on all its non-terminal task rows in one transaction; pending becomes running with its
+        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest): set
+        owner, epoch + 1 on the run and on all its non-terminal task rows in one transaction; pending becomes running with its
         history row; then read the tasks in a later statement. Outputs longer than ``inline`` stay behind."""
         ...
 
@@ -105,11 +105,13 @@ class Store(Protocol):
 
     # -- pollers ------------------------------------------------------------------------------------------------
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
-        """Claim ready tasks with one of these poll keys whose retry time has passed and whose run is running (its row locked
-        FOR SHARE): running, attempt + 1, holder = poller, with its history row (part 1 of the task's newest seq)."""
+        """Claim ready tasks with one of these poll keys whose retry time has passed and whose run is running (its row
+        locked FOR SHARE): running, attempt + 1, holder = poller, with its history row (part 1 of the task's newest seq)."""
         ...
 
-    def renew_attempts(self, poller: str, attempts: Sequence[tuple[str, int, int]], lease: float) -> list[tuple[str, int, int]]:
+    def renew_attempts(
+        self, poller: str, attempts: Sequence[tuple[str, int, int]], lease: float
+    ) -> list[tuple[str, int, int]]:
         """Extend the leases of these (run_id, pos, attempt); returns those that are no longer the poller's."""
         ...
 
@@ -122,8 +124,8 @@ class Store(Protocol):
         ...
 
     def lapsed_attempts(self, session_id: str) -> list[tuple[str, int, int, str]]:
-        """(run_id, pos, attempt, holder) of attempts in this session's runs that a poller holds but no longer keeps alive,
-        and that have no result in the inbox."""
+        """(run_id, pos, attempt, holder) of attempts in this session's runs that a poller holds but no longer keeps
+        alive, and that have no result in the inbox."""
         ...
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ class Store(Protocol):
         limit: int = 100,
         before: str | None = None,
     ) -> list[StoredRun]:
-        """Newest first; ``before`` is a run id to page on from. ``workflow`` is a full name or the last segment of one."""
+        """Newest first; ``before`` is a run id to page on from. ``workflow`` is a full name or its last segment."""
         ...
 
     def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:

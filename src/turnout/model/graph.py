@@ -12,7 +12,18 @@ from turnout.model.spec import TaskSpec, WorkflowSpec
 class Graph:
     """A validated spec with its names turned into positions."""
 
-    __slots__ = ("_taken", "dependents", "deps", "excuses", "position", "rule_context", "spec", "tasks", "version")
+    __slots__ = (
+        "_taken",
+        "dependents",
+        "deps",
+        "excuses",
+        "position",
+        "prioritised",
+        "rule_context",
+        "spec",
+        "tasks",
+        "version",
+    )
 
     def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
         self.spec = spec
@@ -31,9 +42,13 @@ class Graph:
             for task in spec.tasks
         )
         self.rule_context = frozenset(
-            dep for pos, task in enumerate(spec.tasks) if task.rule and needs_context(task.rule) for dep in self.deps[pos]
+            dep
+            for pos, task in enumerate(spec.tasks)
+            if task.rule and needs_context(task.rule)
+            for dep in self.deps[pos]
         )
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
 
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:

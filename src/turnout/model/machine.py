@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import msgspec
 
@@ -109,8 +110,9 @@ class RunMachine:
             else:
                 self.ready.pop(pos, None)
             if row.output is not None and len(row.output) > self.limits.inline_output and pos not in graph.rule_context:
-                row = msgspec.structs.replace(row, output=None)
-            self.tasks[pos] = row
+                self.tasks[pos] = msgspec.structs.replace(row, output=None)
+            else:
+                self.tasks[pos] = row
         if turn.run is not None:
             self.row = turn.run
         self.seq = turn.seq
@@ -119,7 +121,19 @@ class RunMachine:
 class Turn:
     """The changes of one run that are to be committed together."""
 
-    __slots__ = ("_ended", "_lefts", "_to_follow", "answered", "history", "jitter", "machine", "now", "rows", "run", "seq")
+    __slots__ = (
+        "_ended",
+        "_lefts",
+        "_to_follow",
+        "answered",
+        "history",
+        "jitter",
+        "machine",
+        "now",
+        "rows",
+        "run",
+        "seq",
+    )
 
     def __init__(self, machine: RunMachine, now: float, jitter: Callable[[], float] = lambda: 0.0) -> None:
         self.machine = machine
@@ -166,7 +180,7 @@ class Turn:
 
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run had not come to yet."""
+        """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TaskState.PENDING:
                 self._judge(pos)
@@ -175,7 +189,9 @@ class Turn:
         """Ready to running: the one door in."""
         row = self.task(pos)
         attempt = row.attempt + 1
-        seq = self._log(pos, TaskState.READY, TaskState.RUNNING, attempt, _decided(decision.executor_key, decision.reason))
+        seq = self._log(
+            pos, TaskState.READY, TaskState.RUNNING, attempt, _decided(decision.executor_key, decision.reason)
+        )
         placed = TaskRow(
             pos=pos,
             name=row.name,
@@ -208,7 +224,8 @@ class Turn:
             decision=decision.reason,
             labels=decision.labels,
             reason="waiting_for_poller",
-            **self._fence(pos),
+            was=self._was(pos),
+            was_attempt=self.machine.tasks[pos].attempt,
         )
 
     def explain(self, pos: int, reason: str) -> None:
@@ -225,7 +242,9 @@ class Turn:
         self.answered.append(pos)
         match result.status:
             case ExecutionStatus.COMPLETED:
-                self._end(pos, TaskState.COMPLETED, result, output=result.output if result.output is not None else "null")
+                self._end(
+                    pos, TaskState.COMPLETED, result, output=result.output if result.output is not None else "null"
+                )
             case ExecutionStatus.RETURNED:
                 reason = result.error.message if result.error else "returned"
                 self._again(pos, result, self.machine.limits.refused_delay, reason)
@@ -267,7 +286,7 @@ class Turn:
             self._move_run(RunState.RUNNING)
 
     def reject(self, error: ErrorInfo) -> None:
-        """Fail the run because the database refuses its data: everything open is cancelled, nothing of the data kept."""
+        """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
         self.cancel("store_rejected")
         for pos in range(len(self.machine.tasks)):
             self.stop_running(pos, "store_rejected")
@@ -384,7 +403,8 @@ class Turn:
             labels=row.labels,
             error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
             seq=seq,
-            **self._fence(pos),
+            was=self._was(pos),
+            was_attempt=self.machine.tasks[pos].attempt,
         )
 
     def _end(
@@ -453,9 +473,7 @@ class Turn:
         graph = self.machine.graph
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
-            go = not deps or default_rule(
-                (row.state, _by_choice(row)) for row in map(self.task, deps)
-            )
+            go = not deps or default_rule((row.state, _by_choice(row)) for row in map(self.task, deps))
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
@@ -498,10 +516,6 @@ class Turn:
     def _was(self, pos: int) -> TaskState:
         return self.machine.tasks[pos].state
 
-    def _fence(self, pos: int) -> dict[str, object]:
-        committed = self.machine.tasks[pos]
-        return {"was": committed.state, "was_attempt": committed.attempt}
-
     def _log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
         self.seq += 1
         self.history.append(HistoryRow(self.seq, pos, old, new, attempt, detail))
@@ -511,7 +525,7 @@ class Turn:
         row = self.run_row
         committed = self.machine.row.state
         path = RUN_FOLDED.get((row.state, state), (row.state, state))
-        for old, new in zip(path, path[1:], strict=False):
+        for old, new in pairwise(path):
             self._log(-1, old, new, 0, _because(reason))
         self.run = RunRow(
             state=state,

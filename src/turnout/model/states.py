@@ -49,9 +49,7 @@ TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
 
 RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.PENDING: frozenset({RunState.RUNNING, RunState.PAUSED, RunState.CANCELLING}),
-    RunState.RUNNING: frozenset(
-        {RunState.COMPLETED, RunState.FAILED, RunState.PAUSED, RunState.CANCELLING}
-    ),
+    RunState.RUNNING: frozenset({RunState.COMPLETED, RunState.FAILED, RunState.PAUSED, RunState.CANCELLING}),
     RunState.PAUSED: frozenset({RunState.RUNNING, RunState.CANCELLING}),
     RunState.CANCELLING: frozenset({RunState.CANCELLED, RunState.FAILED}),
     RunState.COMPLETED: frozenset(),

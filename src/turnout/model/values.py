@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -59,7 +60,7 @@ def _check(value: Any, what: str, depth: int) -> None:
             for item in value:
                 _check(item, what, depth + 1)
         case float():
-            if value != value or value in (float("inf"), float("-inf")):
+            if not math.isfinite(value):
                 raise NotJson(f"{what} holds {value}, which JSON cannot say", code="not_json")
         case str() | int() | None:
             pass
@@ -69,6 +70,6 @@ def _check(value: Any, what: str, depth: int) -> None:
 
 def _not_json(what: str, value: Any, kind: str) -> NotJson:
     return NotJson(
-        f"{what} holds a value of type {kind}, which is not a JSON value: return dict, list, str, int, float, bool or None",
+        f"{what} holds a value of type {kind}, which is not JSON: return dict, list, str, int, float, bool or None",
         type=kind,
     )

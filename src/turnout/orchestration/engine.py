@@ -98,7 +98,7 @@ class Engine:
             heartbeat=settings.heartbeat,
             lease=settings.lease,
             self_fence=settings.self_fence,
-            lost=lambda: self._loop.call_soon_threadsafe(self._session_lost),
+            lost=self._hear_of_loss,
         )
         self.keeper.start()
 
@@ -120,6 +120,9 @@ class Engine:
             log.warning("could not hand over, the lease will run out instead: %s", error)
         self._threads.shutdown(wait=False)
         self.waiters.close()
+
+    def _hear_of_loss(self) -> None:
+        self._loop.call_soon_threadsafe(self._session_lost)
 
     def _session_lost(self) -> None:
         """Others have declared this orchestrator dead and may own its runs: forget everything and come back as new."""

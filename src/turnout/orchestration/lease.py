@@ -26,7 +26,14 @@ class LeaseKeeper:
     """
 
     def __init__(
-        self, store: Store, session: Session, *, heartbeat: float, lease: float, self_fence: float, lost: Callable[[], None]
+        self,
+        store: Store,
+        session: Session,
+        *,
+        heartbeat: float,
+        lease: float,
+        self_fence: float,
+        lost: Callable[[], None],
     ) -> None:
         self._store = store
         self.session = session

@@ -122,7 +122,6 @@ class Ledger:
             self.metrics.stale += sum(bool(outcome.stale) for outcome in outcomes)
             return outcomes
 
-
     def _split(self, writes: list[RunWrite], error: StoreRejected) -> list[WriteOutcome]:
         """Something in the batch was refused: find the run at fault, so that it alone fails."""
         if len(writes) == 1:

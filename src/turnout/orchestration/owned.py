@@ -10,7 +10,7 @@ from turnout.model.machine import RunMachine
 
 
 class Order:
-    """A command that waits for the run's next turn: from another process (with a row) or from this one (with a future)."""
+    """A command that waits for the run's next turn: from another process (a row) or from this one (a future)."""
 
     __slots__ = ("done", "kind", "reason", "row")
 
@@ -34,7 +34,18 @@ class Order:
 class OwnedRun:
     """A run, what has come in for it, and whether somebody works on it."""
 
-    __slots__ = ("busy", "dropped", "fresh", "machine", "orders", "parked", "queued", "results", "timer", "waiting_since")
+    __slots__ = (
+        "busy",
+        "dropped",
+        "fresh",
+        "machine",
+        "orders",
+        "parked",
+        "queued",
+        "results",
+        "timer",
+        "waiting_since",
+    )
 
     def __init__(self, machine: RunMachine) -> None:
         self.machine = machine

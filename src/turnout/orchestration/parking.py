@@ -1,4 +1,4 @@
-"""Who is next when an executor has room again: runs with ready tasks, by priority, then by how long they have waited."""
+"""Who is next when an executor has room again? Runs with ready tasks, by priority, then by how long they waited."""
 
 from __future__ import annotations
 

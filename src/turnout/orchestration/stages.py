@@ -79,13 +79,14 @@ class WorkQueue:
 
     def put(self, item: Any) -> None:
         self._items.append(item)
-        self._wake()
+        self.wake()
 
     def put_back(self, items: Sequence[Any]) -> None:
         self._items.extendleft(reversed(items))
-        self._wake()
+        self.wake()
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Let one sleeping executor look."""
         while self._sleepers:
             sleeper = self._sleepers.popleft()
             if not sleeper.done():
@@ -128,7 +129,7 @@ class StageExecutor:
         self._stopping = True
         if self._task is None:
             return
-        self._queue._wake()
+        self._queue.wake()
         _, late = await asyncio.wait({self._task}, timeout=timeout)
         if late:
             self._task.cancel()

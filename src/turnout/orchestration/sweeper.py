@@ -42,7 +42,11 @@ class Sweeper:
         self._stop_listening = await engine.in_thread(
             engine.store.listen, lambda topic: loop.call_soon_threadsafe(self._wake, topic)
         )
-        self._tasks = [loop.create_task(self._listen()), loop.create_task(self._sweep()), loop.create_task(self._look())]
+        self._tasks = [
+            loop.create_task(self._listen()),
+            loop.create_task(self._sweep()),
+            loop.create_task(self._look()),
+        ]
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -146,7 +150,7 @@ class Sweeper:
                 self._lose(owned, pos, attempt, f"its holder {holder} went silent")
 
     async def _strays(self) -> None:
-        """Attempts that the database believes are running here, and that nobody here knows of. Seen twice, they are lost."""
+        """Attempts that the database believes are running here, and nobody here knows of. Seen twice, they are lost."""
         engine = self._engine
         if engine.dispatcher is None:
             return

@@ -99,7 +99,10 @@ class Turns:
             return
         now = time.monotonic()
         full: set[str] = set()
-        for pos in turn.ready():
+        ready = turn.ready()
+        if owned.machine.graph.prioritised:
+            ready = iter(sorted(ready, key=lambda pos: -turn.task(pos).priority))
+        for pos in ready:
             decision = self._decide(owned.machine, turn.task(pos), pos)
             key = decision.executor_key
             if key in full:

@@ -55,7 +55,9 @@ class Waiters:
         for futures in self._futures.values():
             for future in futures:
                 if not future.done():
-                    future.set_exception(TurnoutError("the Runner was closed before the run ended", code="runner_closed"))
+                    future.set_exception(
+                        TurnoutError("the Runner was closed before the run ended", code="runner_closed")
+                    )
         self._futures.clear()
 
     def _tell(self, run_id: str, final: Final) -> None:

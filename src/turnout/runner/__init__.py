@@ -1,8 +1,17 @@
 """How it is put together: settings, wiring, Runner."""
 
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.asynchronous import AsyncRunner, AsyncRunHandle
-from turnout.runner.synchronous import Runner, RunHandle
+from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
+from turnout.runner.synchronous import RunHandle, Runner
 from turnout.runner.views import RunView, TaskFailure, TaskView
 
-__all__ = ["AsyncRunHandle", "AsyncRunner", "EngineSettings", "RunHandle", "RunView", "Runner", "TaskFailure", "TaskView"]
+__all__ = [
+    "AsyncRunHandle",
+    "AsyncRunner",
+    "EngineSettings",
+    "RunHandle",
+    "RunView",
+    "Runner",
+    "TaskFailure",
+    "TaskView",
+]

@@ -125,10 +125,10 @@ class AsyncRunner:
         await asyncio.to_thread(self.core.stored, run_id)
         return AsyncRunHandle(self.core, run_id)
 
-    async def list(self, *, workflow: str | None = None, states: Sequence[RunState] = (), limit: int = 100) -> list[RunView]:
-        found = await asyncio.to_thread(
-            lambda: self.core.store.runs(workflow=workflow, states=states, limit=limit)
-        )
+    async def list(
+        self, *, workflow: str | None = None, states: Sequence[RunState] = (), limit: int = 100
+    ) -> list[RunView]:
+        found = await asyncio.to_thread(lambda: self.core.store.runs(workflow=workflow, states=states, limit=limit))
         return [run_view(run) for run in found]
 
     async def set_routing(self, routing: RoutingConfig) -> list[str]:

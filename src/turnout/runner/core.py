@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,7 +24,7 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.bindings import ABSENT, result_of
+from turnout.model.bindings import ABSENT, check_input, result_of
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.rows import NewRun, StoredRun, TaskRow
@@ -52,6 +52,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The idempotency key: the same key and input give the same run; the same key with another input is refused."""
     priority: int = 0
     timeout: float | None = None
+
+
+DEFAULTS = Options()
 
 
 class RunnerConfig(msgspec.Struct, kw_only=True):
@@ -88,7 +91,6 @@ class Core:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
-        self.resumed = 0
         self._open()
 
     def _register(self, config: RunnerConfig) -> None:
@@ -130,6 +132,9 @@ class Core:
 
     async def _start(self) -> None:
         await self.engine.start()
+        unfinished = (await self.engine.in_thread(self.store.waiting))["unfinished"]
+        if unfinished:
+            log.info("resuming: %d unfinished runs in %s", unfinished, self.url.rpartition("@")[2])
         self.sweeper = Sweeper(self.engine)
         if self.dispatcher is not None and self.config.routing is not None:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
@@ -159,6 +164,12 @@ class Core:
     def _stop_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5.0)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise TurnoutError("this Runner is closed", code="runner_closed")
 
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
@@ -177,10 +188,10 @@ class Core:
 
     def request(
         self,
-        workflow: Workflow[..., Any],
+        workflow: object,
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
-        options: Options = Options(),
+        options: Options = DEFAULTS,
     ) -> Request:
         """A checked submission; nothing is written yet."""
         if not isinstance(workflow, Workflow):
@@ -221,8 +232,7 @@ class Core:
 
     def submit(self, requests: Sequence[Request]) -> None:
         """Hand requests to the engine; each one's ``accepted`` tells when it is durable."""
-        if self._closed:
-            raise TurnoutError("this Runner is closed", code="runner_closed")
+        self._check_open()
         self._loop.call_soon_threadsafe(self.engine.submit, requests)
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
@@ -231,7 +241,7 @@ class Core:
         if input is None:
             given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
         else:
-            given = {**msgspec.json.decode(run.new.input), **input}
+            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input})
         kept = reusable(graph, rows, from_task)
         outputs = self.store.outputs(run_id, kept)
         reuse = [
@@ -264,6 +274,7 @@ class Core:
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
+        self._check_open()
         self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future)
 
     def result(self, final: Final) -> Any:
@@ -294,12 +305,14 @@ class Core:
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
+        self._check_open()
         return self.call(self.sweeper.command(run_id, kind, reason))
 
     def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
         """Replace the rules at once, if they can work; each version is recorded."""
         if self.dispatcher is None:
             raise DefinitionError("this Runner has no dispatcher: there are no rules to replace", code="no_dispatcher")
+        self._check_open()
         dispatcher = self.dispatcher
 
         async def replace() -> list[str]:

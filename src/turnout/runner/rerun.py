@@ -12,8 +12,10 @@ from turnout.model.suggestions import close
 
 
 def reusable(graph: Graph, rows: Mapping[int, TaskRow], from_task: str | None) -> list[int]:
-    """Positions whose outputs count in the new run: all that completed, except the task to start from and what follows it.
-    By default a rerun starts from the tasks that did not complete."""
+    """Positions whose outputs count in the new run: all that completed, except the first to run again and its followers.
+
+    By default a rerun starts from the tasks that did not complete.
+    """
     if from_task is None:
         again = {pos for pos, row in rows.items() if row.state is not TaskState.COMPLETED}
     elif from_task in graph.position:

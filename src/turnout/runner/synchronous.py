@@ -78,7 +78,7 @@ class RunHandle(Generic[R]):
         self._core.command(self.id, "resume").result()
 
     def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
-        """A new run that reuses finished outputs: from the failures, or from ``from_task`` on; ``input`` changes parameters."""
+        """A new run that reuses finished outputs; it starts at the failures or at ``from_task``, with ``input`` changed."""
         request = self._core.rerun(self.id, from_task, input)
         self._core.submit([request])
         return RunHandle(self._core, request.accepted.result(), request.final)
@@ -102,7 +102,7 @@ class Runner:
     'hello world'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every option has a name and a default
         self,
         database_url: str | None = None,
         *,

@@ -20,6 +20,9 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionStatus
 from turnout.model.info import TaskInfo, current_task
 
+SHORT = 0.3
+"""A timeout that a body is sure to be in before it is over, on a busy machine too."""
+
 
 class Bench:
     """An executor on a fake loader, and gates that its bodies wait at."""
@@ -241,7 +244,7 @@ def test_a_sync_body_that_exceeds_its_timeout_ends_at_once_and_keeps_its_thread(
         infos.append(current_task())  # type: ignore[arg-type]
         return bench.waiting()
 
-    bench.submit(bench.loader.add(body, timeout=0.01))
+    bench.submit(bench.loader.add(body, timeout=SHORT))
     bench.in_body()
     result = bench.results.one()
     assert result.status is ExecutionStatus.TIMED_OUT
@@ -257,7 +260,7 @@ def test_a_sync_body_that_exceeds_its_timeout_ends_at_once_and_keeps_its_thread(
 
 
 def test_an_async_body_that_exceeds_its_timeout_is_cancelled(bench: Bench) -> None:
-    bench.submit(bench.loader.add(bench.sleeping, timeout=0.01))
+    bench.submit(bench.loader.add(bench.sleeping, timeout=SHORT))
     assert bench.results.one().status is ExecutionStatus.TIMED_OUT
     bench.out_of_body()
 
@@ -266,7 +269,7 @@ def test_a_deadline_counts_from_the_start_and_ends_with_the_body(bench: Bench) -
     blockers = [bench.loader.add(bench.waiting) for _ in range(2)]
     bench.submit(*blockers)
     bench.in_body(2)
-    bench.submit(bench.loader.add(lambda: 1, timeout=0.2))
+    bench.submit(bench.loader.add(lambda: 1, timeout=WAIT))
     assert len(bench.executor._deadlines) == 0
     bench.go.set()
     assert {result.status for result in bench.results.take(3)} == {ExecutionStatus.COMPLETED}
@@ -277,7 +280,7 @@ def test_an_async_body_that_blocks_its_loop_still_times_out(bench: Bench) -> Non
     async def body() -> None:
         bench.waiting()
 
-    bench.submit(bench.loader.add(body, timeout=0.01))
+    bench.submit(bench.loader.add(body, timeout=SHORT))
     assert bench.results.one().status is ExecutionStatus.TIMED_OUT
 
 

@@ -301,8 +301,8 @@ class RunLife(RuleBasedStateMachine):
             held = machine.tasks[pos]
             if stored.state is TaskState.RUNNING and held.poll_key:
                 continue  # A poller has claimed it and the owner has not heard of it yet.
-            large = stored.output is not None and len(stored.output) > LIMITS.inline_output
-            if large and pos not in self.graph.rule_context:
+            if held.output is None and stored.output is not None:
+                assert len(stored.output) > LIMITS.inline_output and pos not in self.graph.rule_context
                 stored = msgspec.structs.replace(stored, output=None)
             assert plain(held) == plain(stored)
         again = RunMachine(

@@ -24,7 +24,8 @@ class PostgresLedger:
 
     def commit(self, writes: Sequence[RunWrite], wake: frozenset[str]) -> list[WriteOutcome]:
         check(writes)
-        inserts = [write for write in writes if write.insert is not None]
+        # In order of their keys, so that two batches that share keys wait for one another in one direction only.
+        inserts = sorted((write for write in writes if write.insert is not None), key=_key)
         updates = [write for write in writes if write.insert is None] if inserts else writes
         topics = json_list(sorted(wake))
         outcomes: dict[str, WriteOutcome] = {}
@@ -80,6 +81,10 @@ def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcom
         if stale:
             outcomes[write.run_id] = WriteOutcome(write.run_id, tuple(stale))
     return outcomes
+
+
+def _key(write: RunWrite) -> tuple[str, str]:
+    return (write.insert.workflow, write.insert.key or "") if write.insert else ("", "")
 
 
 def _text(writes: Sequence[RunWrite]) -> str:

@@ -66,7 +66,8 @@ class SqliteStore(Ownership, Messages, Reading):
                 version = self._version()
             except StoreUnreachable:
                 continue
-            if last is not None and version != last:
+            # The first look wakes too: what was committed before it may have been missed.
+            if version != last:
                 on_wake("any")
             last = version
 

@@ -109,7 +109,6 @@ inserted_run as (
             created_at double precision),
         json_to_record(w.run) as r(state text, reason text, error text, started_at double precision,
             finished_at double precision)
-    order by n.workflow, n.key, w.run_id
     on conflict do nothing
     returning id
 ),

@@ -1,0 +1,191 @@
+"""A run has one owner at a time; ownership always expires and never strands a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, moved, new_run, update
+from turnout.contracts.store import Store
+from turnout.model.names import new_run_id
+from turnout.model.rows import RunRow, Session, TaskRow
+from turnout.model.states import RunState, TaskState
+
+LIMIT, INLINE = 100, 1024
+
+
+def test_a_session_is_alive_until_it_ends(store: Store) -> None:
+    session = Session(
+        id="s", kind="poller", host="h", boot_id="b", pid_namespace="n", pid=7, process_started="9", workflows=("w",)
+    )
+    store.start_session(session, lease=15)
+    assert store.live_sessions() == [session]
+    assert store.holders_alive(["s", "t"]) == frozenset({"s"})
+    store.end_session("s")
+    assert store.live_sessions() == []
+    assert store.holders_alive(["s"]) == frozenset()
+
+
+def test_a_renewal_says_how_many_others_are_alive(store: Store) -> None:
+    begin(store, "a", "b")
+    assert (store.renew_session("a", 15).held, store.renew_session("a", 15, health='{"ok":true}').peers) == (True, 1)
+    store.end_session("b")
+    assert store.renew_session("a", 15).peers == 0
+
+
+def test_a_session_whose_lease_is_over_is_buried_and_its_runs_are_free(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write)
+    assert store.bury_sessions() == []
+    store.renew_session(OWNER, lease=-1.0)
+    assert store.holders_alive([OWNER, "peer"]) == frozenset({"peer"})
+    assert store.bury_sessions(grace=60) == []
+    assert store.bury_sessions() == [OWNER]
+    stored = store.run(write.run_id)
+    assert stored is not None and stored.owner is None
+    assert store.tasks(write.run_id)[0].holder == OWNER, "attempts stay as they are"
+    assert store.bury_sessions() == []
+
+
+def test_a_session_that_was_declared_dead_stays_dead(store: Store) -> None:
+    begin(store)
+    assert store.bury_sessions(gone=[OWNER, "unknown"]) == [OWNER]
+    assert store.renew_session(OWNER, 15).held is False
+    assert store.live_sessions() == []
+    insert(store, new_run(owner=None))
+    assert store.claim_runs(OWNER, [WORKFLOW], LIMIT, INLINE) == []
+
+
+def test_a_run_that_a_dead_session_inserts_afterwards_is_freed_by_the_next_sweep(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    store.end_session(OWNER)
+    late = new_run()
+    insert(store, late)
+    store.bury_sessions()
+    assert [loaded.run.new.run_id for loaded in store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)] == [late.run_id]
+
+
+def test_ending_a_session_hands_its_runs_over_at_once(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write)
+    assert store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE) == []
+    store.end_session(OWNER)
+    assert len(store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)) == 1
+
+
+def test_a_claim_takes_the_run_under_a_new_epoch_and_fences_the_old_owner(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write)
+    store.end_session(OWNER)
+    (loaded,) = store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)
+    assert (loaded.run.owner, loaded.run.epoch, loaded.run.seq, loaded.spec) == ("peer", 2, 3, SPEC)
+    assert loaded.tasks == store.tasks(write.run_id)
+    assert store.commit([update(write.run_id, completed(), epoch=1)])[0].stale == (0,)
+    assert store.commit([update(write.run_id, completed(), epoch=2)])[0].applied
+
+
+def test_a_claim_leaves_finished_tasks_as_they_are(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write)
+    store.commit([update(write.run_id, completed())])
+    store.end_session(OWNER)
+    (loaded,) = store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)
+    assert loaded.tasks[0].output == '"done"'
+    start = TaskRow(pos=1, state=TaskState.RUNNING, was=TaskState.PENDING, attempt=1, seq=6)
+    assert store.commit([update(write.run_id, start, epoch=2)])[0].applied
+
+
+def test_a_pending_run_starts_with_its_claim(store: Store) -> None:
+    begin(store)
+    write = new_run(owner=None, state=RunState.PENDING, tasks=[TaskRow(pos=0, name="t", state=TaskState.PENDING)])
+    insert(store, write)
+    (loaded,) = store.claim_runs(OWNER, [WORKFLOW], LIMIT, INLINE)
+    assert loaded.run.row.state is RunState.RUNNING
+    assert loaded.run.row.started_at is not None
+    assert loaded.run.seq == 2
+    assert moved(store, write.run_id) == [(-1, None, "pending"), (-1, "pending", "running")]
+
+
+def test_paused_and_cancelling_runs_are_claimed_as_they_are(store: Store) -> None:
+    begin(store)
+    insert(store, new_run(owner=None, state=RunState.PAUSED), new_run(owner=None, state=RunState.CANCELLING))
+    claimed = store.claim_runs(OWNER, [WORKFLOW], LIMIT, INLINE)
+    assert {loaded.run.row.state for loaded in claimed} == {RunState.PAUSED, RunState.CANCELLING}
+
+
+def test_claims_take_the_highest_priority_first_then_the_oldest(store: Store) -> None:
+    begin(store)
+    writes = [new_run(owner=None, priority=priority) for priority in (0, 5, 0, 5)]
+    for write in writes:
+        insert(store, write)
+    order: list[str] = []
+    while claimed := store.claim_runs(OWNER, [WORKFLOW], 1, INLINE):
+        order += [loaded.run.new.run_id for loaded in claimed]
+    assert order == [writes[index].run_id for index in (1, 3, 0, 2)]
+
+
+def test_only_runs_of_the_given_workflows_are_claimed(store: Store) -> None:
+    begin(store)
+    insert(store, new_run(owner=None, workflow="public::embedded::other"))
+    assert store.claim_runs(OWNER, [WORKFLOW], LIMIT, INLINE) == []
+    assert store.claim_runs(OWNER, [], LIMIT, INLINE) == []
+    assert len(store.claim_runs(OWNER, ["public::embedded::other"], LIMIT, INLINE)) == 1
+
+
+def test_finished_runs_are_never_claimed(store: Store) -> None:
+    begin(store)
+    write = new_run()
+    insert(store, write)
+    store.commit([update(write.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
+    assert store.claim_runs(OWNER, [WORKFLOW], LIMIT, INLINE) == []
+    assert store.claim_run(OWNER, write.run_id, INLINE) is None
+
+
+def test_large_outputs_stay_in_the_store(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write)
+    text = '"' + "x" * 2000 + '"'
+    store.commit([update(write.run_id, completed(output=text))])
+    store.end_session(OWNER)
+    (loaded,) = store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)
+    assert loaded.large == frozenset({0})
+    assert loaded.tasks[0].output is None
+    assert store.outputs(write.run_id, [0, 1, 2]) == {0: text}
+
+
+def test_one_run_can_be_claimed_by_its_id(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    mine, free = new_run(), new_run(owner=None)
+    insert(store, mine, free)
+    assert store.claim_run("peer", mine.run_id, INLINE) is None, "it is owned by another"
+    taken = store.claim_run("peer", free.run_id, INLINE)
+    assert taken is not None and (taken.run.owner, taken.run.epoch) == ("peer", 2)
+    again = store.claim_run(OWNER, mine.run_id, INLINE)
+    assert again is not None and again.run.epoch == 2, "a reload comes under a new epoch"
+    assert store.commit([update(mine.run_id, completed(), epoch=1)])[0].stale == (0,)
+    assert store.claim_run(OWNER, new_run_id(), INLINE) is None
+    assert store.claim_run(OWNER, "nonsense", INLINE) is None
+
+
+def test_the_wait_that_is_left_comes_with_the_claim(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write)
+    waiting = TaskRow(
+        pos=0, state=TaskState.READY, was=TaskState.RUNNING, was_attempt=1, attempt=1, retry_in=60.0, seq=4
+    )
+    store.commit([update(write.run_id, waiting)])
+    store.end_session(OWNER)
+    (loaded,) = store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)
+    assert loaded.tasks[0].retry_in == pytest.approx(60, abs=5)
+
+
+def test_the_store_knows_which_attempts_a_session_holds(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    write = new_run()
+    insert(store, write, new_run(owner="peer"))
+    assert store.running_tasks(OWNER) == [(write.run_id, 0, 1)]

@@ -1,0 +1,137 @@
+"""What is stored can be found again, and changes are noticed from elsewhere."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, new_run, update
+from turnout.contracts.store import Store
+from turnout.model.names import new_run_id
+from turnout.model.rows import RunRow
+from turnout.model.states import RunState
+from turnout.store import connect
+
+
+def test_what_does_not_exist_is_none_or_empty(store: Store) -> None:
+    for run_id in (new_run_id(), "nonsense"):
+        assert store.run(run_id) is None
+        assert store.tasks(run_id) == [] and store.history(run_id) == [] and store.outputs(run_id, [0]) == {}
+    assert store.workflow("v0") is None
+    assert store.runs() == []
+
+
+def test_workflow_versions_are_kept_once(store: Store) -> None:
+    store.put_workflow("a", WORKFLOW, SPEC)
+    store.put_workflow("a", WORKFLOW, "ignored")
+    store.put_workflow("b", WORKFLOW, "{}")
+    assert (store.workflow("a"), store.workflow("b")) == (SPEC, "{}")
+
+
+def test_many_threads_may_add_versions_of_one_workflow(store: Store) -> None:
+    threads = [threading.Thread(target=store.put_workflow, args=(f"v{n}", WORKFLOW, str(n))) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [store.workflow(f"v{n}") for n in range(8)] == [str(n) for n in range(8)]
+
+
+def test_runs_are_listed_newest_first_and_page_by_page(store: Store) -> None:
+    begin(store)
+    ids = sorted(new_run_id() for _ in range(5))
+    insert(store, *[new_run(run_id=run_id) for run_id in ids])
+    newest = [run.new.run_id for run in store.runs(limit=2)]
+    assert newest == [ids[4], ids[3]]
+    assert [run.new.run_id for run in store.runs(limit=10, before=newest[-1])] == [ids[2], ids[1], ids[0]]
+
+
+def test_runs_are_found_by_workflow_and_state(store: Store) -> None:
+    begin(store)
+    store.put_workflow("o1", "acme::etl::other", "{}")
+    done, other = new_run(), new_run(workflow="acme::etl::other", version="o1")
+    insert(store, done, other)
+    store.commit([update(done.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
+    assert [run.new.run_id for run in store.runs(states=[RunState.COMPLETED])] == [done.run_id]
+    for name in ("other", "acme::etl::other"):
+        assert [run.new.run_id for run in store.runs(workflow=name)] == [other.run_id]
+    assert store.runs(workflow="chain", states=[RunState.RUNNING]) == []
+    assert store.runs(workflow="unknown") == []
+
+
+def test_tasks_may_be_read_without_their_outputs(store: Store) -> None:
+    begin(store)
+    write = new_run()
+    insert(store, write)
+    store.commit([update(write.run_id, completed())])
+    assert store.tasks(write.run_id)[0].output == '"done"'
+    assert store.tasks(write.run_id, outputs=False)[0].output is None
+
+
+def test_history_has_times_that_do_not_go_back(store: Store) -> None:
+    begin(store)
+    write = new_run()
+    insert(store, write)
+    store.commit([update(write.run_id, completed())])
+    times = [at for at, _ in store.history(write.run_id)]
+    assert times == sorted(times) and len(times) == 4
+
+
+def test_waiting_counts_unfinished_runs(store: Store) -> None:
+    begin(store)
+    assert store.waiting() == {"runs": {}, "unfinished": 0}
+    finished = new_run()
+    insert(store, finished, new_run(), new_run(owner=None), new_run(owner=None, state=RunState.PENDING))
+    store.commit([update(finished.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
+    assert store.waiting() == {
+        "runs": {"running": {"owned": 1, "unowned": 1}, "pending": {"owned": 0, "unowned": 1}},
+        "unfinished": 3,
+    }
+
+
+def test_routing_versions_are_numbered(store: Store) -> None:
+    first, second = store.record_routing(OWNER, "{}"), store.record_routing(OWNER, "{}")
+    assert second > first
+
+
+def test_a_change_made_elsewhere_wakes_a_listener(store: Store, store_url: str) -> None:
+    begin(store)
+    woken: list[str] = []
+    heard = threading.Event()
+
+    def on_wake(topic: str) -> None:
+        woken.append(topic)
+        heard.set()
+
+    stop = store.listen(on_wake)
+    elsewhere = connect(store_url)
+    elsewhere.open()
+    # The listener may not be connected yet: a hint may be lost, so it is given again until it is heard.
+    for _ in range(100):
+        elsewhere.commit([new_run()], wake=frozenset({"runs", "ready"}))
+        if heard.wait(0.1):
+            break
+    stop()
+    elsewhere.close()
+    assert set(woken) <= {"runs", "ready", "any"} and woken
+
+
+def test_in_memory_everything_is_shared_between_threads() -> None:
+    store = connect("sqlite:///:memory:")
+    store.open()
+    begin(store)
+    heard = threading.Event()
+    stop = store.listen(lambda topic: heard.set())
+    writes = [new_run() for _ in range(8)]
+    threads = [threading.Thread(target=store.commit, args=([write],)) for write in writes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {run.new.run_id for run in store.runs()} == {write.run_id for write in writes}
+    for _ in range(100):
+        insert(store, new_run())
+        if heard.wait(0.1):
+            break
+    assert heard.is_set()
+    stop()
+    store.close()
