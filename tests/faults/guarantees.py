@@ -67,6 +67,20 @@ def query(url: str, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql.encode()).fetchall()
 
 
+def execute(url: str, sql: str) -> None:
+    """One statement of a test's own, committed at once."""
+    if url.startswith("sqlite:///"):
+        connection = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=10)
+        try:
+            with connection:
+                connection.execute(sql)
+        finally:
+            connection.close()
+        return
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.encode())
+
+
 def read_ledger(url: str) -> Ledger:
     runs = [Run(str(row[0]), *row[1:]) for row in query(url, "select id, key, state, owner, epoch, reason from run")]
     tasks = [

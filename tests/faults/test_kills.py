@@ -23,7 +23,8 @@ def await_moment(executions: Executions, chance: random.Random, kills_left: int,
     there = len(executions)
     left = max(1, RUNS * len(CHAIN) - there) // (kills_left + 1)
     wanted = there + chance.randint(1, max(1, left))
-    eventually("bodies run", lambda: len(executions) >= wanted or victim.said("finished"), every=0.001)
+    eventually("bodies run", lambda: len(executions) >= wanted or not victim.alive, every=0.001)
+    assert victim.alive or victim.said("finished"), victim.tail()
     time.sleep(chance.random() * SECONDS)
 
 

@@ -38,16 +38,35 @@ class Gate:
 
 
 @pytest.fixture
-def make_runner(store_url: str) -> Iterator[Callable[..., Runner]]:
-    """Makes Runners on this test's database, or on ``url``, and closes them afterwards."""
-    with ExitStack() as stack:
+def gates() -> list[Gate]:
+    """All gates of a test. They open at its end, before its Runners are closed."""
+    return []
 
-        def make(url: str = store_url, **options: Any) -> Runner:
-            # None of the workflows that other tests have defined: their names would collide.
-            options = {"workflows": (), "settings": EngineSettings(stop_grace=1.0), "handle_sigterm": False} | options
-            return stack.enter_context(Runner(url, **options))
 
-        yield make
+@pytest.fixture
+def make_gate(gates: list[Gate]) -> Callable[[], Gate]:
+    def make() -> Gate:
+        gates.append(Gate())
+        return gates[-1]
+
+    return make
+
+
+@pytest.fixture
+def gate(make_gate: Callable[[], Gate]) -> Gate:
+    return make_gate()
+
+
+@pytest.fixture
+def make_runner(store_url: str, gates: list[Gate]) -> Iterator[Callable[..., Runner]]:
+    """Makes Runners on this test's database and closes them afterwards."""
+    yield from _runners(store_url, gates)
+
+
+@pytest.fixture
+def make_sqlite_runner(sqlite_url: str, gates: list[Gate]) -> Iterator[Callable[..., Runner]]:
+    """The same, for tests in which the database plays no part."""
+    yield from _runners(sqlite_url, gates)
 
 
 @pytest.fixture
@@ -55,23 +74,17 @@ def runner(make_runner: Callable[..., Runner]) -> Runner:
     return make_runner()
 
 
-@pytest.fixture
-def make_gate(make_runner: Callable[..., Runner]) -> Iterator[Callable[[], Gate]]:
-    """Gates that open at the end of the test, before its Runners are closed."""
-    gates: list[Gate] = []
+def _runners(default_url: str, gates: list[Gate]) -> Iterator[Callable[..., Runner]]:
+    with ExitStack() as stack:
 
-    def make() -> Gate:
-        gates.append(Gate())
-        return gates[-1]
+        def make(url: str = default_url, **options: Any) -> Runner:
+            # None of the workflows that other tests have defined: their names would collide.
+            options = {"workflows": (), "settings": EngineSettings(stop_grace=1.0), "handle_sigterm": False} | options
+            return stack.enter_context(Runner(url, **options))
 
-    yield make
-    for gate in gates:
-        gate.open()
-
-
-@pytest.fixture
-def gate(make_gate: Callable[[], Gate]) -> Gate:
-    return make_gate()
+        yield make
+        for gate in gates:
+            gate.open()
 
 
 @pytest.fixture

@@ -342,7 +342,7 @@ def test_a_wide_run_completes(runner):
     assert runner.run(wide) == sum(2 * number for number in range(300))
 
 
-def test_a_workflow_of_one_thousand_steps_in_a_row_completes(make_runner, sqlite_url):
+def test_a_workflow_of_one_thousand_steps_in_a_row_completes(make_sqlite_runner):
     @workflow
     def deep() -> int:
         value = add(0, 1)
@@ -350,7 +350,7 @@ def test_a_workflow_of_one_thousand_steps_in_a_row_completes(make_runner, sqlite
             value = add(value, 1)
         return value
 
-    assert make_runner(sqlite_url).run(deep) == 1000
+    assert make_sqlite_runner().run(deep) == 1000
 
 
 def test_a_closed_runner_says_so(make_runner):
@@ -385,12 +385,12 @@ def test_who_waits_for_a_run_is_told_when_the_runner_closes(make_runner, gate):
     assert caught.value.code == "runner_closed"
 
 
-def test_a_run_lives_in_memory_if_that_is_asked_for(make_runner):
+def test_a_run_lives_in_memory_if_that_is_asked_for(make_sqlite_runner):
     @workflow
     def doubled(number: int) -> int:
         return double(number)
 
-    assert make_runner("sqlite:///:memory:").run(doubled, 21) == 42
+    assert make_sqlite_runner("sqlite:///:memory:").run(doubled, 21) == 42
 
 
 def test_the_graph_can_be_drawn(runner):

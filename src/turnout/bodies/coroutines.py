@@ -8,7 +8,7 @@ import contextvars
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Iterable
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -71,9 +71,10 @@ class Coroutines(Generic[T]):
         """Cancel what runs and end the loop's thread, without waiting for either."""
         with self._lock:
             loop, self._loop, self._thread = self._loop, None, None
+            tasks, self._tasks = self._tasks, {}
             self._signalled = False
         if loop is not None:
-            loop.call_soon_threadsafe(self._end, loop)
+            loop.call_soon_threadsafe(_end, loop, tasks)
 
     def _start(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -95,6 +96,9 @@ class Coroutines(Generic[T]):
         loop.close()
 
     def _take(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            return  # closed: what comes now belongs to the next loop
         self._signalled = False
         while self._items and len(self._tasks) < self._limit:
             try:
@@ -102,7 +106,7 @@ class Coroutines(Generic[T]):
             except IndexError:
                 return
             # An empty context: what the caller's thread or an earlier body has set is none of this body's business.
-            task = asyncio.get_running_loop().create_task(self._run(item), context=contextvars.Context())
+            task = loop.create_task(self._run(item), context=contextvars.Context())
             self._tasks[item] = task
             task.add_done_callback(partial(self._done, item))
 
@@ -116,13 +120,13 @@ class Coroutines(Generic[T]):
         if task is not None:
             task.cancel()
 
-    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        loop.set_exception_handler(_no_news)
-        # Two turns: one for the cancellation to be thrown into the bodies, one for what they do about it at once.
-        loop.call_soon(lambda: loop.call_soon(loop.stop))
+
+def _end(loop: asyncio.AbstractEventLoop, tasks: Mapping[Any, asyncio.Task[None]]) -> None:
+    for task in list(tasks.values()):
+        task.cancel()
+    loop.set_exception_handler(_no_news)
+    # Two turns: one for the cancellation to be thrown into the bodies, one for what they do about it at once.
+    loop.call_soon(lambda: loop.call_soon(loop.stop))
 
 
 def _no_news(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:

@@ -79,9 +79,11 @@ class Store(Protocol):
     def live_sessions(self) -> list[Session]: ...
 
     def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
-        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest): set
-        owner, epoch + 1 on the run and on all its non-terminal task rows in one transaction; pending becomes running with its
-        history row; then read the tasks in a later statement. Outputs longer than ``inline`` stay behind."""
+        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest).
+
+        In one transaction: owner, epoch + 1 on the run and on all its non-terminal task rows, and pending becomes
+        running with its history row; then the tasks are read in a later statement. Outputs longer than ``inline``
+        stay behind."""
         ...
 
     def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
@@ -105,8 +107,10 @@ class Store(Protocol):
 
     # -- pollers ------------------------------------------------------------------------------------------------
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
-        """Claim ready tasks with one of these poll keys whose retry time has passed and whose run is running (its row
-        locked FOR SHARE): running, attempt + 1, holder = poller, with its history row (part 1 of the task's newest seq)."""
+        """Claim ready tasks with one of these poll keys, if their time has come and their run is running.
+
+        The run's row is locked FOR SHARE. The task becomes running, attempt + 1, holder = poller, with its history row
+        (part 1 of the task's newest seq)."""
         ...
 
     def renew_attempts(

@@ -110,6 +110,7 @@ class ThreadExecutor:
         for key in list(self._live):
             attempt = self._live.pop(key, None)
             if attempt is not None:
+                self._places.abandon(attempt)
                 self._answer_owed(-1)
                 if attempt.info is not None:
                     attempt.info.cancelled = True

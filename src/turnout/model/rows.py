@@ -105,7 +105,7 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     owner: str | None = None
     """With ``insert``: the session that owns the new run from the start, or None to leave it for claimers."""
     run: RunRow | None = None
-    """With ``insert``: the first image. Otherwise a compare-and-swap on (epoch, was). An end also sets owner to null."""
+    """With ``insert``: the first image. Otherwise a compare-and-swap on (epoch, was). An end sets owner to null."""
     tasks: list[TaskRow] = []
     """With ``insert``: the rows to insert. Otherwise compare-and-swaps on (epoch, was, was_attempt)."""
     history: list[HistoryRow] = []

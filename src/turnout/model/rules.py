@@ -167,10 +167,8 @@ def _compare(key: str, op: Op, value: Any, context: Mapping[str, Any]) -> bool:
         return op in ("not_exists", "!=", "not_contains")
     found = context[key]
     match op:
-        case "exists":
-            return True
-        case "not_exists":
-            return False
+        case "exists" | "not_exists":
+            return op == "exists"
         case "==":
             return _same(found, value)
         case "!=":

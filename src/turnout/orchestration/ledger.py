@@ -96,14 +96,16 @@ class Ledger:
         self._flush()
 
     # -- in the lane's thread -----------------------------------------------------------------------------------
-    def _commit(self, writes: list[RunWrite]) -> list[WriteOutcome]:
+    def _commit(self, writes: list[RunWrite], unsure: bool = False) -> list[WriteOutcome]:
         wake = self._wake(writes)
-        backoff, unsure = FIRST_BACKOFF, False
+        backoff = FIRST_BACKOFF
         while True:
             try:
                 outcomes = self._store.commit(writes, wake=wake)
+                if unsure:
+                    outcomes = [self._read_back(*each) for each in zip(writes, outcomes, strict=True)]
             except StoreRejected as error:
-                return self._split(writes, error)
+                return self._split(writes, str(error), unsure)
             except StoreError as error:
                 if self._closed.is_set():
                     raise
@@ -114,22 +116,25 @@ class Ledger:
                 self._closed.wait(backoff)
                 backoff = min(backoff * 2, LAST_BACKOFF)
                 continue
+            except Exception as error:
+                if self._closed.is_set():
+                    raise
+                log.exception("commit of %d runs failed", len(writes))
+                return self._split(writes, f"{type(error).__name__}: {error}", unsure)
             self.outage = None
             self.metrics.commits += 1
             self.metrics.writes += len(writes)
-            if unsure:
-                outcomes = [self._read_back(write, outcome) for write, outcome in zip(writes, outcomes, strict=True)]
             self.metrics.stale += sum(bool(outcome.stale) for outcome in outcomes)
             return outcomes
 
-    def _split(self, writes: list[RunWrite], error: StoreRejected) -> list[WriteOutcome]:
+    def _split(self, writes: list[RunWrite], error: str, unsure: bool) -> list[WriteOutcome]:
         """Something in the batch was refused: find the run at fault, so that it alone fails."""
         if len(writes) == 1:
             log.error("run %s was rejected by the store: %s", writes[0].run_id, error)
-            return [WriteOutcome(writes[0].run_id, rejected=str(error))]
+            return [WriteOutcome(writes[0].run_id, rejected=error)]
         self.metrics.splits += 1
         half = len(writes) // 2
-        return self._commit(writes[:half]) + self._commit(writes[half:])
+        return self._commit(writes[:half], unsure) + self._commit(writes[half:], unsure)
 
     def _read_back(self, write: RunWrite, outcome: WriteOutcome) -> WriteOutcome:
         """The commit was sent twice and the first may have counted: a row that is as I wanted it counts as applied."""

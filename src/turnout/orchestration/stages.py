@@ -93,6 +93,15 @@ class WorkQueue:
                 sleeper.set_result(None)
                 return
 
+    def wake_all(self) -> None:
+        while self._sleepers:
+            self._wake()
+
+    def hand_on(self) -> None:
+        """Who was woken and will not take anything wakes another."""
+        if self._items:
+            self._wake()
+
     def take(self, limit: int) -> list[Any]:
         items = self._items
         return [items.popleft() for _ in range(min(limit, len(items)))]

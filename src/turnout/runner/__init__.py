@@ -2,6 +2,7 @@
 
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
+from turnout.runner.poller import Poller
 from turnout.runner.synchronous import RunHandle, Runner
 from turnout.runner.views import RunView, TaskFailure, TaskView
 
@@ -9,6 +10,7 @@ __all__ = [
     "AsyncRunHandle",
     "AsyncRunner",
     "EngineSettings",
+    "Poller",
     "RunHandle",
     "RunView",
     "Runner",

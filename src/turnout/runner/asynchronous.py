@@ -37,8 +37,9 @@ class AsyncRunHandle(Generic[R]):
 
     async def _await(self, timeout: float | None) -> Final:
         if self._final is None:
-            self._final = Future()
-            self._core.watch(self.id, self._final)
+            final: Future[Final] = Future()
+            self._core.watch(self.id, final)
+            self._final = final
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._final)), timeout)
         except TimeoutError as error:

@@ -7,7 +7,6 @@ a ``concurrent.futures.Future``. User coroutines never run on the engine's loop,
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import threading
@@ -18,8 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from turnout.authoring.registry import Registry
-from turnout.authoring.workflow import Workflow, defined_workflows
+from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
@@ -36,6 +34,7 @@ from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable
 from turnout.runner.settings import database_url
 from turnout.runner.views import failure_of
@@ -78,8 +77,7 @@ class Core:
     def __init__(self, config: RunnerConfig) -> None:
         self.config = config
         self.url = database_url(config.database_url)
-        self.registry = Registry()
-        self._register(config)
+        self.registry = registry_of(config.workflows, config.tenant)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.store = connect(self.url)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
@@ -92,22 +90,6 @@ class Core:
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
         self._open()
-
-    def _register(self, config: RunnerConfig) -> None:
-        if config.workflows is not None:
-            for workflow in config.workflows:
-                self.registry.add(workflow, config.tenant)
-            return
-        found: dict[str, list[Workflow[..., Any]]] = {}
-        for workflow in defined_workflows():
-            found.setdefault(f"{workflow.package}::{workflow.name}", []).append(workflow)
-        for name, some in found.items():
-            # A name that stands for two workflows is an error only for a program that uses it.
-            if len(some) == 1:
-                with contextlib.suppress(DefinitionError):
-                    self.registry.add(some[0], config.tenant)
-            else:
-                log.debug("%d workflows are named %s: registered when submitted", len(some), name)
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
         placement = msgspec.structs.replace(config.placement, polled_keys=frozenset(config.polling))

@@ -12,7 +12,7 @@ from turnout.model.suggestions import close
 
 
 def reusable(graph: Graph, rows: Mapping[int, TaskRow], from_task: str | None) -> list[int]:
-    """Positions whose outputs count in the new run: all that completed, except the first to run again and its followers.
+    """Positions whose outputs count in the new run: all that completed, but the first to run again and what follows.
 
     By default a rerun starts from the tasks that did not complete.
     """

@@ -48,8 +48,9 @@ class RunHandle(Generic[R]):
 
     def _await(self, timeout: float | None) -> Final:
         if self._final is None:
-            self._final = Future()
-            self._core.watch(self.id, self._final)
+            final: Future[Final] = Future()
+            self._core.watch(self.id, final)
+            self._final = final
         try:
             return self._final.result(timeout)
         except FutureTimeout as error:
@@ -78,7 +79,7 @@ class RunHandle(Generic[R]):
         self._core.command(self.id, "resume").result()
 
     def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
-        """A new run that reuses finished outputs; it starts at the failures or at ``from_task``, with ``input`` changed."""
+        """A new run that reuses finished outputs; it starts at the failures or ``from_task``."""
         request = self._core.rerun(self.id, from_task, input)
         self._core.submit([request])
         return RunHandle(self._core, request.accepted.result(), request.final)

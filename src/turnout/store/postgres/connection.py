@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -96,11 +96,17 @@ class PostgresDatabase:
 
     @contextmanager
     def transaction(self, role: str = "main") -> Iterator[Execute]:
-        connection = self.connection(role)
-        with translated(), connection.transaction():
+        with translated(), ExitStack() as stack:
+            connection = self.connection(role)
+            try:
+                stack.enter_context(connection.transaction())
+            except psycopg.OperationalError:
+                # The link had died while it was idle. Nothing was asked of it yet, so a fresh one may take its place.
+                connection = self.connection(role)
+                stack.enter_context(connection.transaction())
             yield lambda block, **params: self._run(connection, block, params)
 
-    def transaction_apart(self) -> Any:
+    def transaction_apart(self) -> AbstractContextManager[Execute]:
         return self.transaction("lease")
 
     def _run(self, connection: Connection, block: str, params: dict[str, Any]) -> Rows:

@@ -31,8 +31,9 @@ class Listener:
     def stop(self) -> None:
         if self._stopping.is_set():
             return
-        self._stopping.set()
+        # In this order: once it sees the flag, the thread closes the pipe.
         os.write(self._write, b"x")
+        self._stopping.set()
         if self._thread is not threading.current_thread():
             self._thread.join(timeout=10)
 

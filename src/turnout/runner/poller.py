@@ -1,0 +1,80 @@
+"""``Poller``: runs ready tasks that no dispatcher hands out, in this program or in any other on the same database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+from turnout.authoring.workflow import Workflow
+from turnout.executors.polling import PollingExecutor
+from turnout.executors.thread import ThreadExecutor
+from turnout.model.events import ExecutorMetrics
+from turnout.orchestration.lease import this_session
+from turnout.orchestration.loading import StoreLoader
+from turnout.runner.registration import registry_of
+from turnout.runner.settings import database_url as default_url
+from turnout.store import connect
+
+
+class Poller:
+    """Claims ready tasks of its keys in batches and answers through the inbox of the runs' owners.
+
+    >>> from turnout.runner import Poller, Runner
+    >>> from turnout import task, workflow
+    >>> @task
+    ... def double(number: int) -> int:
+    ...     return 2 * number
+    >>> @workflow
+    ... def doubling(number: int) -> int:
+    ...     return double(number)
+    >>> with Runner("sqlite:///.turnout/polled.db", dispatcher=None) as runner:
+    ...     with Poller("sqlite:///.turnout/polled.db"):
+    ...         runner.run(doubling, 21)
+    42
+    """
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        workflows: Iterable[Workflow[..., Any]] | None = None,
+        keys: Iterable[str] = ("polling",),
+        executor: ThreadExecutor | None = None,
+        tenant: str = "public",
+        lease: float = 15.0,
+        poll: float = 2.0,
+    ) -> None:
+        registry = registry_of(workflows, tenant)
+        self._store = connect(default_url(database_url))
+        self._store.open()
+        self._executor = PollingExecutor(
+            self._store,
+            StoreLoader(self._store, registry),
+            executor,
+            tuple(keys),
+            session=this_session(tuple(registry.workflows), kind="poller"),
+            lease=lease,
+            poll=poll,
+        )
+        try:
+            self._executor.start()
+        except BaseException:
+            self._store.close()
+            raise
+
+    def metrics(self) -> ExecutorMetrics:
+        return self._executor.metrics()
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Claim nothing more, hand back what has not started, give the rest ``timeout`` seconds."""
+        self._executor.stop(timeout)
+        self._store.close()
+
+    def __enter__(self) -> Poller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,58 @@
+"""A row that the database refuses fails its own run, and no other."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from faults.guarantees import check_history, execute
+from turnout import Runner, task, workflow
+from turnout.errors import RunFailed
+
+NEIGHBOURS = 20
+REFUSAL = {
+    "sqlite": [
+        "create trigger poison before update on task when new.output = '\"poison\"'"
+        " begin select raise(abort, 'no poison here'); end"
+    ],
+    "postgresql": ["alter table task add constraint poison check (output is distinct from '\"poison\"')"],
+}
+
+
+def test_an_output_that_the_database_refuses_fails_its_run_alone(url: str) -> None:
+    together = threading.Barrier(NEIGHBOURS + 1, timeout=30)
+
+    @task
+    def speak(word: str) -> str:
+        together.wait()
+        return word
+
+    @task
+    def repeat(word: str) -> str:
+        return word
+
+    @workflow
+    def spoken(word: str) -> str:
+        return repeat(speak(word))
+
+    with Runner(url, workflows=[spoken], handle_sigterm=False) as runner:
+        for statement in REFUSAL[url.partition(":")[0]]:
+            execute(url, statement)
+        words = [f"word{number}" for number in range(NEIGHBOURS)]
+        words.insert(NEIGHBOURS // 2, "poison")
+        handles = runner.submit_many(spoken, [{"word": word} for word in words])
+        outcomes: dict[str, str] = {}
+        for word, handle in zip(words, handles, strict=True):
+            if word == "poison":
+                with pytest.raises(RunFailed) as failure:
+                    handle.result(30)
+                assert handle.status().reason == "store_rejected"
+                assert "poison" in str(failure.value)
+            else:
+                outcomes[word] = handle.result(30)
+        splits = runner._core.engine.ledger.metrics.splits
+        print(f"{splits} splits to find the run at fault")
+        assert splits, "the poisoned run was not in one batch with others"
+    assert outcomes == {word: word for word in words if word != "poison"}
+    check_history(url)

@@ -1,0 +1,27 @@
+"""Many tasks at once: in little time, in bounded memory."""
+
+from __future__ import annotations
+
+from faults.children import Children
+from faults.guarantees import query
+from faults.scale import scaled
+
+TASKS = scaled(2_000, 10_000)
+
+
+def test_four_independent_tasks_of_one_second_take_about_one_second_on_sqlite(sqlite_children: Children) -> None:
+    took = sqlite_children.start("four", seconds=1).finished()["seconds"]
+    print(f"4 × 1 s took {took:.2f} s")
+    assert took < 3
+    assert len(sqlite_children.executions) == 4
+
+
+def test_a_run_with_thousands_of_parallel_tasks_completes_in_bounded_memory(children: Children) -> None:
+    found = children.start("wide", runs=TASKS, threads=32).finished()
+    grown = (found["peak"] - found["before"]) / 1024
+    print(f"{TASKS} tasks in {found['seconds']:.1f} s; memory grew by {grown / 1024:.1f} MiB, {grown / TASKS:.2f} KiB a task")
+    assert found["state"] == "completed"
+    assert query(children.url, "select count(*), min(state), max(state) from task where name <> 'quick'")
+    assert len(children.executions) == TASKS + 8
+    assert set(children.executions.per_task().values()) == {1}
+    assert grown < 64 * 1024 + 6 * TASKS

@@ -1,0 +1,131 @@
+"""Who is next when an executor has room: priority first, then how long a run has waited."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_runs import graph_of, new_run, task
+
+from turnout.model.machine import Limits, RunMachine
+from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.parking import PATIENCE, Parking
+
+GRAPH = graph_of(task("a"))
+
+
+def owned(name: str = "run", priority: int = 0) -> OwnedRun:
+    return OwnedRun(RunMachine.fresh(GRAPH, new_run(run_id=name, priority=priority), Limits()))
+
+
+def names(runs: list[OwnedRun]) -> list[str]:
+    return [run.run_id for run in runs]
+
+
+def test_runs_of_one_priority_leave_in_the_order_in_which_they_came() -> None:
+    parking = Parking()
+    for number in range(5):
+        parking.park(owned(f"run-{number}"), "default", now=float(number))
+    assert names(parking.next("default", 2)) == ["run-0", "run-1"]
+    assert names(parking.next("default", 9)) == ["run-2", "run-3", "run-4"]
+    assert parking.next("default", 9) == []
+
+
+def test_a_higher_priority_goes_first_however_late_it_came() -> None:
+    parking = Parking()
+    for number, priority in enumerate((0, 5, -1, 5)):
+        parking.park(owned(f"run-{number}", priority), "default", now=float(number))
+    assert names(parking.next("default", 9)) == ["run-1", "run-3", "run-0", "run-2"]
+
+
+def test_a_run_that_could_not_be_placed_keeps_its_rank() -> None:
+    parking = Parking()
+    first, second = owned("first"), owned("second")
+    parking.park(first, "default", now=1.0)
+    parking.park(second, "default", now=2.0)
+    (taken,) = parking.next("default", 1)
+    parking.park(taken, "default", now=9.0)
+    assert names(parking.next("default", 9)) == ["first", "second"]
+
+
+def test_a_run_stands_once_in_each_line() -> None:
+    parking = Parking()
+    run = owned()
+    parking.park(run, "default", now=1.0)
+    parking.park(run, "default", now=2.0)
+    parking.park(run, "gpu", now=3.0)
+    assert len(parking) == 2
+    assert run.parked == {"default", "gpu"}
+    assert names(parking.next("default", 9)) == ["run"]
+    assert run.parked == {"gpu"}
+    assert names(parking.next("gpu", 9)) == ["run"]
+
+
+def test_dropped_runs_are_passed_over_and_do_not_use_up_the_limit() -> None:
+    parking = Parking()
+    runs = [owned(f"run-{number}") for number in range(4)]
+    for number, run in enumerate(runs):
+        parking.park(run, "default", now=float(number))
+    runs[0].dropped = runs[2].dropped = True
+    assert names(parking.next("default", 2)) == ["run-1", "run-3"]
+    assert len(parking) == 0
+
+
+def test_lines_of_different_executors_do_not_meet() -> None:
+    parking = Parking()
+    parking.park(owned("a", priority=9), "gpu", now=0.0)
+    assert parking.next("default", 9) == []
+    assert not parking.must_queue(owned("b"), "default", now=100.0)
+
+
+def test_a_run_goes_straight_on_until_somebody_has_waited_too_long() -> None:
+    parking = Parking()
+    parking.park(owned("waiting"), "default", now=10.0)
+    going_on = owned("going-on")
+    assert not parking.must_queue(going_on, "default", now=10.0 + PATIENCE)
+    assert parking.must_queue(going_on, "default", now=10.0 + PATIENCE + 0.01)
+
+
+def test_the_first_in_line_and_one_that_has_waited_longer_need_not_queue() -> None:
+    parking = Parking()
+    first = owned("first")
+    parking.park(first, "default", now=10.0)
+    assert not parking.must_queue(first, "default", now=99.0)
+    older = owned("older")
+    older.waiting_since = 5.0
+    assert not parking.must_queue(older, "default", now=99.0)
+
+
+def test_a_run_always_queues_behind_a_higher_priority_and_never_behind_a_lower_one() -> None:
+    parking = Parking()
+    parking.park(owned("high", priority=1), "default", now=10.0)
+    assert parking.must_queue(owned("low"), "default", now=10.0)
+    assert not parking.must_queue(owned("higher", priority=2), "default", now=99.0)
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(1, 3)), min_size=1, max_size=20), st.integers(1, 4))
+def test_everybody_gets_a_place_and_none_is_passed_by_a_later_one_of_its_priority(
+    arrivals: list[tuple[int, int]], room: int
+) -> None:
+    """Runs with several tasks each, one executor with a little room: those of one priority finish in order of arrival."""
+    parking = Parking()
+    left = {}
+    for number, (priority, tasks) in enumerate(arrivals):
+        run = owned(f"run-{number}", priority)
+        left[run.run_id] = tasks
+        parking.park(run, "default", now=float(number))
+    ended: list[OwnedRun] = []
+    for now in range(1_000):
+        free = room
+        for run in parking.next("default", 64):
+            placed = min(free, left[run.run_id])
+            free -= placed
+            left[run.run_id] -= placed
+            if left[run.run_id]:
+                parking.park(run, "default", now=100.0 + now)
+            else:
+                ended.append(run)
+        if not len(parking):
+            break
+    assert len(ended) == len(arrivals)
+    ranks = [(-run.machine.new.priority, run.waiting_since) for run in ended]
+    assert ranks == sorted(ranks)
