@@ -88,9 +88,6 @@ class RunTable:
         if write.run is not None and (self.epoch, self.run.state) != (write.epoch, write.run.was):
             stale.append(-1)
         gone = set(stale)
-        # A run must not end while a task whose end went stale still runs: with a stale task, the run row waits too.
-        if gone and write.run is not None:
-            gone.add(-1)
         for row in write.tasks:
             if row.pos not in gone:
                 self._check_task(row)
@@ -157,7 +154,7 @@ class RunTable:
 
     # -- what always holds --------------------------------------------------------------------------------------
     def check(self) -> None:
-        """Every task's and the run's history is a path of legal moves that ends where the row is; its order is strict."""
+        """The history of each task and of the run is a path of legal moves to where the row is, in strict order."""
         order = [(row.seq, part) for row, part in zip(self.history, self.parts, strict=True)]
         assert len(set(order)) == len(order), "two history rows share a place"
         assert all(one < other for (one, part), (other, later) in pairwise(order) if not part and not later)

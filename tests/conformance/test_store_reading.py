@@ -58,6 +58,15 @@ def test_runs_are_found_by_workflow_and_state(store: Store) -> None:
     assert store.runs(workflow="unknown") == []
 
 
+def test_runs_are_read_by_their_ids(store: Store) -> None:
+    begin(store)
+    writes = [new_run() for _ in range(3)]
+    insert(store, *writes)
+    wanted = {write.run_id for write in writes[1:]}
+    assert {run.new.run_id for run in store.runs_by_id([*wanted, new_run_id(), "nonsense"])} == wanted
+    assert store.runs_by_id([]) == []
+
+
 def test_tasks_may_be_read_without_their_outputs(store: Store) -> None:
     begin(store)
     write = new_run()

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from faults.scale import PATIENCE
+import turnout
+from tests.faults.scale import PATIENCE
 
 PROGRAM = Path(__file__).with_name("program.py")
 
@@ -59,7 +60,11 @@ class Child:
         self.log = executions.path.with_name(f"child{number}.log")
         self._lines: list[str] = []
         self._changed = threading.Condition()
-        environment = os.environ | {"TURNOUT_DATABASE": url, "TURNOUT_FAULTS_FILE": str(executions.path)}
+        environment = os.environ | {
+            "TURNOUT_DATABASE": url,
+            "TURNOUT_FAULTS_FILE": str(executions.path),
+            "PYTHONPATH": str(Path(turnout.__file__).parents[1]),
+        }
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
         self.pid = self.process.pid
@@ -104,10 +109,14 @@ class Child:
         self.process.wait()
         self._reader.join(5)
 
-    def terminate(self, timeout: float = 30) -> int:
-        """SIGTERM, and wait for the process to hand over."""
-        self.process.terminate()
-        return self.process.wait(timeout)
+    def exit_code(self, timeout: float = 30) -> int:
+        """Wait for the process to end by itself; if it does not, say where its threads are."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGUSR1)
+            eventually("the stacks are written", lambda: "most recent call first" in self.tail(400), timeout=5)
+            raise AssertionError(f"{self} has not ended after {timeout:g} s\n{self.tail(400)}") from None
 
     @property
     def alive(self) -> bool:

@@ -86,7 +86,8 @@ def read_ledger(url: str) -> Ledger:
     tasks = [
         Task(str(row[0]), *row[1:6], bool(row[6]), row[7])
         for row in query(
-            url, "select run_id, pos, name, state, attempt, seq, output is not null, reason from task order by run_id, pos"
+            url,
+            "select run_id, pos, name, state, attempt, seq, output is not null, reason from task order by run_id, pos",
         )
     ]
     moves = [

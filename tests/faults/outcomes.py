@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from faults.children import Executions
-from faults.guarantees import Ledger, check_history
+from tests.faults.children import Executions
+from tests.faults.guarantees import Ledger, check_history
 from turnout.model.states import TaskState
 
 CHAIN = ("first", "second", "third")
@@ -16,11 +16,13 @@ def each_ran_once(executions: Executions, runs: int, tasks: Sequence[str] = CHAI
     """By the file alone: every body of every run once, and nothing else."""
     expected = Counter({(f"r{number}", task): 1 for number in range(runs) for task in tasks})
     found = executions.per_task()
-    assert found == expected, f"missing {list((expected - found).items())[:5]}, too many {list((found - expected).items())[:5]}"
+    assert found == expected, (
+        f"missing {list((expected - found).items())[:5]}, too many {list((found - expected).items())[:5]}"
+    )
 
 
 def all_completed(url: str, executions: Executions, runs: int, *, kills: int = 0) -> Ledger:
-    """Every key has one run, which completed; no recorded result was made again; nothing ran more often than it had to."""
+    """Every key has one run, which completed; no recorded result was made again; nothing ran more than need be."""
     ledger = check_history(url)
     by_key = ledger.by_key()
     assert len(ledger.runs) == len(by_key) == runs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import faulthandler
 import json
 import logging
 import os
@@ -197,7 +198,9 @@ def measure_wide(runner: Runner, options: argparse.Namespace) -> None:
     took, after = time.monotonic() - began, memory()
     say(
         "finished",
-        json.dumps({"state": state, "seconds": took, "before": before, "after": after["VmRSS"], "peak": after["VmHWM"]}),
+        json.dumps(
+            {"state": state, "seconds": took, "before": before, "after": after["VmRSS"], "peak": after["VmHWM"]}
+        ),
     )
 
 
@@ -224,6 +227,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     options = arguments()
+    faulthandler.register(signal.SIGUSR1)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
     if options.die_after_commits:
         connect = turnout.runner.core.connect

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from faults.children import Children, eventually
-from faults.outcomes import all_completed
+from tests.faults.children import Children, eventually
+from tests.faults.outcomes import all_completed
 
 RUNS = 40
 SECONDS = 0.2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import time
 
-from faults.children import Child, Children, Executions, eventually
-from faults.outcomes import CHAIN, all_completed
-from faults.scale import scaled
+from tests.faults.children import Child, Children, Executions, eventually
+from tests.faults.outcomes import CHAIN, all_completed
+from tests.faults.scale import scaled
 
 RUNS = scaled(60, 500)
 KILLS = scaled(6, 50)

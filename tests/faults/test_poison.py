@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from faults.guarantees import check_history, execute
+from tests.faults.guarantees import check_history, execute
 from turnout import Runner, task, workflow
 from turnout.errors import RunFailed
 
@@ -20,7 +20,7 @@ REFUSAL = {
 }
 
 
-def test_an_output_that_the_database_refuses_fails_its_run_alone(url: str) -> None:
+def test_an_output_that_the_database_refuses_fails_its_run_alone(store_url: str) -> None:
     together = threading.Barrier(NEIGHBOURS + 1, timeout=30)
 
     @task
@@ -36,9 +36,9 @@ def test_an_output_that_the_database_refuses_fails_its_run_alone(url: str) -> No
     def spoken(word: str) -> str:
         return repeat(speak(word))
 
-    with Runner(url, workflows=[spoken], handle_sigterm=False) as runner:
-        for statement in REFUSAL[url.partition(":")[0]]:
-            execute(url, statement)
+    with Runner(store_url, workflows=[spoken], handle_sigterm=False) as runner:
+        for statement in REFUSAL[store_url.partition(":")[0]]:
+            execute(store_url, statement)
         words = [f"word{number}" for number in range(NEIGHBOURS)]
         words.insert(NEIGHBOURS // 2, "poison")
         handles = runner.submit_many(spoken, [{"word": word} for word in words])
@@ -55,4 +55,4 @@ def test_an_output_that_the_database_refuses_fails_its_run_alone(url: str) -> No
         print(f"{splits} splits to find the run at fault")
         assert splits, "the poisoned run was not in one batch with others"
     assert outcomes == {word: word for word in words if word != "poison"}
-    check_history(url)
+    check_history(store_url)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import postgres
-
-from faults.children import Children, eventually
-from faults.guarantees import Ledger, read_ledger
-from faults.outcomes import CHAIN, all_completed
-from faults.scale import scaled
+from tests.faults.children import Children, eventually
+from tests.faults.guarantees import Ledger, read_ledger
+from tests.faults.outcomes import CHAIN, all_completed
+from tests.faults.scale import scaled
+from tests.postgres import OwnServer
 
 RUNS = scaled(150, 1_000)
 RESTARTS = 3
 
 
 def test_an_immediate_restart_of_postgresql_three_times_loses_nothing_that_was_recorded(
-    restarted_children: Children, restarted_server: postgres.OwnServer
+    restarted_children: Children, restarted_server: OwnServer
 ) -> None:
     executions, url = restarted_children.executions, restarted_children.url
     settings = {"max_owned_runs": 20, "claim_batch": 10}
@@ -39,7 +38,7 @@ def test_an_immediate_restart_of_postgresql_three_times_loses_nothing_that_was_r
     assert set(submitter.said("accepted")) == {f"{run.key} {run.id}" for run in ledger.runs.values()}
     again = len(executions) - RUNS * len(CHAIN)
     workers = len({execution.pid for execution in executions.all()})
-    print(f"{RESTARTS} restarts, {len(completed)} results before the last, {again} bodies again, {workers} processes worked")
+    print(f"{RESTARTS} restarts, {len(completed)} results before the last, {again} bodies again, {workers} at work")
 
 
 def finished_tasks(ledger: Ledger) -> set[tuple[str, int]]:

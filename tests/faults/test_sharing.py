@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from faults.children import Children
-from faults.outcomes import all_completed, each_ran_once
-from faults.scale import scaled
+from tests.faults.children import Children
+from tests.faults.outcomes import all_completed, each_ran_once
+from tests.faults.scale import scaled
 
 RUNS = scaled(300, 2_000)
 SHARE = {"max_owned_runs": 40, "claim_batch": 20}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from faults.children import Children
-from faults.guarantees import query
-from faults.scale import scaled
+from tests.faults.children import Children
+from tests.faults.guarantees import query
+from tests.faults.scale import scaled
 
 TASKS = scaled(2_000, 10_000)
 
@@ -19,9 +19,10 @@ def test_four_independent_tasks_of_one_second_take_about_one_second_on_sqlite(sq
 def test_a_run_with_thousands_of_parallel_tasks_completes_in_bounded_memory(children: Children) -> None:
     found = children.start("wide", runs=TASKS, threads=32).finished()
     grown = (found["peak"] - found["before"]) / 1024
-    print(f"{TASKS} tasks in {found['seconds']:.1f} s; memory grew by {grown / 1024:.1f} MiB, {grown / TASKS:.2f} KiB a task")
+    each = grown / TASKS
+    print(f"{TASKS} tasks in {found['seconds']:.1f} s; memory grew by {grown / 1024:.1f} MiB, {each:.2f} KiB a task")
     assert found["state"] == "completed"
-    assert query(children.url, "select count(*), min(state), max(state) from task where name <> 'quick'")
+    assert query(children.url, "select distinct state from task") == [("completed",)]
     assert len(children.executions) == TASKS + 8
     assert set(children.executions.per_task().values()) == {1}
     assert grown < 64 * 1024 + 6 * TASKS

@@ -1,4 +1,4 @@
-"""What the tests of whole Runners share: Runners that are closed, gates that bodies wait at, and a look at the tables."""
+"""What tests of whole Runners share: Runners that are closed, gates for bodies to wait at, a look at the tables."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -124,8 +125,6 @@ def test_a_key_of_the_rules_can_be_served_by_pollers_beside_the_dispatcher(
 def test_a_cancelled_run_stops_what_a_poller_runs(
     make_runner: Callable[..., Runner], make_poller: Callable[..., PollingExecutor]
 ) -> None:
-    import asyncio
-
     entered, cancelled = threading.Event(), threading.Event()
 
     @task

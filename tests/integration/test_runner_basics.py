@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -277,7 +278,7 @@ def test_the_history_of_a_run_holds_every_move_in_order_and_only_legal_ones(runn
         legal = RUN_MOVES if pos == -1 else TASK_MOVES
         for old, new in some:
             assert old is None or new in legal[type(next(iter(legal)))(old)]
-        for (_, before), (old, _) in zip(some, some[1:], strict=False):
+        for (_, before), (old, _) in pairwise(some):
             assert before == old
 
 

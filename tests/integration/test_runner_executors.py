@@ -116,13 +116,15 @@ def test_an_executor_that_lacks_something_is_refused_with_what_it_lacks(make_sql
     assert '"half"' in str(caught.value) and "has_capacity" in str(caught.value)
 
 
-def test_an_executor_that_cannot_start_keeps_the_runner_from_starting(make_sqlite_runner):
+def test_an_executor_that_cannot_start_keeps_the_runner_from_starting(make_runner, query, store_url):
     class Broken(Simple):
         async def start(self) -> None:
             raise OSError("no GPU here")
 
     with pytest.raises(OSError, match="no GPU here"):
-        make_sqlite_runner(executors={"broken": Broken()})
+        make_runner(executors={"broken": Broken()})
+    assert query(store_url, "select count(*) from session where ended_at is null") == [(0,)]
+    assert "turnout-lease" not in {thread.name for thread in threading.enumerate()}
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,7 @@ class Transient(ConnectionError):
         ({"retry_if": lambda error: "down" in str(error)}, ConnectionError("refused"), [1]),
     ],
 )
-def test_exception_types_and_a_predicate_decide_whether_to_try_again(make_sqlite_runner, attempts, options, error, expected):
+def test_exception_types_and_a_predicate_decide(make_sqlite_runner, attempts, options, error, expected):
     @task(retries=2, **options)
     def choosy(info: TaskInfo) -> int:
         return attempts.fail_until(9, info, error)

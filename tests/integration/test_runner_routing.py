@@ -112,9 +112,7 @@ def test_rules_are_replaced_while_the_runner_works(make_runner, query, store_url
 
 
 def test_rules_of_which_one_cannot_work_are_refused_as_a_whole(make_runner, query, store_url):
-    runner = make_runner(
-        executors={"gpu": ThreadExecutor(name="gpu")}, routing=rules(RoutingRule("**::report", "gpu"))
-    )
+    runner = make_runner(executors={"gpu": ThreadExecutor(name="gpu")}, routing=rules(RoutingRule("**::report", "gpu")))
     runner.submit(learn).wait(20)
     with pytest.raises(InvalidRouting) as caught:
         runner.set_routing(rules(RoutingRule("**::train", "gpu"), RoutingRule("**::report", "tpu")))
@@ -166,7 +164,8 @@ def test_a_runner_without_a_dispatcher_has_no_rules_to_replace(make_sqlite_runne
 
 def test_a_rule_for_a_share_of_runs_takes_that_share_and_all_of_a_run_or_nothing(make_sqlite_runner):
     runner = make_sqlite_runner(
-        executors={"canary": ThreadExecutor(name="canary")}, routing=rules(RoutingRule("**::ml::**", "canary", percent=50))
+        executors={"canary": ThreadExecutor(name="canary")},
+        routing=rules(RoutingRule("**::ml::**", "canary", percent=50)),
     )
     taken = [executors_of(run) for run in runner.submit_many(learn, [{}] * 100)]
     assert all(len(set(each.values())) == 1 for each in taken)

@@ -270,12 +270,13 @@ def test_a_commit_whose_link_dies_is_unreachable_and_can_be_read_back(
 def test_updates_go_by_key_on_an_empty_table_and_stay_heap_only(store: PostgresStore) -> None:
     begin(store)
     database = store._postgres  # pyright: ignore[reportPrivateUsage]
-    sql = "explain " + load_blocks("postgres")["update_batch"]
     params = {"writes": _text([update(new_run().run_id, completed())]), "wake": "[]"}
-    plan = "\n".join(row[0] for row in database.connection().execute(sql.encode(), params).fetchall())
-    for table in ("task", "run", "inbox", "command"):
-        assert f"Seq Scan on {table}" not in plan, plan
-    assert "Index Scan using task_pkey on task" in plan
+    for block in ("update_batch", "update_and_answer"):
+        sql = "explain " + database._blocks[block]  # pyright: ignore[reportPrivateUsage]
+        plan = "\n".join(row[0] for row in database.connection().execute(sql.encode(), params).fetchall())
+        for table in ("task", "run", "inbox", "command"):
+            assert f"Seq Scan on {table}" not in plan, plan
+        assert "Index Scan using task_pkey on task" in plan
     writes = [new_run() for _ in range(50)]
     insert(store, *writes)
     assert all(outcome.applied for outcome in store.commit([update(write.run_id, completed()) for write in writes]))

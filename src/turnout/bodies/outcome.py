@@ -7,6 +7,8 @@ import os
 from types import TracebackType
 from typing import Any
 
+import msgspec
+
 import turnout.errors
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, PermanentFailure, RetryAfter
@@ -73,7 +75,7 @@ def describe(error: BaseException, remark: str = "") -> ErrorInfo:
         return ErrorInfo(name, f"a {name} whose text cannot be had: {type(second).__qualname__} was raised instead")
     if not remark:
         return info
-    return ErrorInfo(info.type, info.message, info.traceback + remark, info.mro)
+    return msgspec.structs.replace(info, traceback=info.traceback + remark)
 
 
 def _theirs(frames: TracebackType | None) -> TracebackType | None:
@@ -94,4 +96,5 @@ def _bad_output(event: TaskReadyEvent, value: Any, error: Exception) -> ErrorInf
     reason = error.message if isinstance(error, InputError) else f"{type(error).__qualname__}: {error}"
     kinds = tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__ if kind is not object)
     message = f"{event.task_name} returned a value of type {type(value).__qualname__} that cannot be kept: {reason}"
-    return ErrorInfo(type(error).__qualname__, message, mro=kinds)
+    code = error.code if isinstance(error, InputError) else ""
+    return ErrorInfo(type(error).__qualname__, message, mro=kinds, code=code)

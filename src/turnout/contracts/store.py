@@ -66,6 +66,10 @@ class Store(Protocol):
         """On a connection of its own. A session that was declared dead stays dead."""
         ...
 
+    def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
+        """Hand over those of these runs that the session owns: they become unowned at once; wakes ``runs``."""
+        ...
+
     def end_session(self, session_id: str) -> None:
         """Hand over: the session ends and its runs become unowned at once."""
         ...
@@ -151,6 +155,10 @@ class Store(Protocol):
         ...
 
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]: ...
+
+    def owned_runs(self, session_id: str) -> list[str]:
+        """Ids of the non-terminal runs that belong to this session."""
+        ...
 
     def running_tasks(self, session_id: str) -> list[tuple[str, int, int]]:
         """(run_id, pos, attempt) of attempts that the database believes this session holds."""

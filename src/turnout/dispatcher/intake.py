@@ -102,6 +102,7 @@ def _clean(error: object) -> ErrorInfo | None:
         printable(str(error.message)),
         printable(str(error.traceback)),
         tuple(printable(str(name)) for name in error.mro),
+        printable(str(error.code)),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.errors import TurnoutError
 from turnout.model.values import dump_output
 
 
@@ -59,6 +60,8 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     traceback: str = ""
     mro: tuple[str, ...] = ()
     """Qualified names of the exception's classes, most specific first: what retry_on and never_on compare."""
+    code: str = ""
+    """The stable code, if it is one of Turnout's own exceptions."""
 
 
 class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -164,7 +167,11 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
     text = "".join(traceback.format_exception(error))
     message = getattr(error, "message", None)
     return ErrorInfo(
-        type(error).__qualname__, printable(message if isinstance(message, str) else str(error)), printable(text), kinds
+        type(error).__qualname__,
+        printable(message if isinstance(message, str) else str(error)),
+        printable(text),
+        kinds,
+        error.code if isinstance(error, TurnoutError) else "",
     )
 
 

@@ -34,6 +34,9 @@ class Limits(msgspec.Struct, frozen=True):
     crashes: int = 3
     losses: int = 20
     refused_delay: float = 0.1
+    """Seconds before an attempt that was refused is offered again."""
+    code_missing_delay: float = 2.0
+    """The same where the process that got it did not have its code."""
     inline_output: int = 1024
 
 
@@ -122,6 +125,7 @@ class Turn:
     """The changes of one run that are to be committed together."""
 
     __slots__ = (
+        "_contested",
         "_ended",
         "_lefts",
         "_to_follow",
@@ -144,6 +148,8 @@ class Turn:
         self.history: list[HistoryRow] = []
         self.seq = machine.seq
         self._ended = 0
+        self._contested = False
+        """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
         self._to_follow: deque[int] = deque()
         """Ended tasks whose dependents are still to be looked at."""
         self._lefts: dict[int, int] = {}
@@ -247,7 +253,9 @@ class Turn:
                 )
             case ExecutionStatus.RETURNED:
                 reason = result.error.message if result.error else "returned"
-                self._again(pos, result, self.machine.limits.refused_delay, reason)
+                limits = self.machine.limits
+                delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay
+                self._again(pos, result, delay, reason)
             case ExecutionStatus.CANCELLED if self.run_row.state is RunState.CANCELLING:
                 self._end(pos, TaskState.CANCELLED, result, reason=self.run_row.reason)
             case ExecutionStatus.LOST:
@@ -263,6 +271,11 @@ class Turn:
         if self.run_row.state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
         self._move_run(RunState.CANCELLING, reason=reason)
+        return self.go_on_cancelling()
+
+    def go_on_cancelling(self) -> list[int]:
+        """End what has not started in a run that is being cancelled; returns the running tasks."""
+        reason = self.run_row.reason
         running: list[int] = []
         for pos in range(len(self.machine.tasks)):
             row = self.task(pos)
@@ -294,7 +307,7 @@ class Turn:
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
-        if self.machine.open - self._ended:
+        if self.machine.open - self._ended or self._contested:
             return
         state = self.run_row.state
         if state is RunState.CANCELLING:
@@ -450,6 +463,8 @@ class Turn:
             was_attempt=self.machine.tasks[pos].attempt,
         )
         self._ended += 1
+        committed = self.machine.tasks[pos]
+        self._contested |= committed.state is TaskState.READY and committed.poll_key is not None
         self._follow(pos)
 
     # -- readiness ----------------------------------------------------------------------------------------------

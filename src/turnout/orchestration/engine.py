@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.store import Store
-from turnout.errors import StoreUnreachable
+from turnout.errors import StoreError, StoreUnreachable
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.rows import RunWrite
@@ -84,15 +84,20 @@ class Engine:
     async def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         await self.in_thread(self._new_session)
-        if self.dispatcher is not None:
-            await self.dispatcher.open()
-            self.dispatcher.start(self.on_results, self.on_capacity)
+        try:
+            if self.dispatcher is not None:
+                await self.dispatcher.open()
+                self.dispatcher.start(self.on_results, self.on_capacity)
+        except BaseException:
+            await self.in_thread(self.keeper.stop)
+            await self.in_thread(self.store.end_session, self.session_id)
+            raise
         for pool in self.pools.values():
             await pool.start()
 
     def _new_session(self) -> None:
         settings = self.settings
-        self.keeper = LeaseKeeper(
+        keeper = LeaseKeeper(
             self.store,
             this_session(tuple(self.registry.workflows)),
             heartbeat=settings.heartbeat,
@@ -100,16 +105,17 @@ class Engine:
             self_fence=settings.self_fence,
             lost=self._hear_of_loss,
         )
-        self.keeper.start()
+        keeper.start()
+        self.keeper = keeper
 
     async def stop(self, timeout: float) -> None:
         """Hand over: nothing new starts, running bodies get the grace, what is left goes to other orchestrators."""
         self.stopping = True
         deadline = time.monotonic() + timeout
-        if self.dispatcher is not None:
-            await self.dispatcher.stop(timeout)
-        while any(run.busy or run.queued for run in self.runs.values()) and time.monotonic() < deadline:
-            await asyncio.sleep(0.005)
+        stopping = asyncio.ensure_future(self.dispatcher.stop(timeout)) if self.dispatcher is not None else None
+        while not (stopping is None or stopping.done()) or (self._unsettled and time.monotonic() < deadline):
+            await self._let_go()
+            await asyncio.sleep(0.01)
         for pool in self.pools.values():
             await pool.stop(max(0.1, deadline - time.monotonic()))
         self.keeper.stop()
@@ -120,6 +126,27 @@ class Engine:
             log.warning("could not hand over, the lease will run out instead: %s", error)
         self._threads.shutdown(wait=False)
         self.waiters.close()
+
+    @property
+    def _unsettled(self) -> bool:
+        return any(run.busy or run.queued for run in self.runs.values())
+
+    async def _let_go(self) -> None:
+        """Give the runs that have nothing under way here to other orchestrators, at once."""
+        flying = {event.run_id for event in self.dispatcher.in_flight().values()} if self.dispatcher else set[str]()
+        idle = [
+            owned
+            for owned in self.runs.values()
+            if not (owned.busy or owned.queued or owned.results or owned.run_id in flying)
+        ]
+        if not idle:
+            return
+        for owned in idle:
+            self.drop(owned)
+        try:
+            await self.in_thread(self.store.release_runs, self.session_id, [owned.run_id for owned in idle])
+        except StoreError as error:
+            log.warning("%d runs are handed over with the session: %s", len(idle), error)
 
     def _hear_of_loss(self) -> None:
         self._loop.call_soon_threadsafe(self._session_lost)
@@ -133,7 +160,17 @@ class Engine:
             for event in list(self.dispatcher.in_flight().values()):
                 self.dispatcher.cancel(event)
         if not self.stopping:
-            self.in_thread(self._new_session).add_done_callback(lambda _: self.want_claim())
+            self.spawn(self._come_back())
+
+    async def _come_back(self) -> None:
+        while not self.stopping:
+            try:
+                await self.in_thread(self._new_session)
+            except StoreError as error:
+                log.warning("no new session yet: %s", error)
+                await asyncio.sleep(0.5)
+            else:
+                return self.want_claim()
 
     @property
     def session_id(self) -> str:
@@ -209,7 +246,8 @@ class Engine:
 
     def _topics(self, writes: Sequence[RunWrite]) -> frozenset[str]:
         """Whom a commit concerns outside of this process; nobody if nobody else is there."""
-        if not self.keeper.peers:
+        # Pollers may have come since the lease was last renewed, so what is offered to them is always announced.
+        if not self.keeper.peers and self.dispatcher is not None and not self.polled:
             return frozenset()
         topics: set[str] = set()
         for write in writes:

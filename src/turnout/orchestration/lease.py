@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 import threading
@@ -42,7 +43,7 @@ class LeaseKeeper:
         self._self_fence = self_fence
         self._lost = lost
         self._stop = threading.Event()
-        self._renewed = time.monotonic()
+        self._renewed = -math.inf
         self.peers = 0
         self.health: str | None = None
         self._thread = threading.Thread(target=self._keep, name="turnout-lease", daemon=True)
@@ -59,7 +60,7 @@ class LeaseKeeper:
 
     @property
     def fenced(self) -> bool:
-        """Out of contact for so long that others may soon take over: start nothing, acknowledge nothing."""
+        """No session, or so long out of contact that others may soon take over: start nothing, acknowledge nothing."""
         return time.monotonic() - self._renewed > self._self_fence
 
     def _keep(self) -> None:
@@ -74,6 +75,7 @@ class LeaseKeeper:
                 pause = min(1.0, self._every)
                 continue
             if not answer.held:
+                self._renewed = -math.inf
                 self._lost()
                 return
             self._renewed = asked

@@ -9,18 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
 from turnout.contracts.store import Store
-from turnout.errors import StoreError, StoreRejected, StoreUnreachable
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
 
 log = logging.getLogger("turnout.ledger")
 
 FIRST_BACKOFF, LAST_BACKOFF = 0.05, 1.0
+OUTAGE_AFTER = 1.0
+"""Seconds without a commit before the database counts as gone; a shorter trouble is only waited out."""
 
 
 class LedgerMetrics(msgspec.Struct):
@@ -98,7 +101,7 @@ class Ledger:
     # -- in the lane's thread -----------------------------------------------------------------------------------
     def _commit(self, writes: list[RunWrite], unsure: bool = False) -> list[WriteOutcome]:
         wake = self._wake(writes)
-        backoff = FIRST_BACKOFF
+        backoff, since = FIRST_BACKOFF, time.monotonic()
         while True:
             try:
                 outcomes = self._store.commit(writes, wake=wake)
@@ -107,11 +110,14 @@ class Ledger:
             except StoreRejected as error:
                 return self._split(writes, str(error), unsure)
             except StoreError as error:
-                if self._closed.is_set():
+                known = isinstance(error, StoreFull | StoreReadOnly) and not unsure
+                if self._closed.is_set() or (known and all(write.insert is not None for write in writes)):
+                    # Nothing was written, for a reason that will not pass by itself: submissions are told at once.
                     raise
                 log.warning("commit of %d runs will be tried again: %s", len(writes), error)
                 self.metrics.retries += 1
-                self.outage = error
+                if time.monotonic() - since > OUTAGE_AFTER:
+                    self.outage = error
                 unsure = True
                 self._closed.wait(backoff)
                 backoff = min(backoff * 2, LAST_BACKOFF)
@@ -129,6 +135,7 @@ class Ledger:
 
     def _split(self, writes: list[RunWrite], error: str, unsure: bool) -> list[WriteOutcome]:
         """Something in the batch was refused: find the run at fault, so that it alone fails."""
+        self.outage = None
         if len(writes) == 1:
             log.error("run %s was rejected by the store: %s", writes[0].run_id, error)
             return [WriteOutcome(writes[0].run_id, rejected=error)]

@@ -12,7 +12,7 @@ from turnout.authoring.calling import caller
 from turnout.authoring.registry import Registry
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
-from turnout.errors import RunNotFound
+from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
@@ -62,9 +62,16 @@ class StoreLoader:
 class MemoryLoader(StoreLoader):
     """Takes what the owner has in memory; only large outputs are read from the store."""
 
-    def __init__(self, store: Store, registry: Registry, runs: Mapping[str, OwnedRun]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        runs: Mapping[str, OwnedRun],
+        fenced: Callable[[], bool] = lambda: False,
+    ) -> None:
         super().__init__(store, registry)
         self._runs = runs
+        self._fenced = fenced
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
         return self._from_memory(event, lambda run_id, large: None if large else {})
@@ -76,6 +83,9 @@ class MemoryLoader(StoreLoader):
     def _from_memory(
         self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str] | None]
     ) -> Work | None:
+        if self._fenced():
+            # It was handed to its executor before the contact was lost; by now somebody else may have it.
+            raise StoreUnreachable("out of contact with the database: nothing is started here")
         run_id, pos = split_task_id(event.task_id)
         owned = self._runs.get(run_id)
         if owned is None:

@@ -50,5 +50,9 @@ class Parking:
                 chosen.append(owned)
         return chosen
 
+    def wanted(self) -> list[str]:
+        """The executors that somebody waits for."""
+        return [key for key, line in self._lines.items() if line]
+
     def __len__(self) -> int:
         return sum(len(line) for line in self._lines.values())

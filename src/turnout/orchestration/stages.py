@@ -95,12 +95,12 @@ class WorkQueue:
 
     def wake_all(self) -> None:
         while self._sleepers:
-            self._wake()
+            self.wake()
 
     def hand_on(self) -> None:
         """Who was woken and will not take anything wakes another."""
         if self._items:
-            self._wake()
+            self.wake()
 
     def take(self, limit: int) -> list[Any]:
         items = self._items
@@ -138,20 +138,23 @@ class StageExecutor:
         self._stopping = True
         if self._task is None:
             return
-        self._queue.wake()
+        self._queue.wake_all()
         _, late = await asyncio.wait({self._task}, timeout=timeout)
         if late:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _loop(self) -> None:
-        while self.should_continue():
-            await self._queue.wait()
-            self.heartbeat()
-            if self.should_continue():
-                await self.process_batch()
-                if self._factor < 1.0:
-                    await asyncio.sleep((1.0 - self._factor) * 0.05)
+        try:
+            while self.should_continue():
+                await self._queue.wait()
+                self.heartbeat()
+                if self.should_continue():
+                    await self.process_batch()
+                    if self._factor < 1.0:
+                        await asyncio.sleep((1.0 - self._factor) * 0.05)
+        finally:
+            self._queue.hand_on()
 
     async def process_batch(self) -> BatchResult:
         started = time.monotonic()
@@ -168,8 +171,10 @@ class StageExecutor:
             # What a stage does is a compare-and-swap, so doing an item twice is harmless; losing one is not.
             self._metrics.errors += 1
             log.exception("%s failed on a batch of %d", self.id, len(items))
-            await asyncio.sleep(0.1)
-            self._queue.put_back(items)
+            try:
+                await asyncio.sleep(0.1)
+            finally:
+                self._queue.put_back(items)
         seconds = time.monotonic() - started
         self._metrics.batches += 1
         self._metrics.busy_seconds += seconds

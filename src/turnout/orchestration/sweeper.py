@@ -28,6 +28,7 @@ class Sweeper:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._suspects: set[tuple[str, int, int]] = set()
+        self._forgotten_before: set[str] = set()
         self._inbox_known: set[int] = set()
         """Inbox rows that were there at the last look: their runs have them already."""
         self._topics: set[str] = set()
@@ -93,6 +94,9 @@ class Sweeper:
                 await self._heed({"commands", "inbox", "finished"})
                 await self._lapsed()
                 await self._strays()
+                await self._forgotten()
+                self._room()
+                self._held_back()
             except StoreError as error:
                 log.warning("sweep put off: %s", error)
             except Exception:
@@ -166,12 +170,38 @@ class Sweeper:
             self._lose(owned, pos, attempt, "no executor has it")
         self._suspects = strays - self._suspects
 
+    async def _forgotten(self) -> None:
+        """Runs that the database believes are mine and that I know nothing of: the answer to a claim was lost."""
+        engine = self._engine
+        stored = set(await engine.in_thread(engine.store.owned_runs, engine.session_id))
+        forgotten = stored - engine.runs.keys()
+        for run_id in forgotten & self._forgotten_before:
+            loaded = await engine.in_thread(
+                engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
+            )
+            if loaded is not None:
+                await engine.adoption.take_over([loaded])
+        self._forgotten_before = forgotten - self._forgotten_before
+
     @staticmethod
     def _settled(owned: OwnedRun | None, pos: int, attempt: int) -> bool:
         if owned is None or owned.busy or owned.results:
             return False
         row = owned.machine.tasks[pos]
         return row.state is TaskState.RUNNING and row.attempt == attempt
+
+    def _room(self) -> None:
+        """Executors that have room again and did not say so."""
+        engine = self._engine
+        for key in engine.parking.wanted():
+            if engine.dispatcher is not None and engine.dispatcher.has_capacity(key):
+                engine.on_capacity(key)
+
+    def _held_back(self) -> None:
+        """Tasks that became ready while nothing might start here, and wait for no executor."""
+        for owned in list(self._engine.runs.values()):
+            if owned.machine.ready and not owned.parked:
+                self._engine.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def _lose(self, owned: OwnedRun, pos: int, attempt: int, reason: str) -> None:
         row = owned.machine.tasks[pos]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.machine import RunMachine, Turn
 from turnout.model.rows import TaskRow
+from turnout.model.states import RunState
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Order, OwnedRun
 
@@ -53,10 +54,10 @@ class Turns:
             turn.result(result, pos)
             if row is not None:
                 answered.append(row)
-        if owned.fresh:
-            turn.begin()
-            owned.fresh = False
-        to_cancel = self._obey(turn, orders) if orders else []
+        to_cancel = self._take_up(turn) if owned.fresh else []
+        owned.fresh = False
+        if orders:
+            to_cancel += self._obey(turn, orders)
         events: list[tuple[str, TaskReadyEvent]] = []
         self.place(owned, turn, events)
         turn.finish()
@@ -69,8 +70,15 @@ class Turns:
         write.inbox_done, write.commands_done = answered, commands
         return Move(owned, turn, write, events, orders, to_cancel, results)
 
+    def _take_up(self, turn: Turn) -> list[int]:
+        """Go on where an earlier owner, or an earlier epoch, left off; returns the attempts to be stopped here."""
+        if turn.run_row.state is RunState.CANCELLING:
+            return self._stop_elsewhere(turn, turn.go_on_cancelling())
+        turn.begin()
+        return []
+
     def _obey(self, turn: Turn, orders: Sequence[Order]) -> list[int]:
-        """Carry out orders; returns the running tasks whose executors here must be asked to stop."""
+        """Carry out orders; returns the attempts whose executors here must be asked to stop."""
         running: list[int] = []
         for order in orders:
             match order.kind:
@@ -82,12 +90,16 @@ class Turns:
                     turn.resume()
                 case _:
                     log.error("unknown command %r", order.kind)
+        return self._stop_elsewhere(turn, running)
+
+    def _stop_elsewhere(self, turn: Turn, running: Sequence[int]) -> list[int]:
+        """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
         mine: list[int] = []
         for pos in running:
             if turn.task(pos).holder == self._engine.session_id:
                 mine.append(pos)
             else:
-                turn.stop_running(pos, "cancelled")
+                turn.stop_running(pos, turn.run_row.reason or "cancelled")
         return mine
 
     def place(self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:

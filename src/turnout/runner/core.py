@@ -83,7 +83,8 @@ class Core:
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
         self.engine.polled = frozenset(config.polling)
         if self.dispatcher is not None:
-            self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs))
+            fenced = lambda: self.engine.keeper.fenced  # noqa: E731
+            self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
             self.dispatcher.timeouts = self._timeout_of
         self._graphs: dict[str, Graph] = {}
         self._loop = asyncio.new_event_loop()

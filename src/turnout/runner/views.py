@@ -55,6 +55,8 @@ class TaskFailure(msgspec.Struct, frozen=True):
     message: str
     traceback: str
     attempts: int
+    code: str = ""
+    """Of Turnout's own exceptions: ``json_nul``, ``output_too_large``, …"""
 
 
 def run_view(run: StoredRun) -> RunView:
@@ -97,7 +99,7 @@ def failure_of(run: StoredRun, tasks: Iterable[TaskRow]) -> RunError:
     if row.state is RunState.CANCELLED:
         return RunCancelled(f"run {run_id} of {run.new.workflow} was cancelled: {row.reason}", run_id=run_id)
     failures = [
-        TaskFailure(task.name, task.error.type, task.error.message, task.error.traceback, task.attempt)
+        TaskFailure(task.name, task.error.type, task.error.message, task.error.traceback, task.attempt, task.error.code)
         for task in tasks
         if task.state is TaskState.FAILED and task.error is not None
     ]

@@ -26,6 +26,9 @@ class Ownership:
             peers = execute("count_peers", id=session_id)
         return Lease(held=bool(held), peers=int(peers[0][0]))
 
+    def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
+        self._database.write("release_my_runs", wake="runs", session=session_id, ids=json_list(sorted(run_ids)))
+
     def end_session(self, session_id: str) -> None:
         with self._database.transaction() as execute:
             execute("end_session", id=session_id)

@@ -51,6 +51,9 @@ class Reading:
         known = canonical(run_id)
         return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []
 
+    def owned_runs(self, session_id: str) -> list[str]:
+        return [row[0] for row in self._database.read("owned_runs", session=session_id)]
+
     def running_tasks(self, session_id: str) -> list[tuple[str, int, int]]:
         rows = self._database.read("running_tasks", session=session_id)
         return [(run_id, pos, attempt) for run_id, pos, attempt in rows]

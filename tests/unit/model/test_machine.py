@@ -687,10 +687,19 @@ def test_a_cancel_that_crosses_a_pollers_claim_does_not_end_the_run_over_the_run
     run = offered()
     run.table.claim_ready(1, "poller-1")
     outcome = run.commit(lambda turn: turn.cancel("enough"))
-    assert 1 in outcome.stale
-    assert not run.table.run.state.terminal
+    assert outcome.stale == (1,)
+    assert run.table.run.state is RunState.CANCELLING
     run.machine = run.table.adopt(OWNER, run.graph, run.new, run.limits)
-    run.commit(lambda turn: [turn.stop_running(pos, "cancelled") for pos in turn.cancel("enough")])
+    run.commit(lambda turn: [turn.stop_running(pos, "enough") for pos in turn.go_on_cancelling()])
+    assert run.run_state is RunState.CANCELLED
+    assert run.states() == {"a": "completed", "b": "cancelled", "c": "cancelled"}
+
+
+def test_a_cancel_of_an_offered_task_ends_the_run_only_when_it_is_known_to_be_applied() -> None:
+    run = offered()
+    run.commit(lambda turn: turn.cancel("enough"))
+    assert (run.run_state, run.state("b")) == (RunState.CANCELLING, TaskState.CANCELLED)
+    run.commit()
     assert run.run_state is RunState.CANCELLED
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from turnout.errors import StoreError, StoreFull, StoreRejected, StoreUnreachable
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.model.rows import NewRun, RunRow, RunWrite, StoredRun, TaskRow, WriteOutcome
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration import ledger as module
@@ -282,6 +282,24 @@ def test_a_link_that_dies_again_while_reading_back_only_costs_another_try() -> N
     assert len(store.commits) == 3
 
 
+@pytest.mark.parametrize("error", [StoreFull("disk full"), StoreReadOnly("read-only")])
+def test_submissions_are_told_at_once_that_nothing_can_be_written(error) -> None:
+    store = HeldStore()
+    store.script = [error]
+    insert = RunWrite(run_id="a", epoch=1, insert=stored_run("a", RunState.PENDING).new)
+    with pytest.raises(type(error)):
+        outcomes_of(store, insert)
+    assert store.commits == [["a"]]
+
+
+def test_a_submission_that_may_be_stored_already_is_not_told_that_nothing_was_written() -> None:
+    store = HeldStore()
+    store.script = [StoreUnreachable("gone"), StoreFull("disk full")]
+    insert = RunWrite(run_id="a", epoch=1, insert=stored_run("a", RunState.PENDING).new)
+    outcomes, _ = outcomes_of(store, insert)
+    assert outcomes == [WriteOutcome("a")]
+
+
 # -- poison -----------------------------------------------------------------------------------------------------
 def test_a_rejected_batch_is_split_down_to_the_run_at_fault_and_the_others_apply() -> None:
     store = HeldStore()
@@ -314,6 +332,40 @@ def test_an_error_that_the_store_did_not_foresee_is_treated_as_a_refusal_of_the_
     store.script = [TypeError("cannot encode"), TypeError("cannot encode")]
     outcomes, _ = outcomes_of(store, write("a"), write("b"))
     assert outcomes == [WriteOutcome("a", rejected="TypeError: cannot encode"), WriteOutcome("b")]
+
+
+def test_a_refusal_ends_an_outage_as_a_commit_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OUTAGE_AFTER", -1.0)
+    store = HeldStore()
+    store.script = [StoreUnreachable("gone"), StoreRejected("poison")]
+    outcomes, ledger = outcomes_of(store, write("a"))
+    assert outcomes == [WriteOutcome("a", rejected="poison")]
+    assert ledger.outage is None
+
+
+@pytest.mark.parametrize(("patience", "said"), [(-1.0, True), (WAIT, False)])
+def test_while_commits_do_not_get_through_for_long_the_ledger_says_so(
+    patience: float, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "OUTAGE_AFTER", patience)
+    store = HeldStore()
+    seen: list[StoreError | None] = []
+
+    def look(writes: Sequence[RunWrite]) -> list[WriteOutcome]:
+        seen.append(ledgers[0].outage)
+        return applied(writes)
+
+    async def scenario() -> None:
+        ledgers.append(ledger_over(store))
+        await asyncio.wait_for(ledgers[0].write([write("a")]), WAIT)
+        ledgers[0].close()
+
+    ledgers: list[Ledger] = []
+    error = StoreUnreachable("gone")
+    store.script = [error, look]
+    asyncio.run(scenario())
+    assert seen == [error if said else None]
+    assert ledgers[0].outage is None
 
 
 def test_a_doubt_about_the_whole_batch_stays_when_it_is_split() -> None:

@@ -106,7 +106,7 @@ def test_a_run_always_queues_behind_a_higher_priority_and_never_behind_a_lower_o
 def test_everybody_gets_a_place_and_none_is_passed_by_a_later_one_of_its_priority(
     arrivals: list[tuple[int, int]], room: int
 ) -> None:
-    """Runs with several tasks each, one executor with a little room: those of one priority finish in order of arrival."""
+    """Runs with several tasks each and little room: those of one priority finish in order of arrival."""
     parking = Parking()
     left = {}
     for number, (priority, tasks) in enumerate(arrivals):

@@ -31,7 +31,7 @@ class PostgresLedger:
         outcomes: dict[str, WriteOutcome] = {}
         if inserts and updates:
             texts = _text(inserts), _text(updates)
-            rows = self._both({"writes": texts[0], "wake": topics}, {"writes": texts[1], "wake": "[]"})
+            rows = self._both({"writes": texts[0], "wake": topics}, _block(updates), {"writes": texts[1], "wake": "[]"})
             outcomes.update(self._of_inserts(inserts, texts[0], rows[0]))
             outcomes.update(_of_updates(updates, rows[1]))
         elif inserts:
@@ -39,16 +39,16 @@ class PostgresLedger:
             found = self._database.statement("insert_batch", {"writes": text, "wake": topics})
             outcomes.update(self._of_inserts(inserts, text, found))
         elif updates:
-            found = self._database.statement("update_batch", {"writes": _text(updates), "wake": topics})
+            found = self._database.statement(_block(updates), {"writes": _text(updates), "wake": topics})
             outcomes.update(_of_updates(updates, found))
         return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
 
-    def _both(self, insert: dict[str, Any], update: dict[str, Any]) -> tuple[Rows, Rows]:
+    def _both(self, insert: dict[str, Any], block: str, update: dict[str, Any]) -> tuple[Rows, Rows]:
         """Two statements in one transaction, sent together."""
         connection = self._database.connection()
         with translated(), connection.pipeline(), connection.transaction():
             first = self._database.execute(connection, "insert_batch", insert)
-            second = self._database.execute(connection, "update_batch", update)
+            second = self._database.execute(connection, block, update)
         return first.fetchall(), second.fetchall()
 
     def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:
@@ -81,6 +81,11 @@ def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcom
         if stale:
             outcomes[write.run_id] = WriteOutcome(write.run_id, tuple(stale))
     return outcomes
+
+
+def _block(updates: Sequence[RunWrite]) -> str:
+    answering = any(write.inbox_done or write.commands_done for write in updates)
+    return "update_and_answer" if answering else "update_batch"
 
 
 def _key(write: RunWrite) -> tuple[str, str]:

@@ -42,6 +42,7 @@ class PostgresSettings(msgspec.Struct, frozen=True, kw_only=True):
             "enable_bitmapscan": "off",
             "enable_hashjoin": "off",
             "enable_mergejoin": "off",
+            "max_parallel_workers_per_gather": 0,
             "jit": "off",
             "work_mem": "16MB",
         }

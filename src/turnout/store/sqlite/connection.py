@@ -83,7 +83,8 @@ class SqliteDatabase:
 
     def close(self) -> None:
         self._closed = True
-        with self._guard, self._writer:
+        # The writer's lock first, as everywhere: a writer that has just begun takes the guard to connect.
+        with self._writer, self._guard:
             for connection in self._connections.values():
                 connection.close()
             self._connections.clear()

@@ -2,8 +2,7 @@
 
 -- name: update_batch
 -- Run rows are locked before task rows, both in order, as the claims do: so nobody deadlocks. History is made from the
--- rows really updated. The answer names the rows that were updated only if some were not. Inbox rows and commands go
--- only with a write that applied whole: a fenced owner must not swallow a result.
+-- rows really updated. The answer names the rows that were updated only if some were not.
 with w as materialized (
     select run_id, epoch, run, tasks, history, inbox_done, commands_done
     from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, run json, tasks json, history json,
@@ -55,6 +54,24 @@ recorded as (
     where (h.pos >= 0 and (w.run_id, h.pos) in (select run_id, pos from updated_task))
         or (h.pos < 0 and w.run_id in (select id from updated_run))
 ),
+swept as (
+    delete from inbox using updated_run
+    where inbox.run_id = updated_run.id and updated_run.state in ('completed', 'failed', 'cancelled')
+),
+/*answers*/
+missed as materialized (
+    select (select count(*) from task_image) > (select count(*) from updated_task)
+        or (select count(*) from run_image) > (select count(*) from updated_run) as any
+)
+select case when missed.any then (select json_agg(json_build_array(run_id, pos)) from (
+        select run_id, pos from updated_task union all select id, -1 from updated_run) applied)::text end,
+    missed.any,
+    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
+from missed
+
+-- name: answers
+-- What update_batch does besides when a write answers inbox rows or commands. These go only with a write that applied
+-- whole: a fenced owner must not swallow a result.
 whole as materialized (
     select w.run_id, w.inbox_done, w.commands_done
     from w
@@ -69,24 +86,11 @@ answered as (
         select distinct v::bigint as id from whole, json_array_elements_text(whole.inbox_done) v) done
     where inbox.id = done.id
 ),
-swept as (
-    delete from inbox using updated_run
-    where inbox.run_id = updated_run.id and updated_run.state in ('completed', 'failed', 'cancelled')
-),
 carried_out as (
     update command set done_at = :now
     from (select distinct v::bigint as id from whole, json_array_elements_text(whole.commands_done) v) done
     where command.id = done.id and command.done_at is null
 ),
-missed as (
-    select (select count(*) from task_image) > (select count(*) from updated_task)
-        or (select count(*) from run_image) > (select count(*) from updated_run) as any
-)
-select case when missed.any then (select json_agg(json_build_array(run_id, pos)) from (
-        select run_id, pos from updated_task union all select id, -1 from updated_run) applied)::text end,
-    missed.any,
-    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
-from missed
 
 -- name: insert_batch
 -- A run whose id or key exists is left out, with its tasks and history; the caller asks who is there instead.
@@ -131,7 +135,7 @@ recorded as (
     from w, json_to_recordset(w.history) as h(seq integer, pos integer, old text, new text, attempt integer, detail text)
     where (w.run_id in (select id from inserted_run)) is true
 ),
-missed as (select (select count(*) from w) > (select count(*) from inserted_run) as any)
+missed as materialized (select (select count(*) from w) > (select count(*) from inserted_run) as any)
 select case when missed.any then (select json_agg(id) from inserted_run)::text end,
     missed.any,
     (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)

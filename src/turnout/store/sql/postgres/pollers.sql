@@ -35,7 +35,9 @@ on conflict (run_id, pos, attempt) do nothing
 -- name: lapsed_attempts
 select task.run_id, task.pos, task.attempt, coalesce(task.holder, '')
 from task join run on run.id = task.run_id
-where task.lease_until < :now and task.state = 'running' and run.owner = :session
+where task.lease_until is not null and (task.lease_until < :now or exists (select 1 from session
+        where session.id = task.holder and session.ended_at is not null))
+    and task.state = 'running' and run.owner = :session
     and not exists (select 1 from inbox
         where inbox.run_id = task.run_id and inbox.pos = task.pos and inbox.attempt = task.attempt)
 order by task.run_id, task.pos

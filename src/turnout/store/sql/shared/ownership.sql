@@ -45,6 +45,9 @@ order by id
 -- name: release_runs
 update run set owner = null where id in {ids uuid}
 
+-- name: release_my_runs
+update run set owner = null where id in {ids uuid} and owner = :session
+
 -- name: forget_sessions
 delete from session where ended_at < :now - 86400.0
 

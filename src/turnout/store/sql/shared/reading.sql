@@ -47,10 +47,14 @@ select run_id, pos, state, name, priority, attempt, failures, crashes, losses, r
 from task where run_id = :id
 order by pos
 
+-- name: owned_runs
+select id from run where owner = :session and state in ('pending', 'running', 'paused', 'cancelling')
+
 -- name: running_tasks
+with mine as materialized (select id from run where owner = :session)
 select task.run_id, task.pos, task.attempt
-from run join task on task.run_id = run.id
-where run.owner = :session and task.state = 'running' and task.holder = :session
+from mine join task on task.run_id = mine.id
+where task.state = 'running' and task.holder = :session
 order by task.run_id, task.pos
 
 -- name: outputs

@@ -1,0 +1,46 @@
+"""SIGTERM hands over: what has not started goes to others at once, what runs gets its grace and is recorded."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from tests.faults.children import Children, eventually
+from tests.faults.guarantees import query
+from tests.faults.outcomes import all_completed, each_ran_once
+
+RUNS = 12
+THREADS = 2
+SECONDS = 3.0
+
+
+def test_sigterm_releases_what_has_not_started_and_lets_running_bodies_finish(children: Children) -> None:
+    executions = children.executions
+    leaver = children.start("submit", workflow="slowly", runs=RUNS, seconds=SECONDS, threads=THREADS)
+    eventually("all are accepted", lambda: len(leaver.said("accepted")) == RUNS)
+    eventually("both threads are in slow bodies", lambda: slow_by(children, leaver.pid) == THREADS)
+    other = children.start("serve", threads=RUNS)
+    other.wait_for("ready")
+    assert not executions.by(other.pid)
+    leaver.signal(signal.SIGTERM)
+    told = time.monotonic()
+    eventually("the other process works", lambda: executions.by(other.pid), every=0.005)
+    waited = time.monotonic() - told
+    still_running = leaver.alive
+    assert leaver.exit_code() == -signal.SIGTERM, leaver.tail()
+    left = time.monotonic() - told
+    print(f"taken over after {waited:.2f} s, the process ended after {left:.2f} s")
+    running = [e for e in executions.by(leaver.pid) if e.task == "slow"]
+    assert len(running) == THREADS, "something started after SIGTERM"
+
+    ended = children.start("submit", workflow="slowly", runs=RUNS, seconds=SECONDS).finished()
+    assert ended == {"completed": RUNS}
+    all_completed(children.url, executions, RUNS)
+    each_ran_once(executions, RUNS, ("quick", "slow", "last"))
+    kept = query(children.url, "select count(*) from task where name = 'slow' and attempt = 1 and losses = 0")[0][0]
+    assert kept >= THREADS, "bodies that had their grace were not recorded"
+    assert still_running, "the runs went to the other process only when the last body had ended"
+
+
+def slow_by(children: Children, pid: int) -> int:
+    return sum(e.task == "slow" for e in children.executions.by(pid))
