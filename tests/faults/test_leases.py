@@ -9,6 +9,7 @@ from tests.faults.guarantees import query
 from tests.faults.outcomes import each_ran_once
 from tests.faults.scale import FULL
 
+RUNS = 2
 HOLD = 10.0 if FULL else 3.0
 SETTINGS = {} if FULL else {"heartbeat": 1.5, "self_fence": 4.0, "lease": 5.0, "sweep": 0.3}
 """The defaults, or much the same in smaller."""
@@ -18,10 +19,10 @@ SETTINGS = {} if FULL else {"heartbeat": 1.5, "self_fence": 4.0, "lease": 5.0, "
 def test_an_orchestrator_whose_bodies_block_keeps_its_lease(children: Children, workflow: str, task: str) -> None:
     other = children.start("serve", settings=SETTINGS)
     other.wait_for("ready")
-    child = children.start("submit", workflow=workflow, runs=3, window=1, seconds=HOLD, settings=SETTINGS)
+    child = children.start("submit", workflow=workflow, runs=RUNS, window=1, seconds=HOLD, settings=SETTINGS)
     eventually("the body runs", lambda: children.executions.by(child.pid))
-    assert child.finished() == {"completed": 3}
-    each_ran_once(children.executions, 3, (task, "last"))
+    assert child.finished() == {"completed": RUNS}
+    each_ran_once(children.executions, RUNS, (task, "last"))
     assert not children.executions.by(other.pid), "the other process took over"
     epochs = query(children.url, "select distinct epoch from run")
     assert epochs == [(1,)], f"a run changed hands: {epochs}"

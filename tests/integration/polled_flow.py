@@ -6,10 +6,7 @@ import os
 import sys
 
 from turnout import TaskInfo, task, workflow
-from turnout.authoring.registry import Registry
-from turnout.executors.polling import PollingExecutor
-from turnout.orchestration.loading import StoreLoader
-from turnout.store import connect
+from turnout.runner import Poller
 
 
 @task(retries=1)
@@ -29,18 +26,7 @@ def polled(start: int) -> dict[str, list[int]]:
     return collect([where(start), where(13)])
 
 
-def main(url: str, key: str) -> None:
-    registry = Registry()
-    registry.add(polled)
-    store = connect(url)
-    store.open()
-    poller = PollingExecutor(store, StoreLoader(store, registry), keys=[key])
-    poller.start()
-    print("polling", flush=True)
-    sys.stdin.read()
-    poller.stop()
-    store.close()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    with Poller(sys.argv[1], keys=[sys.argv[2]]):
+        print("polling", flush=True)
+        sys.stdin.read()

@@ -8,21 +8,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from turnout import RoutingConfig, RoutingRule, Runner, TaskInfo, task, workflow
-from turnout.authoring.registry import Registry
 from turnout.errors import RunCancelled, RunFailed, WaitTimedOut
-from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.loading import StoreLoader
-from turnout.runner import EngineSettings
-from turnout.store import connect
+from turnout.runner import EngineSettings, Poller
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -30,19 +26,13 @@ PROGRAM = Path(__file__).with_name("polled_flow.py")
 
 
 @pytest.fixture
-def poll(store_url: str, make_runner: Callable[..., Runner]) -> Iterator[Callable[..., PollingExecutor]]:
-    """Starts pollers of this test's database in this process; they stop before its Runners."""
+def poll(store_url: str, make_runner: Callable[..., Runner]) -> Iterator[Callable[..., Poller]]:
+    """Starts pollers of this test's database in this process; they end before its Runners."""
     with ExitStack() as stack:
 
-        def start(*workflows: Any, **options: Any) -> PollingExecutor:
-            registry = Registry()
-            for each in workflows:
-                registry.add(each)
-            store = stack.enter_context(closing(connect(store_url)))
-            store.open()
-            poller = PollingExecutor(store, StoreLoader(store, registry), **options)
-            poller.start()
-            stack.callback(poller.stop, 1.0)
+        def start(*workflows: Any, **options: Any) -> Poller:
+            poller = Poller(store_url, workflows=workflows, **options)
+            stack.callback(poller.close, 1.0)
             return poller
 
         yield start
@@ -153,7 +143,7 @@ def test_pollers_share_the_work_and_each_body_runs_once(make_runner, poll):
         return note(number)
 
     runner = make_runner(dispatcher=None)
-    pollers = [poll(noted, executor=ThreadExecutor(threads=2, max_backlog=0, name="p"), batch=5) for _ in range(3)]
+    pollers = [poll(noted, executor=ThreadExecutor(threads=2, max_backlog=0, name="p")) for _ in range(3)]
     runs = runner.submit_many(noted, [{"number": number} for number in range(100)])
     assert [run.result(20) for run in runs] == list(range(100))
     assert sorted(calls) == list(range(100))
@@ -191,7 +181,7 @@ def test_a_poller_without_the_code_hands_the_task_back_and_one_with_it_takes_it(
     without = poll()
     run = runner.submit(steps, 2)
     until(lambda: any("code_missing" in (row.detail or "") for _, row in run.history()))
-    without.stop(1.0)
+    without.close(1.0)
     poll(steps)
     assert run.result(20) == 8
 
@@ -258,7 +248,7 @@ def test_a_task_whose_poller_has_left_is_taken_by_another(make_runner, poll, gat
     leaving = poll(holding)
     run = runner.submit(holding)
     assert gate.reached()
-    leaving.stop(0.1)
+    leaving.close(0.1)
     poll(holding, poll=0.2)
     assert run.result(20) == 2
     assert attempts == [1, 2]

@@ -22,6 +22,8 @@ from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
 
+RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
+"""Reasons for which a run that is being cancelled ends as failed."""
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch or by a rule, which the default rule of the dependents forgives."""
 
@@ -91,12 +93,18 @@ class RunMachine:
             if row.poll_key is None:
                 self.ready[pos] = None
 
-    def observe_claim(self, pos: int, attempt: int, holder: str) -> None:
-        """A poller has claimed this task: the database has moved it, memory follows."""
+    def observe_claim(self, pos: int, attempt: int, holder: str, at: float | None = None) -> None:
+        """A poller has claimed this task, as its result shows: the database has moved it, memory follows."""
         row = self.tasks[pos]
         if row.state is TaskState.READY and row.poll_key is not None and attempt == row.attempt + 1:
             self.tasks[pos] = msgspec.structs.replace(
-                row, state=TaskState.RUNNING, attempt=attempt, holder=holder, poll_key=None, reason=None
+                row,
+                state=TaskState.RUNNING,
+                attempt=attempt,
+                holder=holder,
+                poll_key=None,
+                reason=None,
+                dispatched_at=at,
             )
 
     def adopt(self, turn: Turn) -> None:
@@ -266,11 +274,11 @@ class Turn:
                 self._failed(pos, result)
         return True
 
-    def cancel(self, reason: str) -> list[int]:
+    def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
         """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop."""
         if self.run_row.state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
-        self._move_run(RunState.CANCELLING, reason=reason)
+        self._move_run(RunState.CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
@@ -300,10 +308,11 @@ class Turn:
 
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
-        self.cancel("store_rejected")
+        self.cancel(STORE_REJECTED, error)
         for pos in range(len(self.machine.tasks)):
-            self.stop_running(pos, "store_rejected")
-        self._move_run(RunState.FAILED, reason="store_rejected", error=error)
+            self.stop_running(pos, STORE_REJECTED)
+        if not self._contested:
+            self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
@@ -311,8 +320,9 @@ class Turn:
             return
         state = self.run_row.state
         if state is RunState.CANCELLING:
-            timed_out = self.run_row.reason == "run_timed_out"
-            self._move_run(RunState.FAILED if timed_out else RunState.CANCELLED, reason=self.run_row.reason)
+            row = self.run_row
+            end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
+            self._move_run(end, reason=row.reason, error=row.error)
         elif state is RunState.RUNNING:
             failed = [pos for pos in range(len(self.machine.tasks)) if self._unexcused(pos)]
             if failed:
@@ -512,11 +522,14 @@ class Turn:
         return merge_contexts(left)
 
     def _why_skipped(self, deps: tuple[int, ...]) -> str:
+        by_choice = RULE_SAID_NO
         for dep in deps:
             row = self.task(dep)
-            if row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
+            if _by_choice(row):
+                by_choice = NOT_CHOSEN
+            elif row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
                 return f"dependency_{row.state.value}:{self.machine.graph.tasks[dep].name}"
-        return RULE_SAID_NO
+        return by_choice
 
     def _unexcused(self, pos: int) -> bool:
         if self.task(pos).state is not TaskState.FAILED:

@@ -15,7 +15,7 @@ from turnout.model.machine import RunMachine
 from turnout.model.rows import LoadedRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
-from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.owned import Answer, OwnedRun
 from turnout.orchestration.stages import Stage
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Adoption:
         """An attempt goes on if somebody alive has it; else it is lost, here and now."""
         event = owned.machine.event(row.pos, row)
         if row.holder == self._engine.session_id:
-            reported = any(pos == row.pos and result.attempt == row.attempt for pos, result, _ in owned.results)
+            reported = any((one.pos, one.result.attempt) == (row.pos, row.attempt) for one in owned.results)
             if (event.task_id, row.attempt) in in_flight or reported:
                 return
             reason = "it never reached its executor"
@@ -125,7 +125,7 @@ class Adoption:
             return
         else:
             reason = f"its holder {row.holder} died"
-        owned.results.append((row.pos, ExecutionResult.lost(event, reason), None))
+        owned.results.append(Answer(row.pos, ExecutionResult.lost(event, reason)))
 
     async def reload(self, owned: OwnedRun) -> None:
         """Memory and database disagree about this run: read it anew under a new epoch, or let it go."""

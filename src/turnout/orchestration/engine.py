@@ -25,7 +25,7 @@ from turnout.orchestration.adoption import Adoption
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.moves import Request
-from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.parking import Parking
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.settlement import Settlement
@@ -208,7 +208,7 @@ class Engine:
             if owned is None:
                 self.late_results += 1
             elif not result.shadow:
-                owned.results.append((split_task_id(result.task_id)[1], result, None))
+                owned.results.append(Answer(split_task_id(result.task_id)[1], result))
                 self.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
     def on_capacity(self, key: str) -> None:

@@ -7,11 +7,11 @@ from concurrent.futures import Future
 
 import msgspec
 
-from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine, Turn
 from turnout.model.rows import NewRun, RunWrite, StoredRun, TaskRow
-from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.owned import Answer, Order, OwnedRun
 
 
 class Final(msgspec.Struct):
@@ -43,6 +43,6 @@ class Move(msgspec.Struct, gc=False):
     """Attempts to hand over, by executor key; their places are reserved."""
     orders: list[Order] = []
     to_cancel: list[int] = []
-    results: list[tuple[int, ExecutionResult, int | None]] = []
+    results: list[Answer] = []
     """What the turn was made from: it comes back if the turn does not apply."""
     request: Request | None = None

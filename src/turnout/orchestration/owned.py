@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnout.model.events import ExecutionResult
 from turnout.model.machine import RunMachine
+
+
+class Answer(NamedTuple):
+    """A result that waits for the run's next turn; a poller's comes with its inbox row and with its holder."""
+
+    pos: int
+    result: ExecutionResult
+    inbox: int | None = None
+    holder: str | None = None
 
 
 class Order:
@@ -49,8 +58,8 @@ class OwnedRun:
 
     def __init__(self, machine: RunMachine) -> None:
         self.machine = machine
-        self.results: list[tuple[int, ExecutionResult, int | None]] = []
-        """(position, result, inbox row) in order of arrival."""
+        self.results: list[Answer] = []
+        """In order of arrival."""
         self.orders: list[Order] = []
         self.queued = False
         """It is in a stage's queue. A run is in one queue at a time, and in none while it is busy."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from itertools import count
 
+from turnout.model.states import RunState
 from turnout.orchestration.owned import OwnedRun
 
 PATIENCE = 0.5
@@ -46,7 +47,7 @@ class Parking:
         while line and len(chosen) < limit:
             owned = heapq.heappop(line)[3]
             owned.parked.discard(key)
-            if not owned.dropped:
+            if not owned.dropped and owned.machine.row.state is RunState.RUNNING:
                 chosen.append(owned)
         return chosen
 

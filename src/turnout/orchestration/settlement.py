@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from turnout.errors import StoreUnreachable
 from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
-from turnout.model.machine import RunMachine, Turn
+from turnout.model.machine import RUN_TIMED_OUT, STORE_REJECTED, RunMachine, Turn
 from turnout.model.names import split_task_id
 from turnout.model.rows import TaskRow, WriteOutcome
 from turnout.orchestration.moves import Move
-from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.stages import Stage
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Settlement:
     def _give_up_on(self, owned: OwnedRun, event: TaskReadyEvent) -> None:
         """An attempt was asked to stop and did not answer: its run ends without it."""
         if not owned.dropped:
-            owned.results.append((split_task_id(event.task_id)[1], ExecutionResult.cancelled(event), None))
+            owned.results.append(Answer(split_task_id(event.task_id)[1], ExecutionResult.cancelled(event)))
             self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
     # -- not applied --------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Settlement:
         owned.orders[:0] = move.orders
         owned.results[:0] = move.results
         owned.busy = True
-        if outcome.rejected is not None and move.turn.run_row.reason != "store_rejected":
+        if outcome.rejected is not None and move.turn.run_row.reason != STORE_REJECTED:
             turn = Turn(owned.machine, time.time())
             turn.reject(ErrorInfo("StoreRejected", outcome.rejected))
             write = turn.write()
@@ -150,5 +150,5 @@ class Settlement:
         """Cancel the run when its timeout is over."""
         timeout = owned.machine.new.timeout
         if timeout is not None and not owned.machine.row.state.terminal:
-            order = Order("cancel", "run_timed_out")
+            order = Order("cancel", RUN_TIMED_OUT)
             owned.timer = self._engine.later(max(0.0, timeout - age), lambda: self._engine.order(owned, order))

@@ -21,37 +21,57 @@ class ShadowMetrics(msgspec.Struct):
     forgotten: int = 0
 
 
+class _Pairing:
+    """A real attempt and the shadows that it was given."""
+
+    __slots__ = ("answers", "real", "shadows")
+
+    def __init__(self) -> None:
+        self.real: ExecutionResult | None = None
+        self.answers: list[ExecutionResult] = []
+        self.shadows = 0
+
+
 class Shadows:
     """Pairs of a real result and its shadow."""
 
     def __init__(self) -> None:
-        self.expected: OrderedDict[tuple[str, int], list[ExecutionResult]] = OrderedDict()
+        self.expected: OrderedDict[tuple[str, int], _Pairing] = OrderedDict()
         self.metrics = ShadowMetrics()
 
     def expect(self, event: TaskReadyEvent) -> None:
-        self.expected[event.task_id, event.attempt] = []
+        self.expected.setdefault((event.task_id, event.attempt), _Pairing()).shadows += 1
         while len(self.expected) > REMEMBERED:
             self.expected.popitem(last=False)
             self.metrics.forgotten += 1
 
     def compare(self, result: ExecutionResult) -> None:
         key = (result.task_id, result.attempt)
-        seen = self.expected.get(key)
-        if seen is None:
+        pairing = self.expected.get(key)
+        if pairing is None:
             return
-        seen.append(result)
-        if len(seen) < 2:
+        if result.shadow:
+            pairing.answers.append(result)
+        else:
+            pairing.real = result
+        if pairing.real is None:
             return
-        del self.expected[key]
-        real, shadow = sorted(seen, key=lambda one: one.shadow)
+        for shadow in pairing.answers:
+            pairing.shadows -= 1
+            self._judge(pairing.real, shadow)
+        pairing.answers.clear()
+        if pairing.shadows <= 0:
+            del self.expected[key]
+
+    def _judge(self, real: ExecutionResult, shadow: ExecutionResult) -> None:
         if (real.status, real.output) == (shadow.status, shadow.output):
             self.metrics.same += 1
             return
         self.metrics.different += 1
         log.warning(
             "shadow of %s attempt %d differs: %s %s, shadow %s %s",
-            result.task_id,
-            result.attempt,
+            real.task_id,
+            real.attempt,
             real.status,
             (real.output or "")[:200],
             shadow.status,

@@ -8,12 +8,12 @@ import logging
 import msgspec
 
 from turnout.errors import RunNotFound, StoreError, StoreUnreachable
-from turnout.model.events import ExecutionResult
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.names import task_id
 from turnout.model.states import TaskState
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.lease import seen_dead
-from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.stages import Stage
 
 log = logging.getLogger("turnout.sweeper")
@@ -138,8 +138,8 @@ class Sweeper:
             owned = engine.runs.get(row.run_id)
             if owned is None or row.id in known:
                 continue
-            owned.machine.observe_claim(row.pos, row.attempt, row.holder)
-            owned.results.append((row.pos, msgspec.json.decode(row.result, type=ExecutionResult), row.id))
+            result = msgspec.json.decode(row.result, type=ExecutionResult)
+            owned.results.append(Answer(row.pos, result, row.id, row.holder))
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         if len(rows) == INBOX_BATCH:
             self._wake("inbox")
@@ -150,8 +150,15 @@ class Sweeper:
         for run_id, pos, attempt, holder in await engine.in_thread(engine.store.lapsed_attempts, engine.session_id):
             owned = engine.runs.get(run_id)
             if owned is not None and not owned.busy:
-                owned.machine.observe_claim(pos, attempt, holder)
-                self._lose(owned, pos, attempt, f"its holder {holder} went silent")
+                lost = ExecutionResult(
+                    run_id=run_id,
+                    task_id=task_id(run_id, pos),
+                    attempt=attempt,
+                    status=ExecutionStatus.LOST,
+                    error=ErrorInfo("Lost", f"its holder {holder} went silent"),
+                )
+                owned.results.append(Answer(pos, lost, holder=holder))
+                engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
     async def _strays(self) -> None:
         """Attempts that the database believes are running here, and nobody here knows of. Seen twice, they are lost."""
@@ -206,7 +213,7 @@ class Sweeper:
     def _lose(self, owned: OwnedRun, pos: int, attempt: int, reason: str) -> None:
         row = owned.machine.tasks[pos]
         if row.state is TaskState.RUNNING and row.attempt == attempt:
-            owned.results.append((pos, ExecutionResult.lost(owned.machine.event(pos), reason), None))
+            owned.results.append(Answer(pos, ExecutionResult.lost(owned.machine.event(pos), reason)))
             self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
     # -- commands from this process -----------------------------------------------------------------------------

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.machine import RunMachine, Turn
 from turnout.model.rows import TaskRow
-from turnout.model.states import RunState
+from turnout.model.states import RunState, TaskState
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.stages import Stage
 
 if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
 
 log = logging.getLogger("turnout.turns")
 
+RETRY_TURN = 1.0
 POLLING = DispatchDecision("polling", "polling mode: there is no dispatcher")
 
 
@@ -38,29 +40,43 @@ class Turns:
         for owned in batch:
             owned.queued = False
             if not (owned.busy or owned.dropped):
-                move = self._turn(owned)
+                move = self._guarded(owned)
                 if move is not None:
                     owned.busy = True
                     moves.append(move)
         if moves:
             await self._engine.settlement.write(moves)
 
-    def _turn(self, owned: OwnedRun) -> Move | None:
+    def _guarded(self, owned: OwnedRun) -> Move | None:
+        """One run's trouble is its own: nothing of it is lost, and the others of the batch go on."""
+        events: list[tuple[str, TaskReadyEvent]] = []
+        try:
+            return self._turn(owned, events)
+        except Exception:
+            log.exception("run %s: its turn failed and will be taken again", owned.run_id)
+            for key, _ in events:
+                if self._engine.dispatcher is not None:
+                    self._engine.dispatcher.release(key)
+            self._engine.later(RETRY_TURN, lambda: self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR))
+            return None
+
+    def _turn(self, owned: OwnedRun, events: list[tuple[str, TaskReadyEvent]]) -> Move | None:
         turn = Turn(owned.machine, time.time(), random.random)
-        results, owned.results = owned.results, []
-        orders, owned.orders = owned.orders, []
+        results, orders = owned.results, owned.orders
         answered: list[int] = []
-        for pos, result, row in results:
-            turn.result(result, pos)
-            if row is not None:
-                answered.append(row)
+        for answer in results:
+            if answer.holder is not None:
+                result = answer.result
+                owned.machine.observe_claim(answer.pos, result.attempt, answer.holder, result.started_at)
+            turn.result(answer.result, answer.pos)
+            if answer.inbox is not None:
+                answered.append(answer.inbox)
         to_cancel = self._take_up(turn) if owned.fresh else []
-        owned.fresh = False
         if orders:
             to_cancel += self._obey(turn, orders)
-        events: list[tuple[str, TaskReadyEvent]] = []
         self.place(owned, turn, events)
         turn.finish()
+        owned.results, owned.orders, owned.fresh = [], [], False
         commands = [order.row for order in orders if order.row is not None]
         if turn.empty and not answered and not commands:
             for order in orders:
@@ -139,7 +155,9 @@ class Turns:
     def _offer(self, machine: RunMachine, turn: Turn) -> None:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
-        for pos in turn.made_ready():
+        for pos in {**machine.ready, **dict.fromkeys(turn.made_ready())}:
+            if turn.task(pos).state is not TaskState.READY:
+                continue
             decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
             if dispatcher is None or decision.executor_key in self._engine.polled:
                 turn.offer(pos, decision)

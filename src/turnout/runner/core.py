@@ -104,9 +104,9 @@ class Core:
         return dispatcher
 
     def _open(self) -> None:
-        self.store.open()
-        self._thread.start()
         try:
+            self.store.open()
+            self._thread.start()
             self.call(self._start()).result()
         except BaseException:
             self._stop_loop()
@@ -145,8 +145,9 @@ class Core:
         await self.engine.stop(grace)
 
     def _stop_loop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5.0)
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(5.0)
         if not self._thread.is_alive():
             self._loop.close()
 
