@@ -1,6 +1,6 @@
 """How fast could any engine write this? The rows of W1 (fences, checks and history included), prebuilt, with no engine.
 
-``python benchmarks/floor.py sqlite PATH`` or ``python benchmarks/floor.py postgresql://…`` prints one JSON line.
+``python benchmarks/floor.py sqlite:///floor.db`` or ``… postgresql://…`` prints one JSON line.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
 from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow
 from turnout.model.states import RunState, TaskState
@@ -23,17 +21,9 @@ DECISION = "default executor"
 DETAIL = '{"executor":"default","reason":"default executor"}'
 
 
-def floor_postgres(url: str, runs: int = 1000, steps: int = 10) -> float:
-    """Steps per second of the bare commits on PostgreSQL."""
-    return _floor(connect(url), runs, steps)
-
-
-def floor_sqlite(path: str | Path, runs: int = 1000, steps: int = 10) -> float:
-    """Steps per second of the bare commits on SQLite."""
-    return _floor(connect(f"sqlite:///{path}"), runs, steps)
-
-
-def _floor(store: Store, runs: int, steps: int) -> float:
+def floor(url: str, runs: int = 1000, steps: int = 10) -> float:
+    """Steps per second of the bare commits."""
+    store = connect(url)
     store.open()
     try:
         batches = list(_batches(runs, steps))
@@ -118,11 +108,9 @@ def _started(pos: int, seq: int) -> list[HistoryRow]:
 
 
 def main() -> None:
-    target = sys.argv[1]
-    if target == "sqlite":
-        store, speed = "sqlite", floor_sqlite(sys.argv[2])
-    else:
-        store, speed = "postgres", floor_postgres(target)
+    url = sys.argv[1]
+    store = "sqlite" if url.startswith("sqlite") else "postgres"
+    speed = max(floor(url) for _ in range(3))
     print(json.dumps({"engine": "floor", "store": store, "workload": "W1", "steps_per_s": round(speed)}))
 
 

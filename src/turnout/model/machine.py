@@ -6,7 +6,6 @@ reports them applied, ``RunMachine.adopt`` makes them the new truth. A turn that
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -158,7 +157,7 @@ class Turn:
         self._ended = 0
         self._contested = False
         """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
-        self._to_follow: deque[int] = deque()
+        self._to_follow: list[int] = []
         """Ended tasks whose dependents are still to be looked at."""
         self._lefts: dict[int, int] = {}
         """How many dependencies of a task are open after this turn, where that has changed."""
@@ -486,19 +485,22 @@ class Turn:
         self._to_follow.append(pos)
         if len(self._to_follow) > 1:
             return
-        while self._to_follow:
-            for dependent in self.machine.graph.dependents[self._to_follow[0]]:
+        for ended in self._to_follow:
+            for dependent in self.machine.graph.dependents[ended]:
                 left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
                 self._lefts[dependent] = left
                 if left == 0 and self.task(dependent).state is TaskState.PENDING:
                     self._judge(dependent)
-            self._to_follow.popleft()
+        self._to_follow.clear()
 
     def _judge(self, pos: int) -> None:
         graph = self.machine.graph
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
-            go = not deps or default_rule((row.state, _by_choice(row)) for row in map(self.task, deps))
+            rows = [self.task(dep) for dep in deps]
+            go = all(row.state is TaskState.COMPLETED for row in rows) or default_rule(
+                (row.state, _by_choice(row)) for row in rows
+            )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})

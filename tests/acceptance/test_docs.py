@@ -1,0 +1,124 @@
+"""The pages tell the truth: their examples run, their tables and diagrams are those of the code, their links lead on."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from turnout.model.machine import Limits
+from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
+from turnout.runner import EngineSettings
+
+pytestmark = pytest.mark.timeout(120)
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
+EXAMPLES = [page for page in PAGES if "```python" in page.read_text()]
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """The page's blocks in that language, each with the line that it starts in."""
+    text = page.read_text()
+    found = re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(text[: match.start(1)].count("\n") + 1, match.group(1)) for match in found]
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=named)
+def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
+    # Blank lines before a block give its lines in tracebacks the numbers that they have in the page.
+    lines: list[str] = []
+    for start, code in blocks(page, "python"):
+        lines += [""] * (start - 1 - len(lines)) + code.splitlines()
+    program = tmp_path / f"{page.stem}.py"
+    program.write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [sys.executable, program.name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, f"{named(page)}:\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_every_page_of_a_feature_has_examples() -> None:
+    features = {"workflows", "runner", "routing", "custom-executor", "polling", "guarantees", "lifecycle", "settings"}
+    assert features <= {page.stem for page in EXAMPLES}
+
+
+def diagram(moves: Mapping[StrEnum, frozenset[StrEnum]], first: tuple[StrEnum, ...]) -> str:
+    """The table of moves as a Mermaid state diagram."""
+    order = {state: number for number, state in enumerate(moves)}
+    lines = ["stateDiagram-v2", *(f"    [*] --> {state}" for state in first)]
+    for old, targets in moves.items():
+        lines += [f"    {old} --> {new}" for new in sorted(targets, key=order.__getitem__)]
+        lines += [] if targets else [f"    {old} --> [*]"]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_diagrams_of_the_lifecycle_are_the_tables_of_moves() -> None:
+    drawn = [code for _, code in blocks(DOCS / "lifecycle.md", "mermaid")]
+    assert drawn == [
+        diagram(RUN_MOVES, (RunState.PENDING, RunState.RUNNING)),
+        diagram(TASK_MOVES, (TaskState.PENDING,)),
+    ]
+
+
+def test_the_lifecycle_describes_every_state() -> None:
+    text = (DOCS / "lifecycle.md").read_text()
+    for state in (*RunState, *TaskState):
+        assert f"| {state} |" in text
+
+
+@pytest.mark.parametrize("settings", [EngineSettings, Limits])
+def test_the_settings_are_listed_with_their_defaults(settings: type[msgspec.Struct]) -> None:
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", (DOCS / "settings.md").read_text(), re.MULTILINE)
+    listed = {name: value.strip() for name, value in rows}
+    fields = {field.name: field.default for field in msgspec.structs.fields(settings)}
+    others = {field.name for kind in (EngineSettings, Limits) for field in msgspec.structs.fields(kind)} - set(fields)
+    assert set(listed) - others == set(fields)
+    for name, default in fields.items():
+        if not isinstance(default, msgspec.Struct):
+            assert ast.literal_eval(listed[name]) == default, name
+
+
+def test_the_tests_that_show_the_guarantees_exist() -> None:
+    text = (DOCS / "guarantees.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "](../tests/" in line]
+    assert len(rows) >= 15
+    for row in rows:
+        parts = re.findall(r"\]\(\.\./(tests/[\w/]+\.py)\)([^\[]*)", row)
+        assert parts, row
+        for file, claims in parts:
+            source = (ROOT / file).read_text()
+            for test in re.findall(r"`(test_\w+)`", claims):
+                assert f"def {test}(" in source, f"{file} has no {test}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md"], ids=named)
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{named(page)} links to {target}"
+
+
+def test_the_words_of_the_glossary_are_explained_once() -> None:
+    words = re.findall(r"^\| ([\w -]+) \|", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    assert len(words) == len(set(words))
+    assert {"run", "task", "attempt", "executor", "stage", "orchestrator", "lease", "epoch"} <= set(words)
