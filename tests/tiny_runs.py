@@ -10,7 +10,7 @@ import msgspec
 
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.machine import Limits, RunMachine, Turn
+from turnout.model.machine import RunMachine
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow, WriteOutcome
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
@@ -23,6 +23,8 @@ from turnout.model.states import (
     run_writes,
     task_writes,
 )
+from turnout.model.turn import Turn
+from turnout.model.verdict import Limits
 
 RUN = "run-1"
 OWNER = "owner-1"

@@ -1,4 +1,4 @@
-"""The pages tell the truth: their examples run, their tables and diagrams are those of the code, their links lead on."""
+"""The pages tell the truth: their examples run, their tables and diagrams are the code's, their links lead on."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from turnout.model.machine import Limits
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
+from turnout.model.verdict import Limits
 from turnout.runner import EngineSettings
 
 pytestmark = pytest.mark.timeout(120)

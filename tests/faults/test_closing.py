@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from pathlib import Path
+
+import pytest
 
 from tests.faults.children import eventually
 from turnout.errors import StoreUnreachable
@@ -34,10 +37,18 @@ def test_closing_a_store_while_a_thread_begins_its_first_write_does_not_hang(tmp
     assert not closing.is_alive()
 
 
-def test_a_listener_that_has_lost_its_server_can_be_stopped() -> None:
+def test_a_listener_that_has_lost_its_server_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     class Away:
         def connect(self) -> None:
             raise StoreUnreachable("the server is away")
 
-    for _ in range(200):
-        Listener(Away(), lambda topic: None).stop()  # type: ignore[arg-type]
+    listener = Listener(Away(), lambda topic: None)  # type: ignore[arg-type]
+    write = os.write
+
+    def write_slowly(pipe: int, data: bytes) -> int:
+        listener._thread.join(0.3)
+        return write(pipe, data)
+
+    monkeypatch.setattr(os, "write", write_slowly)
+    listener.stop()
+    assert not listener._thread.is_alive()

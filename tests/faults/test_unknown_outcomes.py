@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 
 from tests.faults.children import Children, eventually
-from tests.faults.guarantees import check_history, execute, query, read_ledger
+from tests.faults.guarantees import Ledger, check_history, execute, query, read_ledger
 from tests.faults.outcomes import all_completed
 from tests.faults.scale import scaled
 from tests.faults.unreliable import unreliable
 from turnout import Runner, TaskInfo, Workflow, task, workflow
 from turnout.errors import StoreUnreachable
+from turnout.model.rows import Session
 from turnout.model.states import RunState
 from turnout.runner import EngineSettings, RunHandle
+from turnout.store import connect
 
 RUNS = scaled(30, 300)
 PATIENCE = 30
@@ -127,6 +129,38 @@ def test_a_run_whose_rows_are_not_as_remembered_is_read_anew_and_goes_on(
         all_end(handles)
         assert "commit" not in store.before
     bodies.each_ran_once(keys())
+
+
+def test_a_write_that_is_on_its_way_when_its_run_is_adopted_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, store_url: str, bodies: Bodies
+) -> None:
+    thief = connect(store_url)
+    thief.open()
+    stolen: list[Ledger] = []
+    with unreliable(monkeypatch, store_url, workflows=[bodies.workflow], settings=QUICK) as (runner, store):
+        engine = runner._core.engine
+        metrics = engine.ledger.metrics
+        victim = engine.session_id
+
+        def adopt() -> None:
+            thief.start_session(Session(id="thief"), 60.0)
+            thief.bury_sessions(gone=[victim])
+            assert len(thief.claim_runs("thief", ["public::embedded::counted"], 10, 1024)) == 1
+            stolen.append(read_ledger(store_url))
+
+        bodies.gate.clear()
+        handle = runner.submit(bodies.workflow, "r0")
+        eventually("the first body runs", lambda: bodies.ran)
+        commits = metrics.commits
+        store.before["commit"] = adopt
+        bodies.gate.set()
+        eventually("the late write is answered", lambda: metrics.commits > commits)
+        assert read_ledger(store_url) == stolen[0], "a fenced owner changed a run that another has adopted"
+        assert metrics.stale
+        thief.end_session("thief")
+        assert handle.wait(PATIENCE) is RunState.COMPLETED
+    thief.close()
+    assert bodies.ran == {("r0", "first"): 2, ("r0", "second"): 1, ("r0", "third"): 1}
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])

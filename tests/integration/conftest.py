@@ -74,6 +74,11 @@ def runner(make_runner: Callable[..., Runner]) -> Runner:
     return make_runner()
 
 
+@pytest.fixture
+def sqlite_runner(make_sqlite_runner: Callable[..., Runner]) -> Runner:
+    return make_sqlite_runner()
+
+
 def _runners(default_url: str, gates: list[Gate]) -> Iterator[Callable[..., Runner]]:
     with ExitStack() as stack:
 

@@ -39,51 +39,51 @@ def test_a_run_returns_what_the_workflow_function_returns(runner):
     assert runner.run(arithmetic, 3) == 6 + 12
 
 
-def test_a_result_may_be_a_dict_or_a_list_of_task_results_and_parameters(runner):
+def test_a_result_may_be_a_dict_or_a_list_of_task_results_and_parameters(sqlite_runner):
     @workflow
     def shaped(number: int, name: str = "ada") -> Any:
         doubled = double(number)
         return {"both": (doubled, double(doubled)), "given": {"name": name, "number": number}, "fixed": [1, "x", None]}
 
-    assert runner.run(shaped, 5) == {
+    assert sqlite_runner.run(shaped, 5) == {
         "both": [10, 20],
         "given": {"name": "ada", "number": 5},
         "fixed": [1, "x", None],
     }
 
 
-def test_a_workflow_that_returns_nothing_gives_none(runner):
+def test_a_workflow_that_returns_nothing_gives_none(sqlite_runner):
     @workflow
     def quiet() -> None:
         double(1)
 
-    assert runner.run(quiet) is None
+    assert sqlite_runner.run(quiet) is None
 
 
-def test_arguments_are_taken_from_inside_results_and_parameters(runner):
+def test_arguments_are_taken_from_inside_results_and_parameters(sqlite_runner):
     @workflow
     def picks(customer: Any) -> Any:
         order = order_of(customer["name"])
         return [add(order["lines"][0]["count"], order.lines[-1]["count"]), order.name, customer.name]
 
-    assert runner.run(picks, {"name": "Ada"}) == [4, "Ada", "Ada"]
+    assert sqlite_runner.run(picks, {"name": "Ada"}) == [4, "Ada", "Ada"]
 
 
-def test_parameters_may_be_given_by_name_and_have_defaults(runner):
+def test_parameters_may_be_given_by_name_and_have_defaults(sqlite_runner):
     @workflow
     def named(one: int, other: int = 7) -> int:
         return add(one, other=other)
 
-    assert runner.run(named, 1) == 8
-    assert runner.run(named, other=2, one=1) == 3
+    assert sqlite_runner.run(named, 1) == 8
+    assert sqlite_runner.run(named, other=2, one=1) == 3
 
 
-def test_options_and_names_of_a_call_do_not_touch_the_task(runner):
+def test_options_and_names_of_a_call_do_not_touch_the_task(sqlite_runner):
     @workflow
     def several() -> Any:
         return [double(1), double(2), double.named("third")(3), double.options(priority=3)(4)]
 
-    run = runner.submit(several)
+    run = sqlite_runner.submit(several)
     assert run.result(20) == [2, 4, 6, 8]
     assert [each.name for each in run.tasks()] == ["double", "double-2", "third", "double-3"]
 
@@ -113,7 +113,7 @@ def test_a_task_called_outside_of_a_workflow_is_the_plain_function():
     assert double(4) == 8
 
 
-def test_independent_tasks_run_at_the_same_time(runner):
+def test_independent_tasks_run_at_the_same_time(sqlite_runner):
     together = threading.Barrier(4)
 
     @task
@@ -125,7 +125,7 @@ def test_independent_tasks_run_at_the_same_time(runner):
     def meeting() -> Any:
         return [meet(number) for number in range(4)]
 
-    assert runner.run(meeting) == [0, 1, 2, 3]
+    assert sqlite_runner.run(meeting) == [0, 1, 2, 3]
 
 
 def test_sync_and_async_bodies_run_side_by_side(runner):
@@ -193,7 +193,7 @@ def test_outputs_that_are_not_kept_in_memory_reach_tasks_and_results(runner):
     assert runner.run(large, 200_000) == {"text": "é" * 200_000, "sizes": [200_000, 200_000]}
 
 
-def test_a_body_may_change_what_it_is_given_without_changing_it_for_others(runner):
+def test_a_body_may_change_what_it_is_given_without_changing_it_for_others(sqlite_runner):
     @task
     def spoil(items: list[int]) -> int:
         items.clear()
@@ -208,7 +208,7 @@ def test_a_body_may_change_what_it_is_given_without_changing_it_for_others(runne
         spoiled = spoil(items)
         return total.after(spoiled)(items)
 
-    assert runner.run(careful, [1, 2, 3]) == 6
+    assert sqlite_runner.run(careful, [1, 2, 3]) == 6
 
 
 def test_a_handle_waits_and_tells_the_state(runner, gate):
@@ -239,12 +239,12 @@ def test_a_handle_waits_and_tells_the_state(runner, gate):
     assert status.created_at <= status.started_at <= status.finished_at
 
 
-def test_a_task_tells_where_it_ran_and_why_and_when(runner):
+def test_a_task_tells_where_it_ran_and_why_and_when(sqlite_runner):
     @workflow
     def placed() -> int:
         return double(1)
 
-    run = runner.submit(placed)
+    run = sqlite_runner.submit(placed)
     run.wait(20)
     [seen] = run.tasks()
     assert (seen.executor, seen.decision, seen.attempt) == ("default", "default executor", 1)
@@ -394,12 +394,12 @@ def test_a_run_lives_in_memory_if_that_is_asked_for(make_sqlite_runner):
     assert make_sqlite_runner("sqlite:///:memory:").run(doubled, 21) == 42
 
 
-def test_the_graph_can_be_drawn(runner):
+def test_the_graph_can_be_drawn(sqlite_runner):
     @workflow
     def drawn(number: int) -> int:
         return add(double(number), double(number))
 
-    lines = runner.draw(drawn).splitlines()
+    lines = sqlite_runner.draw(drawn).splitlines()
     assert [line.split()[0] for line in lines] == ["double", "double-2", "add"]
 
 

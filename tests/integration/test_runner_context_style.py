@@ -44,13 +44,13 @@ def test_tasks_without_dependencies_get_the_input_and_the_result_merges_the_leav
     }
 
 
-def test_parallel_leaves_are_merged_and_none_is_lost(runner):
+def test_parallel_leaves_are_merged_and_none_is_lost(sqlite_runner):
     etl = Workflow("etl", tasks=[extract, total, count])
-    result = runner.run(etl, source="shop")
+    result = sqlite_runner.run(etl, source="shop")
     assert (result["total"], result["count"], result["source"]) == (6, 3, "shop")
 
 
-def test_objects_merge_deep_lists_join_and_for_scalars_the_last_wins(runner):
+def test_objects_merge_deep_lists_join_and_for_scalars_the_last_wins(sqlite_runner):
     @task
     def left(context: Context) -> None:
         context.update(tree={"a": 1, "both": 1}, items=["x", "y"], word="left")
@@ -60,10 +60,10 @@ def test_objects_merge_deep_lists_join_and_for_scalars_the_last_wins(runner):
         context.update(tree={"b": 2, "both": 2}, items=["y", "z"], word="right")
 
     merged = Workflow("merged", tasks=[left, right])
-    assert runner.run(merged) == {"tree": {"a": 1, "b": 2, "both": 2}, "items": ["x", "y", "z"], "word": "right"}
+    assert sqlite_runner.run(merged) == {"tree": {"a": 1, "b": 2, "both": 2}, "items": ["x", "y", "z"], "word": "right"}
 
 
-def test_a_second_attempt_gets_the_context_as_the_first_one_did(runner):
+def test_a_second_attempt_gets_the_context_as_the_first_one_did(sqlite_runner):
     seen: list[dict[str, int]] = []
 
     @task(retries=1)
@@ -73,7 +73,7 @@ def test_a_second_attempt_gets_the_context_as_the_first_one_did(runner):
         if info.attempt == 1:
             raise ValueError("half done")
 
-    assert runner.run(Workflow("careless_flow", tasks=[careless]), {"a": 1}) == {"a": 1, "spoilt": 1}
+    assert sqlite_runner.run(Workflow("careless_flow", tasks=[careless]), {"a": 1}) == {"a": 1, "spoilt": 1}
     assert seen == [{"a": 1}, {"a": 1}]
 
 
@@ -91,7 +91,7 @@ def test_a_skipped_task_passes_the_context_on(runner):
     assert runner.run(flow, mode="full") == {"mode": "full", "rows": [1, 2, 3], "enriched": True, "finished": True}
 
 
-def test_a_failed_dependency_leaves_nothing_and_its_handler_gets_what_it_got(runner):
+def test_a_failed_dependency_leaves_nothing_and_its_handler_gets_what_it_got(sqlite_runner):
     @task(depends_on=[extract])
     def breaks(context: Context) -> None:
         context["broken"] = True
@@ -101,10 +101,13 @@ def test_a_failed_dependency_leaves_nothing_and_its_handler_gets_what_it_got(run
     def mend(context: Context) -> None:
         context["mended"] = True
 
-    assert runner.run(Workflow("mending", tasks=[extract, breaks, mend]), {}) == {"rows": [1, 2, 3], "mended": True}
+    assert sqlite_runner.run(Workflow("mending", tasks=[extract, breaks, mend]), {}) == {
+        "rows": [1, 2, 3],
+        "mended": True,
+    }
 
 
-def test_a_task_that_returns_something_else_than_an_object_fails_for_good(runner):
+def test_a_task_that_returns_something_else_than_an_object_fails_for_good(sqlite_runner):
     calls: list[int] = []
 
     @task(retries=3)
@@ -113,6 +116,6 @@ def test_a_task_that_returns_something_else_than_an_object_fails_for_good(runner
         return [1]
 
     with pytest.raises(RunFailed) as caught:
-        runner.run(Workflow("wrong_flow", tasks=[wrong]), {})
+        sqlite_runner.run(Workflow("wrong_flow", tasks=[wrong]), {})
     assert "return None, or a dict" in str(caught.value)
     assert calls == [1]

@@ -163,8 +163,8 @@ def test_cancelling_a_run_that_has_ended_changes_nothing(runner, other):
     assert len(run.history()) == moves
 
 
-def test_a_run_may_be_cancelled_twice(runner, held, gate):
-    run = runner.submit(held.workflow)
+def test_a_run_may_be_cancelled_twice(sqlite_runner, held, gate):
+    run = sqlite_runner.submit(held.workflow)
     assert gate.reached()
     run.cancel("first")
     run.cancel("second")
@@ -313,9 +313,9 @@ def test_a_workflow_may_carry_a_timeout_for_all_of_its_runs_and_a_submission_ano
     assert patient.result(20) == 1
 
 
-def test_a_run_that_ends_in_time_is_left_alone(runner, held, gate):
+def test_a_run_that_ends_in_time_is_left_alone(sqlite_runner, held, gate):
     gate.open()
-    assert runner.submit_with(held.workflow, timeout=30).result(20) == 2
+    assert sqlite_runner.submit_with(held.workflow, timeout=30).result(20) == 2
 
 
 def test_a_paused_run_times_out_too(runner, held, gate):

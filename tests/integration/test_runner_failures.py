@@ -68,40 +68,40 @@ def test_a_task_whose_rule_names_the_failure_handles_it_and_the_run_completes(ru
     assert ends(run) == {"broken": "failed", "mended": "completed"}
 
 
-def test_a_handler_is_skipped_when_nothing_failed(runner):
+def test_a_handler_is_skipped_when_nothing_failed(sqlite_runner):
     @workflow
     def handled() -> Any:
         fine = works.named("fine")()
         return [fine, takes.named("mended").options(trigger_rule=task_failed("fine")).after(fine)("instead")]
 
-    run = runner.submit(handled)
+    run = sqlite_runner.submit(handled)
     assert run.result(20) == ["fine", None]
     assert reasons(run)["mended"] == "trigger_rule"
 
 
-def test_a_failure_is_not_excused_by_a_handler_that_fails_itself(runner):
+def test_a_failure_is_not_excused_by_a_handler_that_fails_itself(sqlite_runner):
     @workflow
     def helpless() -> Any:
         broken = breaks.named("broken")()
         return breaks.named("handler").options(trigger_rule=task_failed("broken")).after(broken)()
 
     with pytest.raises(RunFailed) as caught:
-        runner.run(helpless)
+        sqlite_runner.run(helpless)
     assert [failure.task for failure in caught.value.fields["failures"]] == ["broken", "handler"]
 
 
-def test_always_runs_after_a_failure_but_does_not_excuse_it(runner):
+def test_always_runs_after_a_failure_but_does_not_excuse_it(sqlite_runner):
     @workflow
     def tidy() -> Any:
         broken = breaks.named("broken")()
         return takes.named("tidied").options(trigger_rule=always()).after(broken)("up")
 
-    run = runner.submit(tidy)
+    run = sqlite_runner.submit(tidy)
     assert ends(run) == {"broken": "failed", "tidied": "completed"}
     assert run.status().state is RunState.FAILED
 
 
-def test_one_handler_may_name_several_failures_and_each_needs_to_be_named(runner):
+def test_one_handler_may_name_several_failures_and_each_needs_to_be_named(sqlite_runner):
     @workflow
     def both() -> Any:
         one, other = breaks.named("one")(), breaks.named("other")()
@@ -113,8 +113,8 @@ def test_one_handler_may_name_several_failures_and_each_needs_to_be_named(runner
         one, other = breaks.named("one")(), breaks.named("other")()
         return takes.named("handler").options(trigger_rule=task_failed("one")).after(one, other)("ok")
 
-    assert runner.run(both) == ["ok"]
-    run = runner.submit(only_one)
+    assert sqlite_runner.run(both) == ["ok"]
+    run = sqlite_runner.submit(only_one)
     assert ends(run)["handler"] == "completed"
     assert run.status().reason == "task_failed:other"
 
@@ -135,7 +135,7 @@ def test_a_skip_by_choice_is_forgiven_if_something_else_completed(runner):
     assert run.result() is None
 
 
-def test_rules_nest_and_see_how_tasks_ended_and_what_they_left(runner):
+def test_rules_nest_and_see_how_tasks_ended_and_what_they_left(sqlite_runner):
     @workflow
     def nested(amount: int) -> Any:
         paid = works.named("paid")({"amount": amount})
@@ -144,8 +144,8 @@ def test_rules_nest_and_see_how_tasks_ended_and_what_they_left(runner):
         small = works.named("small").options(trigger_rule=rule).after(paid, large)("small")
         return [large, small]
 
-    assert runner.run(nested, 500) == ["large", None]
-    assert runner.run(nested, 5) == [None, "small"]
+    assert sqlite_runner.run(nested, 500) == ["large", None]
+    assert sqlite_runner.run(nested, 5) == [None, "small"]
 
 
 def test_a_failed_run_tells_type_message_and_traceback_of_each_failed_task(runner):
@@ -226,13 +226,13 @@ def test_an_exception_with_text_that_no_database_takes_is_still_told(runner):
     assert third.type.endswith("Silent")
 
 
-def test_a_path_that_is_not_there_fails_the_task_that_asked_for_it(runner):
+def test_a_path_that_is_not_there_fails_the_task_that_asked_for_it(sqlite_runner):
     @workflow
     def picks() -> Any:
         return takes(works({"a": 1})["b"])
 
     with pytest.raises(RunFailed) as caught:
-        runner.run(picks)
+        sqlite_runner.run(picks)
     [failure] = caught.value.fields["failures"]
     assert failure.task == "takes"
     assert "'b'" in failure.message and "'a'" in failure.message

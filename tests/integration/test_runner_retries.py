@@ -38,7 +38,7 @@ def delays_in(history: list[tuple[float, Any]]) -> list[float]:
     return [detail["retry_in"] for detail in details]
 
 
-def test_a_task_without_retries_has_one_attempt(runner, attempts):
+def test_a_task_without_retries_has_one_attempt(sqlite_runner, attempts):
     @task
     def once(info: TaskInfo) -> int:
         return attempts.fail_until(9, info, ValueError("no"))
@@ -48,7 +48,7 @@ def test_a_task_without_retries_has_one_attempt(runner, attempts):
         return once()
 
     with pytest.raises(RunFailed) as caught:
-        runner.run(single)
+        sqlite_runner.run(single)
     assert attempts.seen == [1]
     assert caught.value.fields["failures"][0].attempts == 1
 
@@ -84,7 +84,7 @@ def test_a_retry_that_succeeds_completes_the_run_and_leaves_no_error(runner, att
     assert (seen.state, seen.attempt, seen.error) == (TaskState.COMPLETED, 3, None)
 
 
-def test_async_bodies_are_tried_again_too(runner, attempts):
+def test_async_bodies_are_tried_again_too(sqlite_runner, attempts):
     @task(retries=2)
     async def unsteady(info: TaskInfo) -> int:
         return attempts.fail_until(3, info, ValueError("no"))
@@ -93,7 +93,7 @@ def test_async_bodies_are_tried_again_too(runner, attempts):
     def trying_async() -> int:
         return unsteady()
 
-    assert runner.run(trying_async) == 3
+    assert sqlite_runner.run(trying_async) == 3
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_async_bodies_are_tried_again_too(runner, attempts):
     ],
     ids=["fixed", "linear", "exponential", "capped"],
 )
-def test_delays_grow_as_the_backoff_says(runner, attempts, options, expected):
+def test_delays_grow_as_the_backoff_says(sqlite_runner, attempts, options, expected):
     @task(retries=3, **options)
     def slow(info: TaskInfo) -> int:
         return attempts.fail_until(4, info, ValueError("no"))
@@ -115,12 +115,12 @@ def test_delays_grow_as_the_backoff_says(runner, attempts, options, expected):
     def patient() -> int:
         return slow()
 
-    run = runner.submit(patient)
+    run = sqlite_runner.submit(patient)
     assert run.result(20) == 4
     assert delays_in(run.history()) == expected
 
 
-def test_jitter_only_shortens_a_delay(runner, attempts):
+def test_jitter_only_shortens_a_delay(sqlite_runner, attempts):
     @task(retries=4, retry_delay=0.02, jitter=0.5)
     def slow(info: TaskInfo) -> int:
         return attempts.fail_until(5, info, ValueError("no"))
@@ -129,7 +129,7 @@ def test_jitter_only_shortens_a_delay(runner, attempts):
     def jittery() -> int:
         return slow()
 
-    run = runner.submit(jittery)
+    run = sqlite_runner.submit(jittery)
     assert run.result(20) == 5
     assert all(0.01 <= delay <= 0.02 for delay in delays_in(run.history()))
 
@@ -184,7 +184,7 @@ def test_retry_after_overrides_the_delay_but_not_the_number_of_attempts(runner, 
     assert delays_in(run.history()) == [0.03, 0.03]
 
 
-def test_a_permanent_failure_is_not_tried_again(runner, attempts):
+def test_a_permanent_failure_is_not_tried_again(sqlite_runner, attempts):
     @task(retries=5)
     def hopeless(info: TaskInfo) -> int:
         return attempts.fail_until(9, info, PermanentFailure("no such customer"))
@@ -194,7 +194,7 @@ def test_a_permanent_failure_is_not_tried_again(runner, attempts):
         return hopeless()
 
     with pytest.raises(RunFailed, match="no such customer"):
-        runner.run(hoping)
+        sqlite_runner.run(hoping)
     assert attempts.seen == [1]
 
 
@@ -231,7 +231,7 @@ def test_exception_types_and_a_predicate_decide(make_sqlite_runner, attempts, op
     assert attempts.seen == expected
 
 
-def test_a_body_that_exits_is_a_failure_like_any_other(runner, attempts):
+def test_a_body_that_exits_is_a_failure_like_any_other(sqlite_runner, attempts):
     @task(retries=1)
     def leaves(info: TaskInfo) -> int:
         return attempts.fail_until(2, info, SystemExit(3))
@@ -240,4 +240,4 @@ def test_a_body_that_exits_is_a_failure_like_any_other(runner, attempts):
     def leaving() -> int:
         return leaves()
 
-    assert runner.run(leaving) == 2
+    assert sqlite_runner.run(leaving) == 2

@@ -55,7 +55,7 @@ def test_an_async_body_that_exceeds_its_timeout_is_cancelled(runner):
     assert cancelled.wait(20)
 
 
-def test_a_timeout_is_a_failure_that_may_be_tried_again(runner):
+def test_a_timeout_is_a_failure_that_may_be_tried_again(sqlite_runner):
     @task(timeout=0.1, retries=1)
     async def slow_at_first(info: TaskInfo) -> int:
         if info.attempt == 1:
@@ -66,10 +66,10 @@ def test_a_timeout_is_a_failure_that_may_be_tried_again(runner):
     def bounded() -> int:
         return slow_at_first()
 
-    assert runner.run(bounded) == 2
+    assert sqlite_runner.run(bounded) == 2
 
 
-def test_a_body_within_its_timeout_is_left_alone(runner):
+def test_a_body_within_its_timeout_is_left_alone(sqlite_runner):
     @task(timeout="1m")
     def quick() -> int:
         return 1
@@ -78,7 +78,7 @@ def test_a_body_within_its_timeout_is_left_alone(runner):
     def bounded() -> int:
         return quick()
 
-    assert runner.run(bounded) == 1
+    assert sqlite_runner.run(bounded) == 1
 
 
 def test_time_spent_waiting_for_a_place_does_not_count(make_runner, make_gate):

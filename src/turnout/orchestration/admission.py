@@ -11,8 +11,9 @@ import msgspec
 from turnout.errors import IdempotencyConflict, StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.machine import RunMachine, Turn
+from turnout.model.machine import RunMachine
 from turnout.model.rows import WriteOutcome
+from turnout.model.turn import Turn
 from turnout.orchestration.moves import Move, Request
 from turnout.orchestration.owned import OwnedRun
 

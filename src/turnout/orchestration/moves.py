@@ -9,8 +9,9 @@ import msgspec
 
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.machine import RunMachine, Turn
+from turnout.model.machine import RunMachine
 from turnout.model.rows import NewRun, RunWrite, StoredRun, TaskRow
+from turnout.model.turn import Turn
 from turnout.orchestration.owned import Answer, Order, OwnedRun
 
 

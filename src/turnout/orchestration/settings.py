@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from turnout.errors import InvalidSetting
-from turnout.model.machine import Limits
+from turnout.model.verdict import Limits
 
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from turnout.errors import StoreUnreachable
 from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
-from turnout.model.machine import RUN_TIMED_OUT, STORE_REJECTED, RunMachine, Turn
+from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
+from turnout.model.reasons import RUN_TIMED_OUT, STORE_REJECTED
 from turnout.model.rows import TaskRow, WriteOutcome
+from turnout.model.turn import Turn
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.stages import Stage

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from turnout.model.events import DispatchDecision, TaskReadyEvent
-from turnout.model.machine import RunMachine, Turn
+from turnout.model.machine import RunMachine
 from turnout.model.rows import TaskRow
 from turnout.model.states import RunState, TaskState
+from turnout.model.turn import Turn
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Order, OwnedRun
 from turnout.orchestration.stages import Stage

@@ -21,7 +21,7 @@ from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 
 
 def make_task(full_name: str = "public::embedded::flow::step", kind: Any = "python", **more: Any) -> TaskSpec:
-    return TaskSpec(full_name.split("::")[-1], Body(kind, "module:function"), full_name=full_name, **more)
+    return TaskSpec(full_name.rsplit("::", maxsplit=1)[-1], Body(kind, "module:function"), full_name=full_name, **more)
 
 
 def make_workflow(*tasks: TaskSpec, **more: Any) -> WorkflowSpec:

@@ -15,11 +15,14 @@ from turnout.model.events import (
     TaskReadyEvent,
     error_info,
 )
-from turnout.model.machine import NOT_CHOSEN, RULE_SAID_NO, Limits, RunMachine, Turn
+from turnout.model.machine import RunMachine
+from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import TaskRow, WriteOutcome
 from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
 from turnout.model.states import RunState, TaskState
+from turnout.model.turn import Turn
+from turnout.model.verdict import Limits
 
 POLLED = DispatchDecision("pollers", "a rule")
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tiny_runs import HERE, SOON, RunTable, graph_of, new_run, task
 
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
-from turnout.model.machine import Limits, RunMachine, Turn
+from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.rules import (
@@ -30,6 +30,8 @@ from turnout.model.rules import (
 from turnout.model.rules import TaskFailed as FailureOf
 from turnout.model.spec import TaskSpec
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
+from turnout.model.turn import Turn
+from turnout.model.verdict import Limits
 
 POLLED = DispatchDecision("pollers", "a rule")
 LIMITS = Limits(crashes=3, losses=4, inline_output=40)

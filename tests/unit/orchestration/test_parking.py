@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_runs import graph_of, new_run, task
 
-from turnout.model.machine import Limits, RunMachine
+from turnout.model.machine import RunMachine
+from turnout.model.verdict import Limits
 from turnout.orchestration.owned import OwnedRun
 from turnout.orchestration.parking import PATIENCE, Parking
 

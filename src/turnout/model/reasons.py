@@ -1,0 +1,41 @@
+"""Why is a task or run as it is? The reasons that others compare, and the detail of a history row."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from turnout.model.events import ExecutionResult
+
+RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
+"""Reasons for which a run that is being cancelled ends as failed."""
+NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
+"""Reasons of a skip by choice, by a branch or by a rule, which the default rule of the dependents forgives."""
+NO_CAPACITY, FOR_POLLERS = "no_capacity", "waiting_for_poller"
+
+_encode = msgspec.json.Encoder().encode
+
+
+@lru_cache(maxsize=1024)
+def decided(executor: str, reason: str) -> str:
+    """The detail of a start."""
+    return _encode({"executor": executor, "reason": reason}).decode()
+
+
+@lru_cache(maxsize=1024)
+def because(reason: str | None) -> str | None:
+    """The detail of a move that no result caused."""
+    return None if reason is None else _encode({"reason": reason}).decode()
+
+
+def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
+    """The detail of an attempt's end that is not success."""
+    detail: dict[str, object] = {"status": result.status}
+    if reason:
+        detail["reason"] = reason
+    if result.error:
+        detail["error"] = f"{result.error.type}: {result.error.message[:500]}"
+    if delay is not None:
+        detail["retry_in"] = round(delay, 3)
+    return _encode(detail).decode()

@@ -1,0 +1,84 @@
+"""How does an attempt's result end it? One pure verdict for success, failure, timeout, loss, crash and refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from turnout.model.events import ExecutionResult, ExecutionStatus
+from turnout.model.retry import verdict_retry
+from turnout.model.rows import TaskRow
+from turnout.model.spec import TaskSpec
+from turnout.model.states import TaskState
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """The two budgets that are not the retry policy's, how soon a refused attempt is offered, what memory keeps."""
+
+    crashes: int = 3
+    losses: int = 20
+    refused_delay: float = 0.1
+    """Seconds before an attempt that was refused is offered again."""
+    code_missing_delay: float = 2.0
+    """The same where the process that got it did not have its code."""
+    inline_output: int = 1024
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """Where the task goes from ``running``, and what that costs of its three budgets."""
+
+    state: TaskState
+    reason: str | None = None
+    delay: float = 0.0
+    """With ``ready``: seconds until the next attempt."""
+    failures: int = 0
+    crashes: int = 0
+    losses: int = 0
+
+
+COMPLETED = Verdict(TaskState.COMPLETED)
+
+
+def verdict(
+    result: ExecutionResult, row: TaskRow, task: TaskSpec, limits: Limits, jitter: Callable[[], float]
+) -> Verdict:
+    """The verdict for a run that goes on; ``row`` is the running task."""
+    match result.status:
+        case ExecutionStatus.COMPLETED:
+            return COMPLETED
+        case ExecutionStatus.RETURNED:
+            reason = result.error.message if result.error else "returned"
+            delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay
+            return Verdict(TaskState.READY, reason, delay)
+        case ExecutionStatus.LOST:
+            if task.at_most_once:
+                return Verdict(TaskState.FAILED, "lost_at_most_once", losses=1)
+            if row.losses + 1 >= limits.losses:
+                return Verdict(TaskState.FAILED, "lost_too_often", losses=1)
+            return Verdict(TaskState.READY, "lost", losses=1)
+        case ExecutionStatus.CRASHED:
+            if task.at_most_once or row.crashes + 1 >= limits.crashes:
+                return Verdict(TaskState.FAILED, "crashed_too_often", crashes=1)
+            return Verdict(TaskState.READY, "crashed", crashes=1)
+        case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT | ExecutionStatus.CANCELLED:
+            failures = row.failures + 1
+            after = verdict_retry(task.retry, failures, result.error, result.retryable, result.retry_after, jitter())
+            if after is None:
+                return Verdict(TaskState.FAILED, failures=1)
+            return Verdict(TaskState.READY, "retry_at", after, failures=1)
+
+
+def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verdict:
+    """The verdict for a run that is being cancelled: what was done counts, nothing is tried again."""
+    match result.status:
+        case ExecutionStatus.COMPLETED:
+            return COMPLETED
+        case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT:
+            return Verdict(TaskState.FAILED, failures=1)
+        case ExecutionStatus.LOST:
+            return Verdict(TaskState.CANCELLED, reason, losses=1)
+        case ExecutionStatus.CRASHED:
+            return Verdict(TaskState.CANCELLED, reason, crashes=1)
+        case ExecutionStatus.CANCELLED | ExecutionStatus.RETURNED:
+            return Verdict(TaskState.CANCELLED, reason)
