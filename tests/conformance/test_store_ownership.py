@@ -74,6 +74,17 @@ def test_ending_a_session_hands_its_runs_over_at_once(store: Store) -> None:
     assert len(store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)) == 1
 
 
+def test_releasing_runs_hands_over_these_and_no_others(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    kept, released = new_run(), new_run()
+    insert(store, kept)
+    insert(store, released)
+    store.release_runs("peer", [kept.run_id])
+    store.release_runs(OWNER, [released.run_id])
+    claimed = store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)
+    assert [loaded.run.new.run_id for loaded in claimed] == [released.run_id]
+
+
 def test_a_claim_takes_the_run_under_a_new_epoch_and_fences_the_old_owner(store: Store) -> None:
     begin(store, OWNER, "peer")
     write = new_run()

@@ -10,14 +10,16 @@ from turnout.bodies.attempt import Attempt, Place
 HORIZON = 0.05
 """Seconds of work that may wait in front of the threads: enough to hide a trip to the store, and too short to matter if
 another process could have taken it."""
+JOLT = 0.001
 ASYNC_SPARE = 8
 
 
 class Pace:
-    """A moving average of body durations that follows slow bodies sooner than quick ones.
+    """A moving average of body durations that no single measurement can throw far.
 
-    It is asymmetric on purpose: too short a backlog costs a little throughput for an instant, too long a one holds
-    tasks back from idle peers for as long as the slow bodies last.
+    A body's time includes what its thread waited for the interpreter, milliseconds at times for one that does nothing,
+    so one step grows the average at most by a tenth of itself and a little more. Bodies that really are slow also keep
+    the queue standing, and then nothing waits whatever the average says.
     """
 
     def __init__(self) -> None:
@@ -28,7 +30,7 @@ class Pace:
         if mean is None:
             self.mean = seconds
         else:
-            self.mean = mean + (seconds - mean) * (0.2 if seconds > mean else 0.1)
+            self.mean = mean + 0.1 * (min(seconds, 2 * mean + JOLT) - mean)
 
     def backlog(self, threads: int, most: int) -> int:
         """How many attempts may wait while ``threads`` are busy: what they get through in ``HORIZON`` seconds beyond

@@ -54,6 +54,10 @@ class Dispatcher(Protocol):
         """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
         ...
 
+    def free_places(self, key: str) -> int:
+        """How many attempts that executor would take now."""
+        ...
+
     def has_capacity(self, key: str | None = None) -> bool: ...
 
     def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:

@@ -185,6 +185,11 @@ class DefaultDispatcher:
         slot = self._slots.get(key)
         return slot is not None and slot.has_place()
 
+    def free_places(self, key: str) -> int:
+        """How many attempts that executor would take now."""
+        slot = self._slots.get(key)
+        return max(0, slot.free_places()) if slot is not None else 0
+
     # Deliveries
 
     def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from turnout.errors import InputError, NoCapacity, NotJson, PermanentFailure, RetryAfter, TooLarge
+from turnout.errors import InputError, NoCapacity, NotJson, PermanentFailure, RetryAfter, StoreUnreachable, TooLarge
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info, printable
 from turnout.model.values import MAX_BYTES, dump_output
 
@@ -36,7 +36,8 @@ def nonsense(event: TaskReadyEvent, executor: str, what: str) -> ExecutionResult
 
 def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     """What an exception out of an executor means for the attempt."""
-    if isinstance(error, NoCapacity):
+    # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
+    if isinstance(error, NoCapacity | StoreUnreachable):
         return ExecutionResult.returned(event, printable(str(error)))
     try:
         info = error_info(error)

@@ -92,16 +92,20 @@ class RegisteredExecutor:
 
     def has_place(self) -> bool:
         """Whether one more attempt may be committed to this executor."""
+        return self.free_places() > 0
+
+    def free_places(self) -> int:
+        """How many more attempts may be committed to this executor."""
         if not self.ready or (self.held_until and time.monotonic() < self.held_until):
-            return False
+            return 0
         try:
             if self.limited:
-                return self.reserved + self.flying < int(cast("Any", self.executor).capacity)
+                return int(cast("Any", self.executor).capacity) - self.reserved - self.flying
             # Without a number, each hand-over must be visible to has_capacity() before the next question.
-            return not self.reserved and not self.starting and bool(self.executor.has_capacity())
+            return int(not self.reserved and not self.starting and bool(self.executor.has_capacity()))
         except Exception:
             log.exception("executor %s could not say whether it has capacity", self.key)
-            return False
+            return 0
 
     def bind(self, loader: Loader) -> None:
         self.executor.bind(loader)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from turnout.errors import StoreUnreachable
+from turnout.errors import StoreError, StoreUnreachable
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
@@ -42,9 +42,13 @@ class Adoption:
         names = list(engine.registry.workflows)
         if limit <= 0 or not names or not engine.may_start:
             return
-        claimed = await engine.in_thread(
-            engine.store.claim_runs, engine.session_id, names, limit, engine.settings.limits.inline_output
-        )
+        try:
+            claimed = await engine.in_thread(
+                engine.store.claim_runs, engine.session_id, names, limit, engine.settings.limits.inline_output
+            )
+        except StoreError as error:
+            log.warning("no runs claimed, the next sweep will: %s", error)
+            return
         await self.take_over(claimed)
         self.more = len(claimed) == limit
         if self.more and len(engine.runs) < engine.settings.max_owned_runs:

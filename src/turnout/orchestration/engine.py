@@ -37,8 +37,8 @@ from turnout.orchestration.waiters import Waiters
 log = logging.getLogger("turnout.engine")
 T = TypeVar("T")
 
-UNPARK = 64
-"""How many waiting runs are looked at each time an executor reports room."""
+UNPARK = 256
+"""The most waiting runs that are looked at each time an executor reports room."""
 
 
 class Engine:
@@ -170,6 +170,8 @@ class Engine:
                 log.warning("no new session yet: %s", error)
                 await asyncio.sleep(0.5)
             else:
+                if self.stopping:
+                    await self.in_thread(self.store.end_session, self.session_id)
                 return self.want_claim()
 
     @property
@@ -212,7 +214,8 @@ class Engine:
                 self.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
     def on_capacity(self, key: str) -> None:
-        for owned in self.parking.next(key, UNPARK):
+        room = self.dispatcher.free_places(key) if self.dispatcher is not None else 0
+        for owned in self.parking.next(key, min(room, UNPARK)):
             self.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def order(self, owned: OwnedRun, order: Order) -> None:
