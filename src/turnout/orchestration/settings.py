@@ -23,9 +23,9 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     claim_batch: int = 500
     pool_size: int = 2
     """Stage executors per stage."""
-    batch_size: int = 1_000
-    """Items that one ``process_batch`` takes."""
-    max_commit: int = 2_000
+    batch_size: int = 256
+    """Items that one ``process_batch`` takes: few enough that one batch is written while the next is worked out."""
+    max_commit: int = 512
     """Runs in one commit."""
     cancel_grace: float = 10.0
     """How long a cancelled attempt may take to stop before its run ends without it."""

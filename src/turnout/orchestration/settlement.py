@@ -45,7 +45,7 @@ class Settlement:
                 self._fail(move, error or StoreUnreachable("the ledger is closed"))
             return
         dispatches: dict[str, list[TaskReadyEvent]] = {}
-        for move, outcome in zip(moves, written.result(), strict=True):
+        for move, outcome in self._engine.ledger.giving_way(list(zip(moves, written.result(), strict=True))):
             move.owned.busy = False
             if outcome.applied:
                 self._applied(move, dispatches)

@@ -38,7 +38,7 @@ class Turns:
 
     async def process(self, batch: list[OwnedRun]) -> None:
         moves: list[Move] = []
-        for owned in batch:
+        for owned in self._engine.ledger.giving_way(batch):
             owned.queued = False
             if not (owned.busy or owned.dropped):
                 move = self._guarded(owned)

@@ -48,10 +48,11 @@ def test_the_backlog_is_what_the_threads_get_through_in_50_ms(seconds: tuple[flo
     assert pace_of(*seconds).backlog(32, 512) == backlog
 
 
-def test_one_slow_body_ends_the_backlog_and_a_score_of_quick_ones_brings_it_back() -> None:
+def test_a_single_slow_measurement_leaves_the_backlog_and_a_row_of_slow_bodies_ends_it() -> None:
     quick = [0.000_01] * 100
-    assert pace_of(*quick, 1.0).backlog(32, 512) == 0
-    assert pace_of(*quick, 1.0, *quick[:40]).backlog(32, 512) > 0
+    assert pace_of(*quick, 1.0).backlog(32, 512) == 512
+    assert pace_of(*quick, *[1.0] * 60).backlog(32, 512) == 0
+    assert pace_of(*quick, *[1.0] * 60, *quick[:40]).backlog(32, 512) > 0
 
 
 @given(durations, st.integers(0, 64), st.integers(0, 1000))

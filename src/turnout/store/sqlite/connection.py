@@ -72,6 +72,8 @@ class SqliteDatabase:
                 connection.execute("pragma synchronous = full")
                 connection.execute("pragma cache_size = -65536")
                 connection.execute("pragma temp_store = memory")
+                # 64 MB of log: at the default of 4 MB every commit of a few hundred steps would be a checkpoint too.
+                connection.execute("pragma wal_autocheckpoint = 16000")
             except sqlite3.Error:
                 connection.close()
                 raise
