@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 from collections import Counter
@@ -161,6 +162,29 @@ def test_a_write_that_is_on_its_way_when_its_run_is_adopted_changes_nothing(
         assert handle.wait(PATIENCE) is RunState.COMPLETED
     thief.close()
     assert bodies.ran == {("r0", "first"): 2, ("r0", "second"): 1, ("r0", "third"): 1}
+
+
+def test_no_body_starts_before_its_start_is_committed(
+    monkeypatch: pytest.MonkeyPatch, store_url: str, bodies: Bodies
+) -> None:
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        assert release.wait(PATIENCE)
+
+    with unreliable(monkeypatch, store_url, workflows=[bodies.workflow]) as (runner, store):
+        store.before["commit"] = hold
+        submission = threading.Thread(target=runner.submit, args=(bodies.workflow, "r0"))
+        submission.start()
+        assert held.wait(PATIENCE)
+        # The loop has had every chance to dispatch: it answers, and its threads are idle.
+        assert runner._core.call(asyncio.sleep(0.2)).result(PATIENCE) is None
+        assert not bodies.ran, "a body ran whose start was not committed"
+        release.set()
+        submission.join(PATIENCE)
+        all_end([runner.get(run.id) for run in runner.list()])
+    bodies.each_ran_once(["r0"])
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])
