@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from turnout.errors import IdempotencyConflict, StoreError, StoreRejected
+from turnout.errors import IdempotencyConflict, StoreError, StoreRejected, TurnoutError
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
@@ -16,9 +17,12 @@ from turnout.model.rows import WriteOutcome
 from turnout.model.turn import Turn
 from turnout.orchestration.moves import Move, Request
 from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.stages import Stage
 
 if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.admission")
 
 
 class Admission:
@@ -39,7 +43,15 @@ class Admission:
             for request in requests:
                 request.accepted.set_exception(error)
             return
-        await engine.settlement.write([self._admit(request) for request in requests])
+        moves = [move for request in requests if (move := self._guarded(request)) is not None]
+        if moves:
+            await engine.settlement.write(moves)
+
+    def close(self) -> None:
+        """Answer the requests that nobody will take any more."""
+        queue = self._engine.pools[Stage.TASK_REQUEST_PROCESSOR].queue
+        for request in queue.take(len(queue)):
+            request.accepted.set_exception(TurnoutError("the Runner was closed meanwhile", code="runner_closed"))
 
     async def _keep_version(self, graph: Graph) -> None:
         if graph.version not in self._stored_versions:
@@ -49,13 +61,27 @@ class Admission:
             self._stored_versions.add(graph.version)
             engine.adoption.graphs[graph.version] = graph
 
-    def _admit(self, request: Request) -> Move:
+    def _guarded(self, request: Request) -> Move | None:
+        """One request's trouble is its own."""
+        engine = self._engine
+        events: list[tuple[str, TaskReadyEvent]] = []
+        try:
+            return self._admit(request, events)
+        except Exception as error:
+            log.exception("run %s could not be admitted", request.new.run_id)
+            engine.runs.pop(request.new.run_id, None)
+            for key, _ in events:
+                if engine.dispatcher is not None:
+                    engine.dispatcher.release(key)
+            request.accepted.set_exception(error)
+            return None
+
+    def _admit(self, request: Request, events: list[tuple[str, TaskReadyEvent]]) -> Move:
         engine = self._engine
         machine = RunMachine.fresh(request.graph, request.new, engine.settings.limits, request.reuse)
         owned = OwnedRun(machine)
         owned.busy = True
         turn = Turn(machine, time.time(), random.random)
-        events: list[tuple[str, TaskReadyEvent]] = []
         mine = len(engine.runs) < engine.settings.max_owned_runs and engine.may_start
         if mine:
             engine.runs[request.new.run_id] = owned

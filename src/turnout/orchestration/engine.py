@@ -118,6 +118,7 @@ class Engine:
             await asyncio.sleep(0.01)
         for pool in self.pools.values():
             await pool.stop(max(0.1, deadline - time.monotonic()))
+        self.admission.close()
         self.keeper.stop()
         self.ledger.close()
         try:

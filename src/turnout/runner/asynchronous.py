@@ -10,8 +10,10 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from turnout.authoring.durations import Duration, seconds
 from turnout.authoring.workflow import Workflow
-from turnout.dispatcher import RoutingConfig
+from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.model.picture import picture
+from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.orchestration.moves import Final, Request
 from turnout.runner.core import Core, Options, RunnerConfig, off_loop
@@ -51,6 +53,9 @@ class AsyncRunHandle(Generic[R]):
     async def tasks(self) -> list[TaskView]:
         rows = await asyncio.wrap_future(off_loop(lambda: self._core.store.tasks(self.id, outputs=False)))
         return [task_view(row) for row in rows]
+
+    async def history(self) -> list[tuple[float, HistoryRow]]:
+        return await asyncio.to_thread(self._core.store.history, self.id)
 
     async def cancel(self, reason: str = "cancelled") -> None:
         await asyncio.wrap_future(self._core.command(self.id, "cancel", reason))
@@ -127,10 +132,23 @@ class AsyncRunner:
         return AsyncRunHandle(self.core, run_id)
 
     async def list(
-        self, *, workflow: str | None = None, states: Sequence[RunState] = (), limit: int = 100
+        self,
+        *,
+        workflow: str | None = None,
+        states: Sequence[RunState] = (),
+        limit: int = 100,
+        before: str | None = None,
     ) -> list[RunView]:
-        found = await asyncio.to_thread(lambda: self.core.store.runs(workflow=workflow, states=states, limit=limit))
+        found = await asyncio.to_thread(
+            lambda: self.core.store.runs(workflow=workflow, states=states, limit=limit, before=before)
+        )
         return [run_view(run) for run in found]
+
+    def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
+        return self.core.explain(workflow, run_id)
+
+    def draw(self, workflow: Workflow[..., Any]) -> str:
+        return picture(self.core.graph_of(workflow).spec)
 
     async def set_routing(self, routing: RoutingConfig) -> list[str]:
         return await asyncio.wrap_future(self.core.set_routing(routing))

@@ -19,7 +19,7 @@ import msgspec
 
 from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
-from turnout.dispatcher import DefaultDispatcher, PlacementSettings, RoutingConfig
+from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.bindings import ABSENT, check_input, result_of
@@ -291,6 +291,11 @@ class Core:
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
         self._check_open()
         return self.call(self.sweeper.command(run_id, kind, reason))
+
+    def explain(self, workflow: Workflow[..., Any], run_id: str | None) -> dict[str, Explanation]:
+        """Each task's route by the very function that decides it."""
+        spec, dispatcher = self.graph_of(workflow).spec, self.dispatcher
+        return {task.name: dispatcher.explain(task, spec, run_id) for task in spec.tasks} if dispatcher else {}
 
     def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
         """Replace the rules at once, if they can work; each version is recorded."""

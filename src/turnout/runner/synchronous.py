@@ -193,9 +193,7 @@ class Runner:
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
         """Where each task of the workflow goes, and why, by task name."""
-        spec = self._core.graph_of(workflow).spec
-        dispatcher = self._core.dispatcher
-        return {task.name: dispatcher.explain(task, spec, run_id) for task in spec.tasks} if dispatcher else {}
+        return self._core.explain(workflow, run_id)
 
     def draw(self, workflow: Workflow[..., Any]) -> str:
         """The workflow's graph in text."""
