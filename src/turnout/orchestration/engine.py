@@ -37,8 +37,9 @@ from turnout.orchestration.waiters import Waiters
 log = logging.getLogger("turnout.engine")
 T = TypeVar("T")
 
-UNPARK = 256
-"""The most waiting runs that are looked at each time an executor reports room."""
+TRY, UNPARK = 16, 256
+"""The fewest and the most waiting runs that are looked at each time an executor reports room: more than there are places,
+since one or the other may not need its place any more."""
 
 
 class Engine:
@@ -216,7 +217,7 @@ class Engine:
 
     def on_capacity(self, key: str) -> None:
         room = self.dispatcher.free_places(key) if self.dispatcher is not None else 0
-        for owned in self.parking.next(key, min(room, UNPARK)):
+        for owned in self.parking.next(key, min(max(room, TRY), UNPARK) if room else 0):
             self.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def order(self, owned: OwnedRun, order: Order) -> None:

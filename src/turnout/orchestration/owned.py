@@ -53,7 +53,7 @@ class OwnedRun:
         "queued",
         "results",
         "timer",
-        "waiting_since",
+        "waiting",
     )
 
     def __init__(self, machine: RunMachine) -> None:
@@ -70,7 +70,8 @@ class OwnedRun:
         self.dropped = False
         self.parked: set[str] = set()
         """Executors whose capacity it waits for."""
-        self.waiting_since: float | None = None
+        self.waiting: dict[str, float] = {}
+        """Since when, by executor: its rank in that line until it gets a place there."""
         self.timer: Any = None
 
     @property

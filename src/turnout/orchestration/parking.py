@@ -24,9 +24,7 @@ class Parking:
         if key in owned.parked:
             return
         owned.parked.add(key)
-        if owned.waiting_since is None:
-            owned.waiting_since = now
-        entry = (-owned.machine.new.priority, owned.waiting_since, next(self._order), owned)
+        entry = (-owned.machine.new.priority, owned.waiting.setdefault(key, now), next(self._order), owned)
         heapq.heappush(self._lines.setdefault(key, []), entry)
 
     def must_queue(self, owned: OwnedRun, key: str, now: float) -> bool:
@@ -37,7 +35,7 @@ class Parking:
         priority, since, _, first = line[0]
         if first is owned or -priority < owned.machine.new.priority:
             return False
-        mine = now if owned.waiting_since is None else owned.waiting_since
+        mine = owned.waiting.get(key, now)
         return -priority > owned.machine.new.priority or (now - since > PATIENCE and since < mine)
 
     def next(self, key: str, limit: int) -> list[OwnedRun]:

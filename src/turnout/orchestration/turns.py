@@ -146,7 +146,7 @@ class Turns:
                     break
                 continue
             events.append((key, turn.place(pos, decision, engine.session_id)))
-            owned.waiting_since = None
+            owned.waiting.pop(key, None)
         if full:
             for pos in turn.made_ready():
                 row = turn.task(pos)

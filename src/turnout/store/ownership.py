@@ -62,6 +62,9 @@ class Ownership:
         return frozenset(row[0] for row in self._database.read("holders_alive", holders=json_list(holders)))
 
     def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
+        # Most looks find nothing, and a look must not queue for the writer's lock.
+        if not self._database.read("any_claimable", workflows=json_list(workflows)):
+            return []
         with self._database.transaction() as execute:
             found = execute("claimable_runs", workflows=json_list(workflows), limit=limit)
             return _take(execute, session_id, [row[0] for row in found], inline)

@@ -92,8 +92,18 @@ def test_the_first_in_line_and_one_that_has_waited_longer_need_not_queue() -> No
     parking.park(first, "default", now=10.0)
     assert not parking.must_queue(first, "default", now=99.0)
     older = owned("older")
-    older.waiting_since = 5.0
+    older.waiting["default"] = 5.0
     assert not parking.must_queue(older, "default", now=99.0)
+
+
+def test_a_place_at_one_executor_leaves_the_rank_at_another_as_it_is() -> None:
+    parking = Parking()
+    first, second = owned("first"), owned("second")
+    parking.park(first, "odd", now=10.0)
+    parking.park(second, "odd", now=11.0)
+    first.waiting.pop("default", None)
+    assert parking.next("odd", 1) == [first]
+    assert not parking.must_queue(first, "odd", now=99.0)
 
 
 def test_a_run_always_queues_behind_a_higher_priority_and_never_behind_a_lower_one() -> None:
@@ -128,5 +138,5 @@ def test_everybody_gets_a_place_and_none_is_passed_by_a_later_one_of_its_priorit
         if not len(parking):
             break
     assert len(ended) == len(arrivals)
-    ranks = [(-run.machine.new.priority, run.waiting_since) for run in ended]
+    ranks = [(-run.machine.new.priority, run.waiting["default"]) for run in ended]
     assert ranks == sorted(ranks)

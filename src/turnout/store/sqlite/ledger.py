@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec.structs import astuple, replace
 
 from turnout.errors import StoreRejected
 from turnout.model.events import ErrorInfo
@@ -27,7 +29,7 @@ from turnout.store.writes import check, finishes, last_seq
 
 Values: TypeAlias = Sequence[Any]
 
-# A statement exists for each of these numbers of rows; in between, rows of nulls fill up. 1,024 rows of 23 columns
+# A statement exists for each of these numbers of rows; in between, rows of nulls fill up. 1,024 rows of 25 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _encode = msgspec.json.Encoder().encode
@@ -63,12 +65,12 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
     new = [write for write in writes if write.insert is not None]
     old = [write for write in writes if write.insert is None]
     _expect(_many(connection, "insert_runs", [_new_run(write, now) for write in new]), len(new))
-    _many(connection, "insert_tasks", [_new_task(write, task, now) for write in new for task in write.tasks])
+    _many(connection, "insert_tasks", _tasks(new, now))
     runs = [_run(write) for write in old if write.run is not None]
     _expect(_many(connection, "update_runs", runs), len(runs))
-    tasks = [_task(write, task, now) for write in old for task in write.tasks]
+    tasks = _tasks(old, now)
     _expect(_many(connection, "update_tasks", tasks), len(tasks))
-    _many(connection, "insert_history", list(_history(writes, now)))
+    _many(connection, "insert_history", _history(writes, now))
     _clear(connection, old, now)
 
 
@@ -94,7 +96,7 @@ def _many(connection: sqlite3.Connection, block: str, rows: Sequence[Values]) ->
         part = rows[start : start + _SIZES[-1]]
         size = next(size for size in _SIZES if size >= len(part))
         width = len(part[0])
-        params = [value for row in part for value in row]
+        params = list(chain.from_iterable(part))
         params.extend([None] * ((size - len(part)) * width))
         changed += connection.execute(_statement(block, size, width), params).rowcount
     return changed
@@ -157,42 +159,30 @@ def _run(write: RunWrite) -> Values:
     return (write.run_id, write.epoch, str(run.was), *image, last_seq(write))
 
 
-def _new_task(write: RunWrite, task: TaskRow, now: float) -> Values:
-    return (write.run_id, task.pos, write.epoch, task.name, task.priority, *_image(task, now))
+def _tasks(writes: Sequence[RunWrite], now: float) -> list[Values]:
+    """A TaskRow's fields in their order, behind the run's id and epoch."""
+    rows: list[Values] = []
+    for write in writes:
+        fence = (write.run_id, write.epoch)
+        for task in write.tasks:
+            if task.retry_in is None and task.labels is None and task.error is None:
+                rows.append(fence + astuple(task))
+            else:
+                rows.append(fence + astuple(_storable(task, now)))
+    return rows
 
 
-def _task(write: RunWrite, task: TaskRow, now: float) -> Values:
-    return (write.run_id, task.pos, write.epoch, task.was, task.was_attempt, *_image(task, now))
-
-
-def _image(task: TaskRow, now: float) -> Values:
-    return (
-        task.state,
-        task.attempt,
-        task.failures,
-        task.crashes,
-        task.losses,
-        task.reason,
-        None if task.retry_in is None else now + task.retry_in,
-        task.executor,
-        task.decision,
-        None if task.labels is None else _encode(task.labels).decode(),
-        task.poll_key,
-        task.holder,
-        task.output,
-        _error(task.error),
-        task.dispatched_at,
-        task.started_at,
-        task.finished_at,
-        task.seq,
+def _storable(task: TaskRow, now: float) -> TaskRow:
+    """The rare fields as SQLite keeps them: a time instead of a delay, and JSON text."""
+    labels = None if task.labels is None else _encode(task.labels).decode()
+    return replace(
+        task, retry_in=None if task.retry_in is None else now + task.retry_in, labels=labels, error=_error(task.error)
     )
 
 
-def _history(writes: Sequence[RunWrite], now: float) -> Iterator[Values]:
-    for write in writes:
-        run_id = write.run_id
-        for row in write.history:
-            yield (run_id, row.seq, now, row.pos, row.old, row.new, row.attempt, row.detail)
+def _history(writes: Sequence[RunWrite], now: float) -> list[Values]:
+    """A HistoryRow's fields in their order, behind the run's id and the time."""
+    return [(write.run_id, now, *astuple(row)) for write in writes for row in write.history]
 
 
 def _error(error: ErrorInfo | None) -> str | None:

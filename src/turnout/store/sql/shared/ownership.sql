@@ -54,6 +54,11 @@ delete from session where ended_at < :now - 86400.0
 -- name: session_stands
 select id from session where id = :id and ended_at is null
 
+-- name: any_claimable
+select id from run
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
+limit 1
+
 -- name: claimable_runs
 select id from run
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}

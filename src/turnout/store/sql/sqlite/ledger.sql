@@ -11,11 +11,12 @@ from (values /*rows*/) as n where n.column1 is not null
 on conflict do nothing
 
 -- name: insert_tasks
-insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
+-- Columns are a TaskRow's fields in their order, behind the run's id and epoch; the same in update_tasks.
+insert into task (run_id, epoch, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at,
     executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq)
-select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6, n.column7, n.column8, n.column9, n.column10,
-    n.column11, n.column12, n.column13, n.column14, n.column15, n.column16, n.column17, n.column18, n.column19,
-    n.column20, n.column21, n.column22, n.column23
+select n.column1, n.column2, n.column3, n.column4, n.column7, n.column8, n.column9, n.column10, n.column11, n.column12,
+    n.column13, n.column14, n.column15, n.column16, n.column17, n.column18, n.column19, n.column20, n.column21,
+    n.column22, n.column23, n.column24, n.column25
 from (values /*rows*/) as n where n.column1 is not null
 
 -- name: update_runs
@@ -28,16 +29,16 @@ where run.id = n.column1 and run.epoch = n.column2 and run.state = n.column3
 
 -- name: update_tasks
 update task set
-    state = n.column6, attempt = n.column7, failures = n.column8, crashes = n.column9, losses = n.column10,
-    reason = n.column11, retry_at = n.column12, executor = n.column13, decision = n.column14, labels = n.column15,
-    poll_key = n.column16, holder = n.column17, output = n.column18, error = n.column19, dispatched_at = n.column20,
-    started_at = n.column21, finished_at = n.column22, seq = n.column23, lease_until = null, lease_boot = null
+    state = n.column4, attempt = n.column9, failures = n.column10, crashes = n.column11, losses = n.column12,
+    reason = n.column13, retry_at = n.column14, executor = n.column15, decision = n.column16, labels = n.column17,
+    poll_key = n.column18, holder = n.column19, output = n.column20, error = n.column21, dispatched_at = n.column22,
+    started_at = n.column23, finished_at = n.column24, seq = n.column25, lease_until = null, lease_boot = null
 from (values /*rows*/) as n
-where task.run_id = n.column1 and task.pos = n.column2 and task.epoch = n.column3
-    and task.state = n.column4 and task.attempt = n.column5
+where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column2
+    and task.state = n.column5 and task.attempt = n.column6
 
 -- name: insert_history
-insert into history (run_id, seq, at, pos, old, new, attempt, detail)
+insert into history (run_id, at, seq, pos, old, new, attempt, detail)
 select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6, n.column7, n.column8
 from (values /*rows*/) as n where n.column1 is not null
 
