@@ -38,7 +38,7 @@ log = logging.getLogger("turnout.engine")
 T = TypeVar("T")
 
 TRY, UNPARK = 16, 256
-"""The fewest and the most waiting runs that are looked at each time an executor reports room: more than there are places,
+"""The fewest and the most waiting runs looked at each time an executor reports room: more than there are places,
 since one or the other may not need its place any more."""
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import astuple, replace
 from turnout.errors import StoreRejected
 from turnout.model.events import ErrorInfo
 from turnout.model.rows import RunWrite, TaskRow, WriteOutcome
-from turnout.model.states import RUN_TERMINAL
+from turnout.model.states import RUN_TERMINAL, RunState, TaskState
 from turnout.store.blocks import load_blocks
 from turnout.store.database import json_list
 from turnout.store.sqlite.connection import SqliteDatabase
@@ -29,9 +29,12 @@ from turnout.store.writes import check, finishes, last_seq
 
 Values: TypeAlias = Sequence[Any]
 
-# A statement exists for each of these numbers of rows; in between, rows of nulls fill up. 1,024 rows of 25 columns
+# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 25 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
+# The driver looks for an adapter for whatever is not a plain string or number, None and enum members included, which
+# takes several times as long as binding it. So states go as plain strings, and "" stands for null (nullif in the SQL).
+_PLAIN: dict[object, str] = {None: "", **{state: str(state.value) for state in (*TaskState, *RunState)}}
 _encode = msgspec.json.Encoder().encode
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -97,7 +100,7 @@ def _many(connection: sqlite3.Connection, block: str, rows: Sequence[Values]) ->
         size = next(size for size in _SIZES if size >= len(part))
         width = len(part[0])
         params = list(chain.from_iterable(part))
-        params.extend([None] * ((size - len(part)) * width))
+        params.extend([""] * ((size - len(part)) * width))
         changed += connection.execute(_statement(block, size, width), params).rowcount
     return changed
 
@@ -163,12 +166,12 @@ def _tasks(writes: Sequence[RunWrite], now: float) -> list[Values]:
     """A TaskRow's fields in their order, behind the run's id and epoch."""
     rows: list[Values] = []
     for write in writes:
-        fence = (write.run_id, write.epoch)
+        run_id, epoch = write.run_id, write.epoch
         for task in write.tasks:
-            if task.retry_in is None and task.labels is None and task.error is None:
-                rows.append(fence + astuple(task))
-            else:
-                rows.append(fence + astuple(_storable(task, now)))
+            common = task.retry_in is None and task.labels is None and task.error is None
+            pos, state, was, *rest = astuple(task if common else _storable(task, now))
+            plain = ["" if field is None else field for field in rest]
+            rows.append([run_id, epoch, pos, _PLAIN[state], _PLAIN[was], *plain])
     return rows
 
 
@@ -182,7 +185,11 @@ def _storable(task: TaskRow, now: float) -> TaskRow:
 
 def _history(writes: Sequence[RunWrite], now: float) -> list[Values]:
     """A HistoryRow's fields in their order, behind the run's id and the time."""
-    return [(write.run_id, now, *astuple(row)) for write in writes for row in write.history]
+    return [
+        (write.run_id, now, row.seq, row.pos, _PLAIN[row.old], _PLAIN[row.new], row.attempt, row.detail or "")
+        for write in writes
+        for row in write.history
+    ]
 
 
 def _error(error: ErrorInfo | None) -> str | None:
