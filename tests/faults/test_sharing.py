@@ -7,14 +7,14 @@ from tests.faults.outcomes import all_completed, each_ran_once
 from tests.faults.scale import scaled
 
 RUNS = scaled(300, 2_000)
-SHARE = {"max_owned_runs": 40, "claim_batch": 20}
+SHARE = {"max_owned_runs": 20, "claim_batch": 10}
 """So little that neither process can take everything."""
 
 
 def test_two_processes_share_the_work_and_every_body_runs_exactly_once(postgres_children: Children) -> None:
     other = postgres_children.start("serve", settings=SHARE)
     other.wait_for("ready")
-    submitter = postgres_children.start("submit", runs=RUNS, seconds=0.02, settings=SHARE)
+    submitter = postgres_children.start("submit", runs=RUNS, seconds=0.05, settings=SHARE)
     assert submitter.finished() == {"completed": RUNS}
 
     each_ran_once(postgres_children.executions, RUNS)
