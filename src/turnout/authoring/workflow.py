@@ -13,7 +13,7 @@ import msgspec
 from turnout.authoring.default_runner import default_runner
 from turnout.authoring.drawing import Drawing, current_drawing
 from turnout.authoring.durations import Duration
-from turnout.authoring.options import RetryPredicate, optional_seconds, selector
+from turnout.authoring.options import optional_seconds, selector
 from turnout.authoring.places import place
 from turnout.authoring.sources import ContextSource, FunctionSource, Source
 from turnout.authoring.task import Task
@@ -101,14 +101,6 @@ class Workflow(Generic[P, R]):
     def tasks(self) -> Mapping[str, Task[..., Any]]:
         """Its tasks by their names in the graph."""
         return self._draw()[0].tasks
-
-    @property
-    def bodies(self) -> dict[str, Callable[..., Any]]:
-        return {name: task.function for name, task in self.tasks.items()}
-
-    @property
-    def predicates(self) -> dict[str, RetryPredicate]:
-        return {name: task.retry_if for name, task in self.tasks.items() if task.retry_if is not None}
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of a call as a run's input: by name, checked, defaults filled in."""

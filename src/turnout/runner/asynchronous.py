@@ -16,7 +16,7 @@ from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.orchestration.moves import Final, Request
-from turnout.runner.core import Core, Options, RunnerConfig, off_loop
+from turnout.runner.core import Core, Options, RunnerConfig
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -51,7 +51,7 @@ class AsyncRunHandle(Generic[R]):
         return run_view(await asyncio.to_thread(self._core.stored, self.id))
 
     async def tasks(self) -> list[TaskView]:
-        rows = await asyncio.wrap_future(off_loop(lambda: self._core.store.tasks(self.id, outputs=False)))
+        rows = await asyncio.to_thread(self._core.store.tasks, self.id, outputs=False)
         return [task_view(row) for row in rows]
 
     async def history(self) -> list[tuple[float, HistoryRow]]:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -311,17 +311,3 @@ class Core:
             return warnings
 
         return self.call(replace())
-
-
-def off_loop(function: Callable[..., T], *args: Any) -> Future[T]:
-    """Run something that reads the store in a thread of its own."""
-    future: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(function(*args))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    return future
