@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnout.authoring.context import Context
 from turnout.authoring.default_runner import set_default_runner_factory
+from turnout.authoring.shell import shell
 from turnout.authoring.task import Task, task
 from turnout.authoring.workflow import Workflow, workflow
 from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
@@ -38,6 +39,7 @@ __all__ = [
     "context_value",
     "current_task",
     "none_",
+    "shell",
     "task",
     "task_failed",
     "task_skipped",

@@ -5,6 +5,7 @@ TurnoutError
 │   ├── InvalidWorkflow        cycle, unknown_dependency, duplicate_task, bad_identifier, empty_workflow, …
 │   ├── InvalidRouting         unknown_executor, malformed_pattern, unsupported_body, …
 │   ├── InvalidSetting         a value that a setting cannot have
+│   ├── NotImportable          a function that another process cannot find; unguarded_main
 │   └── NotYetAValue           a placeholder was used as if it were a value
 ├── InputError                 what was handed in for one run
 │   ├── InvalidInput           missing_parameter, unknown_parameter, …
@@ -29,6 +30,8 @@ TurnoutError
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
+├── CommandFailed              a shell command that ended with a code that is not ok, or not at all as it should
+│   └── CommandNotFound
 └── TaskSignal                 raised by bodies, to say how an attempt ended
     ├── RetryAfter
     └── PermanentFailure
@@ -66,6 +69,10 @@ class InvalidRouting(DefinitionError):
 
 class InvalidSetting(DefinitionError):
     code = "invalid_setting"
+
+
+class NotImportable(DefinitionError):
+    code = "not_importable"
 
 
 class NotYetAValue(DefinitionError, TypeError):
@@ -177,6 +184,16 @@ class RunTimedOut(RunFailed):
 
 class WaitTimedOut(RunError, TimeoutError):
     code = "wait_timed_out"
+
+
+class CommandFailed(TurnoutError):
+    """``fields`` has the exit code."""
+
+    code = "command_failed"
+
+
+class CommandNotFound(CommandFailed):
+    code = "command_not_found"
 
 
 class TaskSignal(TurnoutError):

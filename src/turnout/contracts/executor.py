@@ -71,6 +71,8 @@ class TaskExecutor(Protocol):
       (a coroutine that left its thread, a body that outlived its timeout and has returned at last);
     - ``start()`` / ``stop(timeout)`` coroutines around its life;
     - ``enforces_timeouts = True`` if it applies task timeouts itself;
+    - ``refuses(task)`` says why it can never run this task (a function that it could not find), None if it may;
+    - ``isolates = True`` if every attempt has a process of its own, so that none can take others with it;
     - ``trusted = True`` if its outputs were made by ``dump_output``, so that nobody need check them again.
     """
 

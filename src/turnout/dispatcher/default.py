@@ -71,7 +71,8 @@ class DefaultDispatcher:
             on_capacity(self._delivery.flights.room(slot))
         slot.ready = slot.optional("start") is None
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
-        self._settings = msgspec.structs.replace(self._settings, local_keys=local)
+        kinds = {name: frozenset(each.executor.kinds) for name, each in self._slots.items()}
+        self._settings = msgspec.structs.replace(self._settings, local_keys=local, kinds=kinds)
         self._decided.clear()
 
     def bind(self, loader: Loader) -> None:

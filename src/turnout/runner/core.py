@@ -21,7 +21,6 @@ from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
-from turnout.executors.thread import ThreadExecutor
 from turnout.model.bindings import ABSENT, check_input, result_of
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id, split_task_id
@@ -34,7 +33,7 @@ from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
-from turnout.runner.registration import registry_of
+from turnout.runner.registration import executors_of, refuse_in_child, registry_of
 from turnout.runner.rerun import reusable
 from turnout.runner.settings import database_url
 from turnout.runner.views import failure_of
@@ -75,6 +74,7 @@ class Core:
     """Submits, watches, controls and reads runs."""
 
     def __init__(self, config: RunnerConfig) -> None:
+        refuse_in_child()
         self.config = config
         self.url = database_url(config.database_url)
         self.registry = registry_of(config.workflows, config.tenant)
@@ -95,10 +95,7 @@ class Core:
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
         placement = msgspec.structs.replace(config.placement, polled_keys=frozenset(config.polling))
         dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
-        executors = dict(config.executors)
-        if "default" not in executors:
-            executors = {"default": ThreadExecutor(max_output_bytes=config.max_output_bytes), **executors}
-        for key, executor in executors.items():
+        for key, executor in executors_of(config.executors, tuple(config.polling), config.max_output_bytes).items():
             dispatcher.register_executor(key, executor)
         dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
         return dispatcher

@@ -28,6 +28,7 @@ EXPORTED = {
     "context_value",
     "current_task",
     "none_",
+    "shell",
     "task",
     "task_failed",
     "task_skipped",

@@ -1,0 +1,153 @@
+"""What does a child of the process executor do? It takes one job after the other and runs each in its main thread."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextvars import Context
+from types import FrameType
+from typing import Any, Protocol
+
+import msgspec
+
+from turnout.bodies.attempt import call
+from turnout.bodies.locating import MAIN, MAIN_ELSEWHERE, found, unwrapped
+from turnout.bodies.messages import LENGTH, Began, Done, Job, Setting, Where, decode_to_child, frame
+from turnout.bodies.outcome import raised, returned_value
+from turnout.contracts.executor import Work
+from turnout.errors import NotImportable
+from turnout.model.events import ErrorInfo, ExecutionResult
+from turnout.model.info import TaskInfo, info_of
+from turnout.model.spec import Body, TaskSpec
+
+
+class Caller(Protocol):
+    """Makes what calls a body with all that it asks for, as ``Work.call`` does."""
+
+    def __call__(
+        self, body: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None, /
+    ) -> Callable[[TaskInfo], Any] | None: ...
+
+
+class Terminated(SystemExit):
+    """Raised in the body by SIGTERM, so that its ``finally`` blocks run."""
+
+
+class Child:
+    """Reads jobs from a socket until it is closed, or until SIGTERM."""
+
+    def __init__(self, data: int, caller: Caller) -> None:
+        self._socket = socket.socket(fileno=data)
+        self._socket.set_inheritable(False)
+        self._caller = caller
+        self._info: TaskInfo | None = None
+        self._terminated = False
+
+    def serve(self) -> None:
+        signal.signal(signal.SIGTERM, self._terminate)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+        setting = self._receive()
+        if not isinstance(setting, Setting):
+            return
+        sys.path[:] = setting.path
+        sys.argv[:] = setting.argv
+        while not self._terminated and isinstance(job := self._receive(), Job):
+            self._socket.sendall(frame(Began(time.time())))
+            result = self._run(job, setting)
+            self._info = None
+            sys.stdout.flush()
+            sys.stderr.flush()
+            if not self._terminated:
+                self._socket.sendall(frame(Done(result)))
+            os.chdir(setting.cwd)  # a body that went elsewhere does not take the next one along
+
+    def _terminate(self, _number: int, _frame: FrameType | None) -> None:
+        self._terminated = True
+        if self._info is not None:
+            self._info.cancelled = True
+        raise Terminated(128 + signal.SIGTERM)
+
+    def _receive(self) -> Setting | Job | None:
+        head = self._exactly(LENGTH.size)
+        body = self._exactly(LENGTH.unpack(head)[0]) if head else b""
+        return decode_to_child(body) if body else None
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            more = self._socket.recv(min(size - len(data), 1 << 20))
+            if not more:
+                return b""
+            data += more
+        return bytes(data)
+
+    def _run(self, job: Job, setting: Setting) -> ExecutionResult:
+        began = time.time()
+        try:
+            work = self._work(job, setting)
+        except NotImportable as error:
+            return _in_parents_words(ExecutionResult.failed(job.event, error, retryable=False))
+        self._info = info = info_of(
+            job.event, idempotency_key=job.idempotency_key, token=job.token, timeout=job.timeout
+        )
+        try:
+            value = Context().run(call, work, info)
+            result = returned_value(job.event, value, began, time.time(), setting.output_limit)
+        except BaseException as error:
+            result = raised(work, error, began, time.time())
+        return _in_parents_words(result)
+
+    def _work(self, job: Job, setting: Setting) -> Work:
+        target = _imported(job.body, setting)
+        body = unwrapped(target)
+        if not callable(body):
+            raise NotImportable(f"{job.body.module}:{job.body.qualname} is not a function in another process")
+        predicate = getattr(target, "retry_if", None) if job.own_retry_if else None
+        if job.retry_if is not None:
+            predicate = unwrapped(_imported(job.retry_if, setting))
+        args = tuple(job.args)
+        return Work(
+            event=job.event,
+            task=TaskSpec(name=job.event.task_name.rpartition("::")[2], body=Body("python", job.body.qualname)),
+            body=body,
+            args=args,
+            kwargs=job.kwargs,
+            context=job.context,
+            timeout=job.timeout,
+            idempotency_key=job.idempotency_key,
+            token=job.token,
+            retry_predicate=predicate,
+            call=self._caller(body, args, job.kwargs, job.context),
+        )
+
+
+def _imported(where: Where, setting: Setting) -> Any:
+    try:
+        return found(where, setting)
+    except NotImportable:
+        raise
+    except Terminated:
+        raise
+    except BaseException as error:
+        source = setting.main_name or setting.main_file if where.module == MAIN else where.module
+        said = getattr(error, "message", None) or str(error)
+        raise NotImportable(
+            f"importing {source} in another process raised {type(error).__qualname__}: {said}",
+            code=getattr(error, "code", None) if hasattr(error, "fields") else None,
+            function=f"{where.module}:{where.qualname}",
+        ) from error
+
+
+def _in_parents_words(result: ExecutionResult) -> ExecutionResult:
+    """The program's main module has another name here; retry rules compare names."""
+    error = result.error
+    if error is None or not any(name.startswith(MAIN_ELSEWHERE) for name in error.mro):
+        return result
+    mro = tuple(name.replace(f"{MAIN_ELSEWHERE}.", f"{MAIN}.", 1) for name in error.mro)
+    renamed = ErrorInfo(error.type, error.message, error.traceback, mro, error.code)
+    return msgspec.structs.replace(result, error=renamed)
