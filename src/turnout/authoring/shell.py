@@ -94,7 +94,7 @@ def _plain(spec: ShellSpec, name: str) -> Any:
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     signature = inspect.Signature([inspect.Parameter(each, keyword) for each in spec.placeholders()])
-    run.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    run.__signature__ = signature
     run.__name__ = run.__qualname__ = name
     return run
 
@@ -108,7 +108,9 @@ def _name_of(spec: ShellSpec) -> str:
 
 def _codes(codes: Any) -> tuple[int, ...]:
     given = (codes,) if isinstance(codes, int) else tuple(codes)
-    if not given or not all(isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= 255 for code in given):
+    if not given or not all(
+        isinstance(code, int) and not isinstance(code, bool) and 0 <= code <= 255 for code in given
+    ):
         raise InvalidWorkflow(f"exit codes {codes!r}: give one or several numbers from 0 to 255", code="bad_command")
     return given
 

@@ -44,6 +44,7 @@ class Child:
         self._socket = socket.socket(fileno=data)
         self._socket.set_inheritable(False)
         self._caller = caller
+        self._pid = os.getpid()
         self._info: TaskInfo | None = None
         self._terminated = False
 
@@ -59,6 +60,8 @@ class Child:
         while not self._terminated and isinstance(job := self._receive(), Job):
             self._socket.sendall(frame(Began(time.time())))
             result = self._run(job, setting)
+            if os.getpid() != self._pid:
+                os._exit(0)
             self._info = None
             sys.stdout.flush()
             sys.stderr.flush()
@@ -67,6 +70,11 @@ class Child:
             os.chdir(setting.cwd)  # a body that went elsewhere does not take the next one along
 
     def _terminate(self, _number: int, _frame: FrameType | None) -> None:
+        if os.getpid() != self._pid:
+            # A body has forked, and this is its child: none of what follows is its business.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
         self._terminated = True
         if self._info is not None:
             self._info.cancelled = True

@@ -11,12 +11,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from turnout.bodies import keeper
 
 Output: TypeAlias = Callable[[str, bytes], None]
 """Takes the name of the stream, ``stdout`` or ``stderr``, and what was written to it."""
+
+T = TypeVar("T")
 
 PIPE = 65_536
 MOST_DRAINED = 16
@@ -27,8 +29,8 @@ class Kept:
     """A child under its keeper. To be used on one event loop, whose thread must live as long as the child: on Linux
     the keeper ends when the thread that started it does.
 
-    ``started`` brings the child's process id, ``ended`` its exit status (``failure`` says if there was no such command);
-    ``gone`` is done when the child and all that it started are no more, and their output was read.
+    ``started`` brings the child's process id, ``ended`` its exit status (``failure`` says that there is no such
+    command), ``gone`` is done when the child and all that it started are no more, and their output was read.
     """
 
     def __init__(
@@ -163,6 +165,6 @@ def how_it_ended(status: int) -> str:
         return f"was killed by signal {-code}"
 
 
-def _set(future: asyncio.Future[object], value: object) -> None:
+def _set(future: asyncio.Future[T], value: T) -> None:
     if not future.done():
         future.set_result(value)

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -91,7 +91,7 @@ class AttendingExecutor(ABC):
     async def _run(self, attempt: Attended, work: Work) -> ExecutionResult:
         """Run the attempt. When this is cancelled, it ends what it has started before it lets go."""
 
-    async def _close(self) -> None:
+    async def _close(self) -> None:  # noqa: B027 - most have nothing that outlives its attempt
         """End what outlives attempts."""
 
     @property
@@ -245,13 +245,6 @@ def log_output(event: TaskReadyEvent, stream: str, line: str) -> None:
 async def until_done(*awaited: asyncio.Future[Any]) -> None:
     """Wait for futures that belong to others: cancelling the wait does not cancel them."""
     await asyncio.wait(awaited)
-
-
-def in_background(work: Coroutine[Any, Any, Any], kept: set[asyncio.Task[Any]]) -> None:
-    """Run a coroutine that nobody waits for, and keep it from being collected."""
-    task = asyncio.get_running_loop().create_task(work)
-    kept.add(task)
-    task.add_done_callback(kept.discard)
 
 
 def _turn(loop: asyncio.AbstractEventLoop) -> None:

@@ -67,6 +67,7 @@ class ProcessExecutor(AttendingExecutor):
         if work.body is None:
             return ExecutionResult.returned(attempt.event, "code_missing")
         job = frame(_job(work))
+        last = ""
         for _ in range(FALSE_STARTS):
             try:
                 return await self._in_child(self._next_child(), attempt, work, job)
@@ -148,10 +149,10 @@ class ProcessExecutor(AttendingExecutor):
     def _watch(self) -> None:
         """Look at the busy children, and again as long as there are any."""
         self._watching = None
-        limit, pids = self._memory_limit, {child.pid: each for child, each in self._busy.items() if child.pid}
+        limit, pids = self._memory_limit, {pid: each for child, each in self._busy.items() if (pid := child.pid)}
         if limit is None or not self._busy:
             return
-        for pid, held in memory.resident(pid for pid in pids if pid is not None).items():
+        for pid, held in memory.resident(pids).items():
             if held > limit:
                 attempt = pids[pid]
                 said = f"its memory of {memory.shown(held)} exceeded the limit of {memory.shown(limit)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from turnout.authoring.durations import Duration
 from turnout.bodies.kept import Kept
@@ -60,10 +60,10 @@ class ShellExecutor(AttendingExecutor):
         finally:
             for each in lines.values():
                 each.flush()
-        return self._result(attempt, spec, kept, captured, command.argv[0])
+        return self._result(attempt, work, spec, kept, captured, command.argv[0])
 
     def _result(
-        self, attempt: Attended, spec: ShellSpec, kept: Kept, captured: Mapping[str, Captured], program: str
+        self, attempt: Attended, work: Work, spec: ShellSpec, kept: Kept, captured: Mapping[str, Captured], program: str
     ) -> ExecutionResult:
         event, finished = attempt.event, time.time()
         if kept.failure is not None:
@@ -74,9 +74,11 @@ class ShellExecutor(AttendingExecutor):
             value = outcome(spec, code, captured["stdout"].close(), captured["stderr"].close())
         except CommandFailed as error:
             return ExecutionResult.failed(event, describe(error), retryable=retryable(spec, code))
+        if work.context is not None:
+            value = {**work.context, work.task.name: value}
         return returned_value(event, value, attempt.started_at or finished, finished, self._max_output_bytes)
 
-    def _teller(self, event: TaskReadyEvent, stream: str):  # noqa: ANN202
+    def _teller(self, event: TaskReadyEvent, stream: str) -> Callable[[str], None]:
         return lambda line: self.output(event, stream, line)
 
 

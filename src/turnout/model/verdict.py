@@ -37,6 +37,14 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     losses: int = 0
 
 
+LOSSES_OF_A_SUSPECT = 2
+
+
+def suspect(row: TaskRow) -> bool:
+    """Whether this task may be what its processes died of: it runs alone from now on."""
+    return row.losses >= LOSSES_OF_A_SUSPECT
+
+
 COMPLETED = Verdict(TaskState.COMPLETED)
 
 
@@ -58,7 +66,9 @@ def verdict(
                 return Verdict(TaskState.FAILED, "lost_too_often", losses=1)
             return Verdict(TaskState.READY, "lost", losses=1)
         case ExecutionStatus.CRASHED:
-            if task.at_most_once or row.crashes + 1 >= limits.crashes:
+            if task.at_most_once:
+                return Verdict(TaskState.FAILED, "crashed_at_most_once", crashes=1)
+            if row.crashes + 1 >= limits.crashes:
                 return Verdict(TaskState.FAILED, "crashed_too_often", crashes=1)
             return Verdict(TaskState.READY, "crashed", crashes=1)
         case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT | ExecutionStatus.CANCELLED:

@@ -103,6 +103,7 @@ class Adoption:
             owned.results, owned.orders = before.results, before.orders
             before.dropped = True
         engine.runs[run.new.run_id] = owned
+        owned.shaken = any(row.losses for row in loaded.tasks)
         for row in loaded.tasks:
             if row.state is TaskState.RUNNING:
                 self._check_holder(owned, row, alive, in_flight)
@@ -129,6 +130,7 @@ class Adoption:
             return
         else:
             reason = f"its holder {row.holder} died"
+        owned.shaken = True
         owned.results.append(Answer(row.pos, ExecutionResult.lost(event, reason)))
 
     async def reload(self, owned: OwnedRun) -> None:

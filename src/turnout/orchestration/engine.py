@@ -219,6 +219,9 @@ class Engine:
         room = self.dispatcher.free_places(key) if self.dispatcher is not None else 0
         for owned in self.parking.next(key, min(max(room, TRY), UNPARK) if room else 0):
             self.enqueue(owned, Stage.STEP_ENQUEUER)
+        if self.dispatcher is not None and self.dispatcher.idle(key):
+            for owned in self.parking.to_be_alone(key):
+                self.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def order(self, owned: OwnedRun, order: Order) -> None:
         owned.orders.append(order)

@@ -157,6 +157,7 @@ class Sweeper:
                     status=ExecutionStatus.LOST,
                     error=ErrorInfo("Lost", f"its holder {holder} went silent"),
                 )
+                owned.shaken = True
                 owned.results.append(Answer(pos, lost, holder=holder))
                 engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
@@ -203,6 +204,8 @@ class Sweeper:
         for key in engine.parking.wanted():
             if engine.dispatcher is not None and engine.dispatcher.has_capacity(key):
                 engine.on_capacity(key)
+        for owned in engine.parking.to_be_alone():
+            engine.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def _held_back(self) -> None:
         """Tasks that became ready while nothing might start here, and wait for no executor."""
@@ -213,6 +216,7 @@ class Sweeper:
     def _lose(self, owned: OwnedRun, pos: int, attempt: int, reason: str) -> None:
         row = owned.machine.tasks[pos]
         if row.state is TaskState.RUNNING and row.attempt == attempt:
+            owned.shaken = True
             owned.results.append(Answer(pos, ExecutionResult.lost(owned.machine.event(pos), reason)))
             self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
