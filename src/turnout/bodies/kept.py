@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from turnout.bodies import keeper
+from turnout.model.shell import signal_name
 
 Output: TypeAlias = Callable[[str, bytes], None]
 """Takes the name of the stream, ``stdout`` or ``stderr``, and what was written to it."""
@@ -159,10 +160,7 @@ def how_it_ended(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return f"exited with code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
+    return f"was killed by {signal_name(-code)}"
 
 
 def _set(future: asyncio.Future[T], value: T) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from collections.abc import Iterator, Mapping
 from string import Formatter
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -84,7 +85,7 @@ def retryable(spec: ShellSpec, code: int) -> bool:
 def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> Any:
     """What the task returns. Raises CommandFailed for a code that is not ok, or output that is not as promised."""
     if code not in spec.ok_codes:
-        how = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
+        how = f"exit code {code}" if code >= 0 else f"killed by {signal_name(-code)}"
         said = (stderr.text or stdout.text).strip()[-SAID:]
         raise CommandFailed(f"{how}: {said}" if said else how, exit_code=code)
     if spec.parse is None:
@@ -142,6 +143,14 @@ class Captured:
 
     def shown(self) -> str:
         return f"… {self.lost:,} bytes cut …\n{self.text}" if self.lost else self.text
+
+
+def signal_name(number: int) -> str:
+    """``SIGKILL`` for 9."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _parts(template: str) -> Iterator[tuple[str, str | None]]:
