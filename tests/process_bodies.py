@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from tests.gates import at_gate, pass_gate
+from tests.gates import at_gate
 from turnout import Context, PermanentFailure, RetryAfter, TaskInfo, current_task, task
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")

@@ -11,7 +11,7 @@ import pytest
 
 from tests import process_bodies as bodies
 from tests.fake_loader import WAIT, FakeLoader
-from tests.gates import Gate
+from tests.gates import Gate, pass_gate
 from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.errors import PermanentFailure, RetryAfter
 from turnout.executors.process import ProcessExecutor
@@ -167,7 +167,7 @@ def test_it_has_capacity_again_once_an_attempt_has_ended_and_counts_both(make: C
     loader = FakeLoader()
 
     async def main(gate: Gate) -> tuple[bool, ExecutorMetrics, ExecutorMetrics]:
-        waiting = [loader.add(bodies.pass_gate, gate.port, name) for name in ("first", "second")]
+        waiting = [loader.add(pass_gate, gate.port, name) for name in ("first", "second")]
         failing = loader.add(bodies.divide_by_zero)
         async with running(make, loader) as executor:
             tasks = [asyncio.create_task(executor.execute(event)) for event in waiting]
@@ -191,7 +191,7 @@ def test_attempts_run_side_by_side(make: Callable[[], Any]) -> None:
     loader = FakeLoader()
 
     async def main(gate: Gate) -> list[ExecutionResult]:
-        events = [loader.add(bodies.pass_gate, gate.port, name) for name in ("first", "second")]
+        events = [loader.add(pass_gate, gate.port, name) for name in ("first", "second")]
         async with running(make, loader) as executor:
             tasks = [asyncio.create_task(executor.execute(event)) for event in events]
             await asyncio.to_thread(gate.arrived, 2)

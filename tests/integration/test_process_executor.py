@@ -14,7 +14,7 @@ import pytest
 
 from tests import process_bodies as bodies
 from tests.fake_loader import FakeLoader
-from tests.gates import PATIENCE, Gate
+from tests.gates import PATIENCE, Gate, pass_gate
 from turnout.errors import InvalidSetting, StoreUnreachable
 from turnout.executors.process import ProcessExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
@@ -230,7 +230,7 @@ def test_stopping_hands_back_what_has_not_started_and_ends_the_rest(
 
 
 def test_stopping_lets_a_running_body_end_within_its_time(bench: Bench, gate: Gate) -> None:
-    attempt = bench.start(bodies.pass_gate, gate.port, "body")
+    attempt = bench.start(pass_gate, gate.port, "body")
     gate.arrived()
 
     async def stop() -> None:
@@ -267,7 +267,7 @@ def test_a_stopped_executor_can_be_started_again(bench: Bench) -> None:
 def test_a_child_that_dies_is_a_crash_of_its_own_attempt_and_says_how(
     bench: Bench, gate: Gate, body: Any, args: tuple[Any, ...], said: str
 ) -> None:
-    neighbour = bench.start(bodies.pass_gate, gate.port, "neighbour")
+    neighbour = bench.start(pass_gate, gate.port, "neighbour")
     gate.arrived()
     result = bench.run(body, *args)
     assert result.status is ExecutionStatus.CRASHED

@@ -14,7 +14,7 @@ import pytest
 
 import turnout
 from tests import process_bodies as bodies
-from tests.gates import PATIENCE, Gate
+from tests.gates import PATIENCE, Gate, pass_gate
 from turnout import Runner, Workflow, shell, task, workflow
 from turnout.errors import CommandFailed, InvalidRouting, RunFailed
 from turnout.executors.process import ProcessExecutor
@@ -60,7 +60,7 @@ def test_three_crashes_fail_the_task_with_the_reason_and_neighbours_finish(
         (one_task(bodies.segfault, name="segfaults"), "its process was killed by SIGSEGV"),
     ]
     with Gate() as gate:
-        neighbour = runner.submit(one_task(bodies.pass_gate, gate.port, "neighbour", name="neighbour"))
+        neighbour = runner.submit(one_task(pass_gate, gate.port, "neighbour", name="neighbour"))
         gate.arrived()
         for flow, reason in dying:
             found = failure(runner, flow)

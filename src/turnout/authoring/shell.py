@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -74,6 +73,8 @@ def _plain(spec: ShellSpec, name: str) -> Any:
     """The function that runs the command here and now, with a parameter for each placeholder."""
 
     def run(**values: Any) -> Any:
+        import subprocess
+
         signature.bind(**values)
         command = render(spec, values)
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from itertools import pairwise
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnout.bodies.lines import LONGEST_LINE, Lines
@@ -17,11 +19,12 @@ def lines_of(*parts: bytes) -> list[str]:
     return found
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r")), st.lists(st.integers(0, 80)))
 def test_the_lines_are_the_same_wherever_the_bytes_are_cut(text: str, cuts: list[int]) -> None:
     data = text.encode()
     ends = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
-    parts = [data[begin:end] for begin, end in zip(ends, ends[1:], strict=False)]
+    parts = [data[begin:end] for begin, end in pairwise(ends)]
     expected = text.split("\n")
     assert lines_of(*parts) == (expected if expected[-1] else expected[:-1])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnout.dispatcher.registered import RegisteredExecutor
@@ -19,16 +19,18 @@ from turnout.dispatcher.solitude import (
 )
 
 
+@settings(deadline=None)
 @given(st.floats(0, 100_000))
 def test_nobody_makes_way_for_longer_than_a_window_at_a_time(waited: float) -> None:
     if make_way(waited):
         assert not all(make_way(waited + step * LONGEST_WINDOW / 100) for step in range(101))
 
 
-@given(st.integers(1, 20_000))
-def test_others_have_at_least_half_of_the_time_but_for_the_last_window(seconds: int) -> None:
-    made_way = sum(make_way(second + 0.5) for second in range(seconds))
-    assert made_way <= seconds / 2 + LONGEST_WINDOW / 2 + FIRST_WINDOW
+def test_others_have_at_least_half_of_the_time_but_for_the_last_window() -> None:
+    made_way = 0
+    for second in range(10_000):
+        made_way += make_way(second + 0.5)
+        assert made_way <= second / 2 + LONGEST_WINDOW / 2 + FIRST_WINDOW
 
 
 def test_windows_grow_until_bodies_of_minutes_have_time_to_end() -> None:

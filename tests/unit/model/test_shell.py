@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnout.errors import CommandFailed, InvalidInput, InvalidWorkflow
@@ -20,12 +20,14 @@ def as_text(value: Any) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
+@settings(deadline=None)
 @given(st.lists(words, min_size=1))
 def test_in_text_for_the_shell_every_value_stays_the_words_that_it_is(values: list[Any]) -> None:
     text = render(ShellSpec("run {values} end"), {"values": values}).argv[-1]
     assert shlex.split(text) == ["run", *map(as_text, values), "end"]
 
 
+@settings(deadline=None)
 @given(st.lists(words), words)
 def test_in_a_list_a_value_is_one_word_and_a_list_as_many_as_it_has(values: list[Any], one: Any) -> None:
     argv = render(ShellSpec(("run", "--one={one}", "{values}")), {"values": values, "one": one}).argv
@@ -68,7 +70,7 @@ def test_placeholders_beside_quotes_are_fine(command: Any) -> None:
 
 @pytest.mark.parametrize("value", [None, {"a": 1}, [None], [[1]], "a\x00b"])
 def test_a_value_that_cannot_be_part_of_a_command_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidInput, match="^x "):
+    with pytest.raises(InvalidInput, match=r"^x "):
         render(ShellSpec(("run", "{x}")), {"x": value})
 
 
@@ -78,6 +80,7 @@ def test_a_list_has_no_place_inside_a_word(value: list[int]) -> None:
         render(ShellSpec(("run", "a{x}")), {"x": value})
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=40)), st.integers(1, 50))
 def test_of_what_was_written_the_end_is_kept_and_the_rest_counted(parts: list[bytes], limit: int) -> None:
     captured = Captured(limit)
@@ -101,5 +104,5 @@ def test_a_failure_quotes_the_end_of_what_the_command_said() -> None:
     assert caught.value.message.startswith("exit code 2: aaa")
     assert caught.value.message.endswith("the end")
     assert len(caught.value.message) < 2_100
-    with pytest.raises(CommandFailed, match="^exit code 2: out$"):
+    with pytest.raises(CommandFailed, match=r"^exit code 2: out$"):
         outcome(ShellSpec("x"), 2, captured("out"), captured(""))
