@@ -38,6 +38,7 @@ class WarmChild:
 
     def __init__(self, module: str, *, grace: float, output_limit: int, sink: Sink) -> None:
         self._loop = asyncio.get_running_loop()
+        self._first: bytes = frame(_setting(output_limit))
         self._sink = sink
         self._most = output_limit * FRAME_SLACK + (1 << 20)
         self._heard = bytearray()
@@ -65,7 +66,6 @@ class WarmChild:
         self._data.setblocking(False)
         self._loop.add_reader(self._data.fileno(), self._read)
         self._kept.ended.add_done_callback(lambda _: self._died())
-        self._first: bytes = frame(_setting(output_limit))
 
     @property
     def alive(self) -> bool:
