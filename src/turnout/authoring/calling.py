@@ -1,7 +1,7 @@
-"""With which arguments is a body called? Those of the workflow, and what it asks for by annotation.
+"""With which arguments is a body called? Those of the workflow, as annotated, and what it asks for by annotation.
 
-A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. Which parameters those
-are is found out once per function.
+A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. Other annotations that are
+not plain JSON say what the argument is made into. Which parameters those are is found out once per function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_ar
 
 import msgspec
 
+from turnout.authoring.annotations import types_of
 from turnout.authoring.context import Context
+from turnout.authoring.conversions import Conversions, conversions_for, converted
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure
 from turnout.model.info import TaskInfo
@@ -49,12 +51,22 @@ def open_signature(body: Body) -> inspect.Signature:
     return inspect.Signature([each for each in inspect.signature(body).parameters.values() if each.name not in filled])
 
 
+@lru_cache(maxsize=4096)
+def conversions_of(body: Body) -> Conversions | None:
+    """How this body's arguments are made of JSON values; None if they are taken as they are."""
+    return conversions_for(types_of(body), open_signature(body).parameters.values())
+
+
 def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, Any]]:
     """The function to call for this attempt and its arguments; in Context style it returns what the body leaves."""
     assert work.body is not None, "only Python bodies are called"
     body = work.body
     context = None if work.context is None else _own_copy(work.context)
-    args, kwargs = _fill(slots_of(body), work.args, work.kwargs, info, context)
+    args, kwargs = work.args, work.kwargs
+    conversions = conversions_of(body)
+    if conversions is not None:
+        args, kwargs = converted(conversions, args, kwargs, info.task_name)
+    args, kwargs = _fill(slots_of(body), args, kwargs, info, context)
     if context is None:
         return body, args, kwargs
     return _leaving(body, context), args, kwargs
@@ -64,13 +76,16 @@ def caller(
     body: Body, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> Callable[[TaskInfo], Any] | None:
     """What ``Work.call`` is for this body: None if calling it with its arguments is all there is to it."""
-    slots = slots_of(body)
-    if not slots and context is None:
+    slots, conversions = slots_of(body), conversions_of(body)
+    if not slots and context is None and conversions is None:
         return None
 
     def invoke(info: TaskInfo) -> Any:
         own = None if context is None else _own_copy(context)
-        filled, named = _fill(slots, args, kwargs, info, own)
+        filled, named = args, kwargs
+        if conversions is not None:
+            filled, named = converted(conversions, filled, named, info.task_name)
+        filled, named = _fill(slots, filled, named, info, own)
         function = body if own is None else _leaving(body, own)
         return function(*filled, **named)
 
