@@ -174,7 +174,7 @@ def test_a_missing_or_misspelled_parameter_is_named(runner, rows_in, store_url):
 
 
 def test_one_bad_input_among_many_refuses_all_of_them(runner, rows_in, store_url):
-    inputs = [{"value": 1}, {"value": 2}, {"valeu": 3}]
+    inputs = [{"value": 1}, {"value": 2}, {"value": 3, "valeu": 3}]
     refused(InvalidInput, "unknown_parameter", "'valeu'", by=lambda: runner.submit_many(echoed, inputs))
     assert rows_in(store_url) == NOTHING
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import typing
 from collections.abc import Callable
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from turnout.model.annotations import Typed, typed
-
-log = logging.getLogger("turnout.types")
 
 RETURN = "return"
 
@@ -35,7 +32,9 @@ def annotations_of(function: Callable[..., Any]) -> MappingProxyType[str, Any]:
             try:
                 found.update(_resolved({name: annotation}, known, local))
             except Exception as error:
-                log.info(
+                import logging
+
+                logging.getLogger("turnout.types").info(
                     "annotation %r of %r in %s cannot be resolved (%s): its values stay plain JSON",
                     *(annotation, name, getattr(plain, "__qualname__", plain), error),
                 )

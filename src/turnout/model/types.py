@@ -7,11 +7,9 @@ msgspec knows dataclasses, structs, enums, dates and the like. Here is what it d
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 from collections.abc import Callable
 from enum import Enum
-from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias, TypeVar, get_origin
 
 import msgspec
@@ -45,7 +43,7 @@ def register_type(kind: type[T], *, dump: Callable[[T], Any], load: Callable[[An
     """
     if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise DefinitionError(f"register_type takes a class, not {kind!r}", code="bad_type")
-    if issubclass(kind, ALREADY_KNOWN) or dataclasses.is_dataclass(kind) or _is_model(kind):
+    if issubclass(kind, ALREADY_KNOWN) or hasattr(kind, "__dataclass_fields__") or _is_model(kind):
         raise DefinitionError(
             f"{kind.__qualname__} is converted already, by its fields or as what it derives from: "
             "there is nothing to register",
@@ -129,7 +127,7 @@ def dump_hook(value: Any) -> Any:
         found = _registered.get(each)
         if found is not None:
             return found.dump(value)
-    if isinstance(value, PurePath):
+    if _is_path(kind):
         return str(value)
     if isinstance(value, Enum):
         return value.value
@@ -145,7 +143,7 @@ def load_hook(annotation: Any, value: Any) -> Any:
     if found is not None:
         return found.load(value)
     if isinstance(kind, type):
-        if issubclass(kind, PurePath):
+        if _is_path(kind):
             if not isinstance(value, str):
                 raise ValueError(f"Expected a path as text, got `{type(value).__name__}`")
             return kind(value)
@@ -163,7 +161,7 @@ def load_hook(annotation: Any, value: Any) -> Any:
 def schema_hook(annotation: Any) -> dict[str, Any]:
     """The JSON schema of an annotation that msgspec does not know."""
     kind = get_origin(annotation) or annotation
-    if isinstance(kind, type) and issubclass(kind, PurePath):
+    if isinstance(kind, type) and _is_path(kind):
         return {"type": "string", "format": "path"}
     if isinstance(kind, type) and _is_model(kind):
         model: Any = annotation
@@ -171,8 +169,13 @@ def schema_hook(annotation: Any) -> dict[str, Any]:
     return {}
 
 
+# Whoever has a path or a pydantic model has imported the module that it comes from; nobody else should have to wait.
+def _is_path(kind: type) -> bool:
+    pathlib: Any = sys.modules.get("pathlib")
+    return pathlib is not None and issubclass(kind, pathlib.PurePath)
+
+
 def _is_model(kind: type) -> bool:
-    # Whoever has a pydantic model has imported pydantic.
     pydantic: Any = sys.modules.get("pydantic")
     return pydantic is not None and issubclass(kind, pydantic.BaseModel)
 
