@@ -35,6 +35,7 @@ from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable
 from turnout.runner.settings import database_url
@@ -113,6 +114,7 @@ class Core:
             self._stop_loop()
             self.store.close()
             raise
+        close_at_exit(self)
 
     async def _start(self) -> None:
         await self.engine.start()
@@ -134,6 +136,7 @@ class Core:
         if self._closed:
             return
         self._closed = True
+        closed(self)
         grace = self.config.settings.stop_grace if timeout is None else timeout
         try:
             self.call(self._stop(grace)).result(grace + 10)
