@@ -7,6 +7,7 @@ import inspect
 from enum import Enum
 from typing import Any, TypeAlias
 
+from turnout.bodies.cancellation import wait_cancelled
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, info_of, set_current
@@ -63,6 +64,7 @@ def info_for(work: Work, now: float) -> TaskInfo:
         workflow=work.workflow,
         name=work.task.name,
         started_at=now,
+        waiter=wait_cancelled,
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from threading import Event, Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
@@ -27,7 +26,14 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
 ProgressSink: TypeAlias = "Callable[[TaskInfo, Progress], None]"
 """Where progress goes. Whoever runs the body gives it; it must not block, nor raise."""
 
-_making = Lock()
+Waiter: TypeAlias = "Callable[[TaskInfo, float | None], bool]"
+"""How a body waits for its cancellation where it runs; see ``TaskInfo.wait_cancelled``."""
+
+
+class Settable(Protocol):
+    """What waiters wait on."""
+
+    def set(self) -> None: ...
 
 
 class TaskInfo(msgspec.Struct, kw_only=True):
@@ -61,8 +67,10 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     began: float | None = None
     """The same by the monotonic clock, where there is a timeout to be measured."""
     sink: ProgressSink | None = None
+    waiter: Waiter | None = None
+    waited_on: Settable | None = None
+    """Made by the waiter when a body first waits."""
     _cancelled: bool = False
-    _event: Event | None = None
 
     @property
     def is_last_attempt(self) -> bool:
@@ -89,9 +97,9 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     @cancelled.setter
     def cancelled(self, value: bool) -> None:
         self._cancelled = value
-        # The flag first: who makes the event after this look finds it.
-        if value and self._event is not None:
-            self._event.set()
+        # The flag first: who begins to wait after this look finds it.
+        if value and self.waited_on is not None:
+            self.waited_on.set()
 
     def wait_cancelled(self, timeout: float | None = None) -> bool:
         """Wait until nobody waits for this attempt any more; False if ``timeout`` seconds have passed before.
@@ -99,9 +107,7 @@ class TaskInfo(msgspec.Struct, kw_only=True):
         A pause that ends at once when the work has become pointless: ``if info.wait_cancelled(5): return``. For bodies
         in threads; an ``async def`` body is cancelled at its next ``await``.
         """
-        with _making:
-            event = self._event = self._event or Event()
-        return self._cancelled or event.wait(timeout)
+        return self._cancelled or (self.waiter is not None and self.waiter(self, timeout))
 
     @property
     def logger(self) -> logging.Logger:
@@ -135,6 +141,7 @@ def info_of(
     name: str = "",
     started_at: float | None = None,
     sink: ProgressSink | None = None,
+    waiter: Waiter | None = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know, made when it begins."""
     return TaskInfo(
@@ -152,4 +159,5 @@ def info_of(
         started_at=started_at,
         began=None if timeout is None else time.monotonic(),
         sink=sink,
+        waiter=waiter,
     )
