@@ -56,7 +56,7 @@ def typed(annotation: Any) -> Typed:
 
 def converter_of(annotation: Any) -> Converter | None:
     """What makes the annotated type of a JSON value, or raises ``Unfit``; None if any value will do."""
-    annotation = _bare(annotation)
+    annotation = bare(annotation)
     if annotation in (Any, object) or isinstance(annotation, TypeVar):
         return None
     try:
@@ -152,7 +152,7 @@ def _member(kind: type[Enum], value: Any) -> Enum:
 
 def is_json(annotation: Any) -> bool:
     """Whether values of that annotation are JSON as they are."""
-    annotation = _bare(annotation)
+    annotation = bare(annotation)
     if isinstance(annotation, TypeVar) or any(annotation is each for each in _JSON_TYPES):
         return True
     origin, args = get_origin(annotation), get_args(annotation)
@@ -162,13 +162,13 @@ def is_json(annotation: Any) -> bool:
         return all(is_json(each) for each in args)
     if origin in _JSON_CONTAINERS:
         if len(args) == 2:  # noqa: SIM102 - keys and values
-            if _bare(args[0]) not in (str, Any):
+            if bare(args[0]) not in (str, Any):
                 return False
         return all(is_json(each) for each in args)
     return origin is Annotated and is_json(args[0])
 
 
-def _bare(annotation: Any) -> Any:
+def bare(annotation: Any) -> Any:
     """The annotation without what only people read: new types, aliases, remarks that are no constraints."""
     while True:
         if get_origin(annotation) is Annotated:

@@ -84,7 +84,7 @@ def plain(value: Any, what: str = "output") -> Any:
         raise NotJson(message, type=kind) from error
 
 
-def _plain(value: Any, what: str, depth: int) -> Any:
+def _plain(value: Any, what: str, depth: int, *, field: bool = False) -> Any:
     if depth > MAX_DEPTH:
         raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
     if type(value) in PLAIN:
@@ -93,27 +93,38 @@ def _plain(value: Any, what: str, depth: int) -> Any:
         case Enum():
             return _plain(value.value, what, depth + 1)
         case dict():
-            for key in value:
-                if not isinstance(key, str):
-                    raise not_a_key(what, key)
-            return {str.__str__(key): _plain(item, what, depth + 1) for key, item in value.items()}
+            return {_key(key, what, field): _plain(item, what, depth + 1, field=field) for key, item in value.items()}
         case list() | tuple():
-            return [_plain(item, what, depth + 1) for item in value]
+            return [_plain(item, what, depth + 1, field=field) for item in value]
+        case set() | frozenset():
+            # Sets have no order of their own: sorted, the same set is always the same text.
+            items = [_plain(item, what, depth + 1, field=field) for item in value]
+            with contextlib.suppress(TypeError):
+                items.sort()
+            return items
         case str():
             return str.__str__(value)
         case int():
             return int(value)
         case float():
             return float(value)
+        case _ if hasattr(type(value), "__dataclass_fields__"):
+            # By its fields and not by its __dict__, in which msgspec leaves out defaults that nobody set.
+            import dataclasses
+
+            names = [each.name for each in dataclasses.fields(value)]
+            return {name: _plain(getattr(value, name), what, depth + 1, field=True) for name in names}
         case _:
-            return _builtins(value)
+            return msgspec.to_builtins(value, str_keys=True, enc_hook=dump_hook)
 
 
-def _builtins(value: Any) -> Any:
-    # Sets have no order of their own: sorted, the same set is always the same text.
-    with contextlib.suppress(TypeError):
-        return msgspec.to_builtins(value, str_keys=True, order="deterministic", enc_hook=dump_hook)
-    return msgspec.to_builtins(value, str_keys=True, enc_hook=dump_hook)
+def _key(key: Any, what: str, field: bool) -> str:
+    if isinstance(key, str):
+        return str.__str__(key.value if isinstance(key, Enum) else key)
+    if field:
+        # Of a field's keys the type is known: they can be made anew.
+        return next(iter(msgspec.to_builtins({key: None}, str_keys=True, enc_hook=dump_hook)))
+    raise not_a_key(what, key)
 
 
 def not_a_key(what: str, key: Any) -> NotJson:
