@@ -66,7 +66,7 @@ def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, A
     conversions = conversions_of(body)
     if conversions is not None:
         args, kwargs = converted(conversions, args, kwargs, info.task_name)
-    args, kwargs = _fill(slots_of(body), args, kwargs, info, context)
+    args, kwargs = fill(slots_of(body), args, kwargs, info, context)
     if context is None:
         return body, args, kwargs
     return _leaving(body, context), args, kwargs
@@ -85,14 +85,14 @@ def caller(
         filled, named = args, kwargs
         if conversions is not None:
             filled, named = converted(conversions, filled, named, info.task_name)
-        filled, named = _fill(slots, filled, named, info, own)
+        filled, named = fill(slots, filled, named, info, own)
         function = body if own is None else _leaving(body, own)
         return function(*filled, **named)
 
     return invoke
 
 
-def _fill(
+def fill(
     slots: tuple[Slot, ...],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
