@@ -71,6 +71,9 @@ def _by_msgspec(value: Any, annotation: Any) -> Any:
         return msgspec.convert(value, annotation, dec_hook=load_hook, str_keys=True)
     except (msgspec.ValidationError, ValueError, TypeError) as error:
         raise Unfit(str(error)) from error
+    except Exception as error:
+        # Out of a registered load, or of a class that builds itself.
+        raise Unfit(f"{type(error).__qualname__}: {error}") from error
 
 
 def _composed(annotation: Any, reason: str) -> Converter:
