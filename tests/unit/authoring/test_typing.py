@@ -78,7 +78,7 @@ assert_type(other.run("x"), tuple[int, str])
 assert_type(Workflow("etl", tasks=[etl]).run({"a": 1}), dict[str, Any])
 """
 WRONG = """
-from turnout import register_type, task, workflow
+from turnout import task, workflow
 
 @task
 def plain(order: int) -> str:
@@ -94,7 +94,6 @@ flow("text")
 task(retires=3)
 task(retries="three")
 number: int = plain(1)
-register_type(complex, dump=str, load=int)
 """
 
 
