@@ -51,10 +51,22 @@ def open_signature(body: Body) -> inspect.Signature:
     return inspect.Signature([each for each in inspect.signature(body).parameters.values() if each.name not in filled])
 
 
+class Needs(NamedTuple):
+    """What it takes to call a function, beyond passing the arguments on."""
+
+    slots: tuple[Slot, ...]
+    conversions: Conversions | None
+
+
+NOTHING = Needs((), None)
+
+
 @lru_cache(maxsize=4096)
-def conversions_of(body: Body) -> Conversions | None:
-    """How this body's arguments are made of JSON values; None if they are taken as they are."""
-    return conversions_for(types_of(body), open_signature(body).parameters.values())
+def needs_of(body: Body) -> Needs | None:
+    """What calling this body takes; None for most bodies: they get JSON values as they are, and nothing else."""
+    slots = slots_of(body)
+    conversions = conversions_for(types_of(body), open_signature(body).parameters.values())
+    return Needs(slots, conversions) if slots or conversions is not None else None
 
 
 def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, Any]]:
@@ -62,11 +74,7 @@ def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, A
     assert work.body is not None, "only Python bodies are called"
     body = work.body
     context = None if work.context is None else _own_copy(work.context)
-    args, kwargs = work.args, work.kwargs
-    conversions = conversions_of(body)
-    if conversions is not None:
-        args, kwargs = converted(conversions, args, kwargs, info.task_name)
-    args, kwargs = fill(slots_of(body), args, kwargs, info, context)
+    args, kwargs = _as_needed(needs_of(body) or NOTHING, work.args, work.kwargs, info, context)
     if context is None:
         return body, args, kwargs
     return _leaving(body, context), args, kwargs
@@ -76,20 +84,27 @@ def caller(
     body: Body, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> Callable[[TaskInfo], Any] | None:
     """What ``Work.call`` is for this body: None if calling it with its arguments is all there is to it."""
-    slots, conversions = slots_of(body), conversions_of(body)
-    if not slots and context is None and conversions is None:
-        return None
+    needs = needs_of(body)
+    if needs is None:
+        if context is None:
+            return None
+        needs = NOTHING
 
     def invoke(info: TaskInfo) -> Any:
         own = None if context is None else _own_copy(context)
-        filled, named = args, kwargs
-        if conversions is not None:
-            filled, named = converted(conversions, filled, named, info.task_name)
-        filled, named = fill(slots, filled, named, info, own)
+        filled, named = _as_needed(needs, args, kwargs, info, own)
         function = body if own is None else _leaving(body, own)
         return function(*filled, **named)
 
     return invoke
+
+
+def _as_needed(
+    needs: Needs, args: tuple[Any, ...], kwargs: Mapping[str, Any], info: TaskInfo, context: Context | None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if needs.conversions is not None:
+        args, kwargs = converted(needs.conversions, args, kwargs, info.task_name)
+    return fill(needs.slots, args, kwargs, info, context)
 
 
 def fill(
