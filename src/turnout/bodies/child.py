@@ -14,14 +14,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from turnout.bodies.attempt import call
+from turnout.bodies.attempt import call, info_for
 from turnout.bodies.locating import MAIN, MAIN_ELSEWHERE, found, unwrapped
 from turnout.bodies.messages import LENGTH, Began, Done, Job, Setting, Where, decode_to_child, frame
 from turnout.bodies.outcome import raised, returned_value
 from turnout.contracts.executor import Work
 from turnout.errors import NotImportable
 from turnout.model.events import ErrorInfo, ExecutionResult
-from turnout.model.info import TaskInfo, info_of
+from turnout.model.info import TaskInfo
 from turnout.model.spec import Body, TaskSpec
 
 
@@ -77,7 +77,8 @@ class Child:
             return
         self._terminated = True
         if self._info is not None:
-            self._info.cancelled = True
+            # Not through the property: it sets the event that the very thread which this interrupts may be waiting on.
+            msgspec.structs.force_setattr(self._info, "_cancelled", True)
         raise Terminated(128 + signal.SIGTERM)
 
     def _receive(self) -> Setting | Job | None:
@@ -100,9 +101,7 @@ class Child:
             work = self._work(job, setting)
         except NotImportable as error:
             return _in_parents_words(ExecutionResult.failed(job.event, error, retryable=False))
-        self._info = info = info_of(
-            job.event, idempotency_key=job.idempotency_key, token=job.token, timeout=job.timeout
-        )
+        self._info = info = info_for(work, began)
         try:
             value = Context().run(call, work, info)
             result = returned_value(job.event, value, began, time.time(), setting.output_limit)
@@ -121,8 +120,9 @@ class Child:
         args = tuple(job.args)
         return Work(
             event=job.event,
-            task=TaskSpec(name=job.event.task_name.rpartition("::")[2], body=Body("python", job.body.qualname)),
+            task=TaskSpec(name=job.name, body=Body("python", job.body.qualname)),
             body=body,
+            workflow=job.workflow,
             args=args,
             kwargs=job.kwargs,
             context=job.context,

@@ -37,6 +37,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     """One attempt: everything that ``Work`` has, with names for functions."""
 
     event: TaskReadyEvent
+    workflow: str = ""
+    name: str = ""
     body: Where
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

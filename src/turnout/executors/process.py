@@ -166,6 +166,8 @@ def _job(work: Work) -> Job:
     predicate, own = _predicate(work, body)
     return Job(
         event=work.event,
+        workflow=work.workflow,
+        name=work.task.name,
         body=body,
         args=list(work.args),
         kwargs=dict(work.kwargs),

@@ -28,6 +28,7 @@ EXPORTED = {
     "context_value",
     "current_task",
     "none_",
+    "register_type",
     "shell",
     "task",
     "task_failed",
