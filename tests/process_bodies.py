@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from tests.gates import at_gate
@@ -187,3 +189,13 @@ hidden = shadowed
 def shadowed() -> int:  # type: ignore
     """Another function under the name of ``hidden``."""
     return 2
+
+
+@dataclass
+class Order:
+    number: int
+    due: date
+
+
+def delayed(order: Order, days: int) -> Order:
+    return Order(order.number, order.due + timedelta(days=days))

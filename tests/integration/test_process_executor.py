@@ -100,6 +100,11 @@ def test_a_body_leaves_its_context(bench: Bench) -> None:
     assert bench.value(bodies.into_context, context={"orders": [1], "kept": True}) == {"orders": [1, 2], "kept": True}
 
 
+def test_arguments_and_outputs_have_the_types_that_the_body_says(bench: Bench) -> None:
+    order = {"number": 1, "due": "2024-02-28"}
+    assert bench.value(bodies.delayed, order, 2) == {"number": 1, "due": "2024-03-01"}
+
+
 def test_what_one_body_changes_about_its_process_the_next_does_not_see(bench: Bench, tmp_path: Path) -> None:
     home = os.getcwd()
     assert bench.value(bodies.wander_off, str(tmp_path)) == home

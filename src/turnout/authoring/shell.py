@@ -23,8 +23,8 @@ class ShellTask(Task[..., Any]):
 
     def __init__(self, command: ShellSpec, name: str, options: TaskOptions) -> None:
         check(command, name)
-        super().__init__(_plain(command, name), {**options, "name": options.get("name", name)})
         self.command = command
+        super().__init__(_plain(command, name), {**options, "name": options.get("name", name)})
 
     @property
     def body(self) -> Body:

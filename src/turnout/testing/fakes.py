@@ -105,7 +105,11 @@ def _look_like(function: Any, body: Callable[..., Any], *, takes_context: bool) 
     function.__signature__ = inspect.Signature(
         [each.replace(annotation=known.get(each.name, each.annotation)) for each in parameters]
     )
-    function.__annotations__ = {each.name: each.annotation for each in function.__signature__.parameters.values()}
+    function.__annotations__ = {
+        each.name: each.annotation
+        for each in function.__signature__.parameters.values()
+        if each.annotation is not inspect.Parameter.empty
+    }
     function.__name__ = getattr(body, "__name__", "fake")
 
 
