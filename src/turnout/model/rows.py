@@ -1,7 +1,8 @@
 """What the store keeps of runs and tasks, and what the ledger asks it to write.
 
 A ``RunWrite`` is everything that one commit changes in one run. Task and run rows are written as whole images of
-their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap.
+their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap. An
+attempt that completes keeps its executor, decision, labels, holder, ``dispatched_at`` and counts: stores rely on it.
 
 The values of the hot path are made with ``gc=False``: they refer to nothing that could refer back to them, and tens of
 thousands of them a second would otherwise keep the garbage collector busy looking.
