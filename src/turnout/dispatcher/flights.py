@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+import msgspec
+
 from turnout.contracts.executor import Report
 from turnout.dispatcher.intake import accepted
 from turnout.dispatcher.registered import RegisteredExecutor
@@ -22,18 +24,15 @@ _ROOM = object()
 """Posted instead of an answer: the executor says that it has room."""
 
 
-class Flight:
+class Flight(msgspec.Struct, gc=False, eq=False):
     """One attempt that was handed over and not yet answered."""
 
-    __slots__ = ("cancel_asked", "event", "slot", "started", "task", "timer")
-
-    def __init__(self, event: TaskReadyEvent, slot: RegisteredExecutor) -> None:
-        self.event = event
-        self.slot = slot
-        self.task: asyncio.Task[object] | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self.started: bool = False
-        self.cancel_asked: bool = False
+    event: TaskReadyEvent
+    slot: RegisteredExecutor
+    task: asyncio.Task[object] | None = None
+    timer: asyncio.TimerHandle | None = None
+    started: bool = False
+    cancel_asked: bool = False
 
 
 class Batch:

@@ -89,21 +89,21 @@ class RunMachine:
 
     def adopt(self, turn: Turn) -> None:
         """The turn was committed: its rows are now the state."""
-        graph = self.graph
+        graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
         for pos, row in turn.rows.items():
-            before = self.tasks[pos]
-            if row.state in TASK_TERMINAL and before.state not in TASK_TERMINAL:
-                self.open -= 1
-                for dependent in graph.dependents[pos]:
-                    self.remaining[dependent] -= 1
+            if row.state in TASK_TERMINAL:
+                if tasks[pos].state not in TASK_TERMINAL:
+                    self.open -= 1
+                    for dependent in graph.dependents[pos]:
+                        remaining[dependent] -= 1
+                output = row.output
+                if output is not None and len(output) > self.limits.inline_output and pos not in graph.rule_context:
+                    row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - what memory keeps of it
             if placeable(row):
-                self.ready[pos] = None
-            else:
-                self.ready.pop(pos, None)
-            if row.output is not None and len(row.output) > self.limits.inline_output and pos not in graph.rule_context:
-                self.tasks[pos] = msgspec.structs.replace(row, output=None)
-            else:
-                self.tasks[pos] = row
+                ready[pos] = None
+            elif ready:
+                ready.pop(pos, None)
+            tasks[pos] = row
         if turn.run is not None:
             self.row = turn.run
         self.seq = turn.seq

@@ -10,6 +10,8 @@ thousands of them a second would otherwise keep the garbage collector busy looki
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from turnout.model.events import ErrorInfo
@@ -110,9 +112,9 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     tasks: list[TaskRow] = []
     """With ``insert``: the rows to insert. Otherwise compare-and-swaps on (epoch, was, was_attempt)."""
     history: list[HistoryRow] = []
-    inbox_done: list[int] = []
+    inbox_done: Sequence[int] = ()
     """Inbox rows that this write answers; removed in the same transaction."""
-    commands_done: list[int] = []
+    commands_done: Sequence[int] = ()
     """Command rows that this write carries out; marked done in the same transaction."""
 
 

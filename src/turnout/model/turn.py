@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import msgspec
@@ -26,41 +26,32 @@ from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
 
-class Turn:
+def _no_jitter() -> float:
+    return 0.0
+
+
+class Turn(msgspec.Struct, gc=False, eq=False):
     """The changes of one run that are to be committed together."""
 
-    __slots__ = (
-        "_contested",
-        "_ended",
-        "_lefts",
-        "_to_follow",
-        "answered",
-        "history",
-        "jitter",
-        "machine",
-        "now",
-        "rows",
-        "run",
-        "seq",
-    )
+    machine: RunMachine
+    now: float
+    jitter: Callable[[], float] = _no_jitter
+    rows: dict[int, TaskRow] = {}
+    run: RunRow | None = None
+    history: list[HistoryRow] = []
+    seq: int = 0
+    answered: list[int] = []
+    """Positions whose running attempt ended by a result."""
+    _ended: int = 0
+    _contested: bool = False
+    """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
+    _to_follow: list[int] | None = None
+    """Ended tasks whose dependents are being looked at, and those that ended by that."""
+    _lefts: dict[int, int] | None = None
+    """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
 
-    def __init__(self, machine: RunMachine, now: float, jitter: Callable[[], float] = lambda: 0.0) -> None:
-        self.machine = machine
-        self.now = now
-        self.jitter = jitter
-        self.rows: dict[int, TaskRow] = {}
-        self.run: RunRow | None = None
-        self.history: list[HistoryRow] = []
-        self.seq = machine.seq
-        self.answered: list[int] = []
-        """Positions whose running attempt ended by a result."""
-        self._ended = 0
-        self._contested = False
-        """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
-        self._to_follow: list[int] = []
-        """Ended tasks whose dependents are still to be looked at."""
-        self._lefts: dict[int, int] = {}
-        """How many dependencies of a task are open after this turn, where that has changed."""
+    def __post_init__(self) -> None:
+        self.seq = self.machine.seq
 
     # -- looking ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
@@ -74,16 +65,16 @@ class Turn:
     def empty(self) -> bool:
         return not self.rows and self.run is None
 
-    def ready(self) -> Iterator[int]:
+    def ready(self) -> list[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
         if self.run_row.state is not RunState.RUNNING:
-            return
-        for pos in list(self.machine.ready):
-            if pos not in self.rows or placeable(self.rows[pos]):
-                yield pos
-        for pos, row in list(self.rows.items()):
-            if pos not in self.machine.ready and placeable(row):
-                yield pos
+            return []
+        rows, before = self.rows, self.machine.ready
+        found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
+        for pos, row in rows.items():
+            if row.state is TaskState.READY and pos not in before and placeable(row):
+                found.append(pos)
+        return found
 
     def made_ready(self) -> list[int]:
         """Tasks that this turn makes ready, now or later."""
@@ -98,7 +89,8 @@ class Turn:
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
         """Ready to running: the one door in."""
-        row = self.task(pos)
+        committed = self.machine.tasks[pos]
+        row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
         seq = self._log(
             pos, TaskState.READY, TaskState.RUNNING, attempt, decided(decision.executor_key, decision.reason)
@@ -119,8 +111,8 @@ class Turn:
             error=row.error,
             dispatched_at=self.now,
             seq=seq,
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=committed.state,
+            was_attempt=committed.attempt,
         )
         self.rows[pos] = placed
         return self.machine.event(pos, placed)
@@ -274,7 +266,8 @@ class Turn:
 
     def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
-        row = self.task(pos)
+        committed = self.machine.tasks[pos]
+        row = self.rows.get(pos, committed)
         output = error = detail = started = finished = None
         if result is None:
             detail = because(said.reason)
@@ -305,12 +298,12 @@ class Turn:
             started_at=started,
             finished_at=finished or self.now,
             seq=self._log(pos, row.state, state, row.attempt, detail),
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=committed.state,
+            was_attempt=committed.attempt,
         )
         self._ended += 1
-        committed = self.machine.tasks[pos]
-        self._contested |= committed.state is TaskState.READY and committed.poll_key is not None
+        if committed.state is TaskState.READY and committed.poll_key is not None:
+            self._contested = True
         self._follow(pos)
 
     def _stop(self, pos: int, state: TaskState, reason: str | None) -> None:
@@ -323,24 +316,29 @@ class Turn:
         if self.run_row.state is RunState.CANCELLING:
             return
         # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
-        self._to_follow.append(pos)
-        if len(self._to_follow) > 1:
+        if self._to_follow is not None:
+            self._to_follow.append(pos)
             return
+        graph, remaining = self.machine.graph, self.machine.remaining
+        self._to_follow = [pos]
         for done in self._to_follow:
-            for dependent in self.machine.graph.dependents[done]:
-                left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
-                self._lefts[dependent] = left
-                if left == 0 and self.task(dependent).state is TaskState.PENDING:
+            for dependent in graph.dependents[done]:
+                lefts = self._lefts
+                left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
+                if left > 1:
+                    if lefts is None:
+                        lefts = self._lefts = {}
+                    lefts[dependent] = left - 1
+                elif self.task(dependent).state is TaskState.PENDING:
                     self._judge(dependent)
-        self._to_follow.clear()
+        self._to_follow = None
 
     def _judge(self, pos: int) -> None:
         graph = self.machine.graph
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
-            rows = [self.task(dep) for dep in deps]
-            go = all(row.state is TaskState.COMPLETED for row in rows) or default_rule(
-                (row.state, _by_choice(row)) for row in rows
+            go = self._all_completed(deps) or default_rule(
+                (row.state, _by_choice(row)) for row in (self.task(dep) for dep in deps)
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
@@ -353,6 +351,13 @@ class Turn:
             )
         else:
             self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
+
+    def _all_completed(self, positions: tuple[int, ...]) -> bool:
+        rows, tasks = self.rows, self.machine.tasks
+        for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
+            if rows.get(pos, tasks[pos]).state is not TaskState.COMPLETED:
+                return False
+        return True
 
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
         """What a trigger rule sees: the run's input, then what the dependencies left."""
