@@ -30,13 +30,17 @@ class Place(Enum):
     NOWHERE = 3
 
 
+# Named for the hot path, as in model/states.py.
+IN_QUEUE, IN_THREAD, ON_LOOP, NOWHERE = Place.QUEUE, Place.THREAD, Place.LOOP, Place.NOWHERE
+
+
 class Attempt(msgspec.Struct, gc=False, eq=False):
     """One attempt from being taken in until its body returns, which may be later than its result."""
 
     key: Key
     event: TaskReadyEvent
     report: Report
-    place: Place = Place.QUEUE
+    place: Place = IN_QUEUE
     abandoned: bool = False
     """Its result was given while its body still ran."""
     work: Work | None = None

@@ -13,7 +13,7 @@ import msgspec
 from turnout.contracts.executor import Report
 from turnout.dispatcher.intake import accepted
 from turnout.dispatcher.registered import RegisteredExecutor
-from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.events import STATUS_RETURNED, ExecutionResult, TaskReadyEvent
 
 log = logging.getLogger("turnout.dispatcher")
 
@@ -126,7 +126,7 @@ class Flights:
             flight.timer.cancel()
         slot.flying -= 1
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
-        (batch.refused if status is ExecutionStatus.RETURNED else batch.answered).add(slot)
+        (batch.refused if status is STATUS_RETURNED else batch.answered).add(slot)
         batch.results.append(result)
 
     def _asked(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> Flight | None:

@@ -22,7 +22,18 @@ from turnout.model.reasons import (
 )
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
-from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
+from turnout.model.states import (
+    RUN_CANCELLING,
+    RUN_FOLDED,
+    RUN_RUNNING,
+    TASK_COMPLETED,
+    TASK_PENDING,
+    TASK_READY,
+    TASK_RUNNING,
+    TASK_TERMINAL,
+    RunState,
+    TaskState,
+)
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
 
@@ -67,24 +78,24 @@ class Turn(msgspec.Struct, gc=False, eq=False):
 
     def ready(self) -> list[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
-        if self.run_row.state is not RunState.RUNNING:
+        if self.run_row.state is not RUN_RUNNING:
             return []
         rows, before = self.rows, self.machine.ready
         found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
         for pos, row in rows.items():
-            if row.state is TaskState.READY and pos not in before and placeable(row):
+            if row.state is TASK_READY and pos not in before and placeable(row):
                 found.append(pos)
         return found
 
     def made_ready(self) -> list[int]:
         """Tasks that this turn makes ready, now or later."""
-        return [pos for pos, row in self.rows.items() if row.state is TaskState.READY]
+        return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         for pos, left in enumerate(self.machine.remaining):
-            if left == 0 and self.task(pos).state is TaskState.PENDING:
+            if left == 0 and self.task(pos).state is TASK_PENDING:
                 self._judge(pos)
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
@@ -92,13 +103,11 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         committed = self.machine.tasks[pos]
         row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
-        seq = self._log(
-            pos, TaskState.READY, TaskState.RUNNING, attempt, decided(decision.executor_key, decision.reason)
-        )
+        seq = self._log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
         placed = TaskRow(
             pos=pos,
             name=row.name,
-            state=TaskState.RUNNING,
+            state=TASK_RUNNING,
             priority=row.priority,
             attempt=attempt,
             failures=row.failures,
@@ -134,22 +143,22 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def explain(self, pos: int, reason: str) -> None:
         """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
         row = self.rows.get(pos)
-        if row is not None and row.state is TaskState.READY and row.reason != reason:
+        if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def result(self, result: ExecutionResult, pos: int) -> bool:
         """Running to whatever the verdict says: the one door out. False: not this attempt's, or a second answer."""
         row = self.task(pos)
-        if row.state is not TaskState.RUNNING or row.attempt != result.attempt or result.shadow:
+        if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
         self.answered.append(pos)
         run = self.run_row
-        if run.state is RunState.CANCELLING:
+        if run.state is RUN_CANCELLING:
             said = verdict_when_cancelling(result, run.reason)
         else:
             machine = self.machine
             said = verdict(result, row, machine.graph.tasks[pos], machine.limits, self.jitter)
-        if said.state is TaskState.READY:
+        if said.state is TASK_READY:
             self._again(pos, result, said)
         else:
             self._end(pos, said.state, result, said)
@@ -157,9 +166,9 @@ class Turn(msgspec.Struct, gc=False, eq=False):
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
         """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop."""
-        if self.run_row.state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
+        if self.run_row.state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
-        self._move_run(RunState.CANCELLING, reason=reason, error=error)
+        self._move_run(RUN_CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
@@ -168,7 +177,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         running: list[int] = []
         for pos in range(len(self.machine.tasks)):
             row = self.task(pos)
-            if row.state is TaskState.RUNNING:
+            if row.state is TASK_RUNNING:
                 running.append(pos)
             elif row.state not in TASK_TERMINAL:
                 self._stop(pos, TaskState.CANCELLED, reason)
@@ -176,16 +185,16 @@ class Turn(msgspec.Struct, gc=False, eq=False):
 
     def stop_running(self, pos: int, reason: str) -> None:
         """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
-        if self.task(pos).state is TaskState.RUNNING:
+        if self.task(pos).state is TASK_RUNNING:
             self._stop(pos, TaskState.CANCELLED, reason)
 
     def pause(self) -> None:
-        if self.run_row.state in (RunState.RUNNING, RunState.PENDING):
+        if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
             self._move_run(RunState.PAUSED, reason="paused")
 
     def resume(self) -> None:
         if self.run_row.state is RunState.PAUSED:
-            self._move_run(RunState.RUNNING)
+            self._move_run(RUN_RUNNING)
 
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
@@ -200,11 +209,11 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if self.machine.open - self._ended or self._contested:
             return
         state = self.run_row.state
-        if state is RunState.CANCELLING:
+        if state is RUN_CANCELLING:
             row = self.run_row
             end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
             self._move_run(end, reason=row.reason, error=row.error)
-        elif state is RunState.RUNNING:
+        elif state is RUN_RUNNING:
             failed = [pos for pos in range(len(self.machine.tasks)) if self._unexcused(pos)]
             if failed:
                 first = self.task(failed[0])
@@ -225,7 +234,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def insert(self, owner: str | None) -> RunWrite:
         """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
         machine = self.machine
-        state = RunState.RUNNING if owner else RunState.PENDING
+        state = RUN_RUNNING if owner else RunState.PENDING
         rows = [self.rows.get(row.pos, row) for row in machine.tasks] if owner else machine.tasks
         first = HistoryRow(0, -1, None, state)
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
@@ -248,7 +257,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             pos=pos,
             name=row.name,
             priority=row.priority,
-            state=TaskState.READY,
+            state=TASK_READY,
             attempt=row.attempt,
             failures=row.failures + said.failures,
             crashes=row.crashes + said.crashes,
@@ -259,7 +268,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             decision=row.decision,
             labels=row.labels,
             error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
-            seq=self._log(pos, TaskState.RUNNING, TaskState.READY, row.attempt, detail),
+            seq=self._log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
             was=self._was(pos),
             was_attempt=self.machine.tasks[pos].attempt,
         )
@@ -273,7 +282,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             detail = because(said.reason)
         else:
             started, finished = result.started_at, result.finished_at
-            if state is TaskState.COMPLETED:
+            if state is TASK_COMPLETED:
                 output = "null" if result.output is None else result.output
             else:
                 error = result.error or row.error
@@ -302,7 +311,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             was_attempt=committed.attempt,
         )
         self._ended += 1
-        if committed.state is TaskState.READY and committed.poll_key is not None:
+        if committed.state is TASK_READY and committed.poll_key is not None:
             self._contested = True
         self._follow(pos)
 
@@ -313,7 +322,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     # -- readiness ----------------------------------------------------------------------------------------------
     def _follow(self, pos: int) -> None:
         """A task ended: judge the dependents that waited for nothing else."""
-        if self.run_row.state is RunState.CANCELLING:
+        if self.run_row.state is RUN_CANCELLING:
             return
         # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
         if self._to_follow is not None:
@@ -329,7 +338,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
                     if lefts is None:
                         lefts = self._lefts = {}
                     lefts[dependent] = left - 1
-                elif self.task(dependent).state is TaskState.PENDING:
+                elif self.task(dependent).state is TASK_PENDING:
                     self._judge(dependent)
         self._to_follow = None
 
@@ -345,9 +354,9 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go:
             row = self.task(pos)
-            seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)
+            seq = self._log(pos, TASK_PENDING, TASK_READY, 0, None)
             self.rows[pos] = TaskRow(
-                pos=pos, name=row.name, priority=row.priority, state=TaskState.READY, seq=seq, was=TaskState.PENDING
+                pos=pos, name=row.name, priority=row.priority, state=TASK_READY, seq=seq, was=TASK_PENDING
             )
         else:
             self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
@@ -355,7 +364,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def _all_completed(self, positions: tuple[int, ...]) -> bool:
         rows, tasks = self.rows, self.machine.tasks
         for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
-            if rows.get(pos, tasks[pos]).state is not TaskState.COMPLETED:
+            if rows.get(pos, tasks[pos]).state is not TASK_COMPLETED:
                 return False
         return True
 
@@ -384,7 +393,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             return False
         graph = self.machine.graph
         return not any(
-            pos in graph.excuses[dependent] and self.task(dependent).state is TaskState.COMPLETED
+            pos in graph.excuses[dependent] and self.task(dependent).state is TASK_COMPLETED
             for dependent in graph.dependents[pos]
         )
 

@@ -14,6 +14,7 @@ MAX_DEPTH = 100
 MAX_BYTES = 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
+_ATOMS = frozenset({str, int, bool, type(None)})
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -50,6 +51,8 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
 def _check(value: Any, what: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
+    if type(value) in _ATOMS:
+        return
     match value:
         case dict():
             for key, item in value.items():

@@ -19,7 +19,7 @@ from msgspec.structs import astuple, replace
 
 from turnout.model.events import ErrorInfo
 from turnout.model.rows import RunWrite, TaskRow
-from turnout.model.states import RUN_TERMINAL, RunState, TaskState
+from turnout.model.states import RUN_TERMINAL, TASK_COMPLETED, TASK_RUNNING, RunState, TaskState
 from turnout.store.writes import last_seq
 
 Values: TypeAlias = Sequence[Any]
@@ -93,9 +93,9 @@ def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
         run_id, epoch = write.run_id, write.epoch
         for task in write.tasks:
             state, image = task.state, astuple(task)
-            if state is TaskState.COMPLETED and task.attempt == task.was_attempt and COMPLETED.fits(image):
+            if state is TASK_COMPLETED and task.attempt == task.was_attempt and COMPLETED.fits(image):
                 completed.append((run_id, epoch, *COMPLETED.values(image)))
-            elif state is TaskState.RUNNING and STARTED.fits(image):
+            elif state is TASK_RUNNING and STARTED.fits(image):
                 started.append((run_id, epoch, *STARTED.values(image)))
             else:
                 others.append(_whole(run_id, epoch, task, now))
