@@ -179,7 +179,7 @@ class DefaultDispatcher:
         if alone:
             if slot.reserve_alone():
                 return True
-        elif slot.has_place():
+        elif slot.free_places() > 0:
             slot.reserved += 1
             return True
         slot.refused = True
