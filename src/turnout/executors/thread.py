@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 STOPPING = "executor_stopping"
 MOST_ASYNC_NAMES = 10_000
+_NO_FAILURE = (ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED)
 
 
 class ThreadExecutor:
@@ -286,7 +287,7 @@ class ThreadExecutor:
         if result.status is not ExecutionStatus.RETURNED:
             with self._lock:
                 self._executed += 1
-                self._failed += result.status is not ExecutionStatus.COMPLETED
+                self._failed += result.status not in _NO_FAILURE
         try:
             attempt.report(result)
         except Exception:

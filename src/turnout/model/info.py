@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from typing import Any
 
 import msgspec
 
@@ -27,6 +28,8 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     """The fencing token: grows with every attempt, so that a resource can refuse a late one."""
     timeout: float | None = None
     shadow: bool = False
+    saved: Any = None
+    """What an earlier attempt saved with ``raise Defer(…, save=…)``."""
     cancelled: bool = False
     """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
     bodies that run long look here from time to time and return."""
@@ -42,7 +45,12 @@ def current_task() -> TaskInfo | None:
 
 
 def info_of(
-    event: TaskReadyEvent, *, idempotency_key: str = "", token: str = "", timeout: float | None = None
+    event: TaskReadyEvent,
+    *,
+    idempotency_key: str = "",
+    token: str = "",
+    timeout: float | None = None,
+    saved: Any = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know."""
     return TaskInfo(
@@ -55,4 +63,5 @@ def info_of(
         token=token,
         timeout=timeout,
         shadow=event.shadow,
+        saved=saved,
     )

@@ -8,33 +8,30 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
+from turnout.model.choices import by_choice, checked, left_out, not_chosen, why_skipped
+from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.hooks import call_run_hooks, call_task_hooks, skip_hooks_of_reused
 from turnout.model.machine import RunMachine, placeable
-from turnout.model.reasons import (
-    FOR_POLLERS,
-    NOT_CHOSEN,
-    RULE_SAID_NO,
-    RUN_TIMED_OUT,
-    STORE_REJECTED,
-    because,
-    decided,
-    ended,
-)
+from turnout.model.memo import Memo, read_memo, write_memo
+from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
+
+_NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
 
 class Turn:
     """The changes of one run that are to be committed together."""
 
     __slots__ = (
-        "_contested",
         "_ended",
         "_lefts",
         "_to_follow",
         "answered",
+        "contested",
         "history",
         "jitter",
         "machine",
@@ -55,7 +52,7 @@ class Turn:
         self.answered: list[int] = []
         """Positions whose running attempt ended by a result."""
         self._ended = 0
-        self._contested = False
+        self.contested = False
         """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
         self._to_follow: list[int] = []
         """Ended tasks whose dependents are still to be looked at."""
@@ -71,12 +68,19 @@ class Turn:
         return self.run or self.machine.row
 
     @property
+    def left(self) -> int:
+        """How many tasks are open after this turn, hooks included."""
+        return self.machine.open - self._ended
+
+    @property
     def empty(self) -> bool:
         return not self.rows and self.run is None
 
     def ready(self) -> Iterator[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
-        if self.run_row.state is not RunState.RUNNING:
+        state = self.run_row.state
+        # While a run is being cancelled only its hooks can be ready.
+        if state is not RunState.RUNNING and not (state is RunState.CANCELLING and self.machine.graph.hooks):
             return
         for pos in list(self.machine.ready):
             if pos not in self.rows or placeable(self.rows[pos]):
@@ -92,8 +96,11 @@ class Turn:
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
+        hooks = self.machine.graph.hooks
+        if self.machine.new.rerun_of is not None:
+            self._take_over_ends()
         for pos, left in enumerate(self.machine.remaining):
-            if left == 0 and self.task(pos).state is TaskState.PENDING:
+            if left == 0 and self.task(pos).state is TaskState.PENDING and pos not in hooks:
                 self._judge(pos)
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
@@ -121,6 +128,7 @@ class Turn:
             seq=seq,
             was=self._was(pos),
             was_attempt=self.machine.tasks[pos].attempt,
+            memo=row.memo,
         )
         self.rows[pos] = placed
         return self.machine.event(pos, placed)
@@ -151,12 +159,13 @@ class Turn:
         if row.state is not TaskState.RUNNING or row.attempt != result.attempt or result.shadow:
             return False
         self.answered.append(pos)
-        run = self.run_row
-        if run.state is RunState.CANCELLING:
+        run, graph = self.run_row, self.machine.graph
+        if result.chosen is not None:
+            result = checked(result, graph, pos)
+        if run.state is RunState.CANCELLING and pos not in graph.hooks:
             said = verdict_when_cancelling(result, run.reason)
         else:
-            machine = self.machine
-            said = verdict(result, row, machine.graph.tasks[pos], machine.limits, self.jitter)
+            said = verdict(result, row, graph.tasks[pos], self.machine.limits, self.jitter, self.now)
         if said.state is TaskState.READY:
             self._again(pos, result, said)
         else:
@@ -164,28 +173,49 @@ class Turn:
         return True
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
-        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop."""
-        if self.run_row.state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
+        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop.
+
+        Hooks are left to run. A second order to cancel ends them too.
+        """
+        state, hooks = self.run_row.state, self.machine.graph.hooks
+        if state is RunState.CANCELLING and hooks and reason != RUN_TIMED_OUT:
+            return self._end_hooks(reason)
+        if state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
+        if hooks and reason == RUN_TIMED_OUT and not self._open_but_hooks():
+            return []  # In time but for its hooks, which have no say in how the run ends.
         self._move_run(RunState.CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
-        """End what has not started in a run that is being cancelled; returns the running tasks."""
-        reason = self.run_row.reason
+        """End what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
+        reason, hooks = self.run_row.reason, self.machine.graph.hooks
         running: list[int] = []
         for pos in range(len(self.machine.tasks)):
+            if pos in hooks:
+                continue
             row = self.task(pos)
             if row.state is TaskState.RUNNING:
                 running.append(pos)
             elif row.state not in TASK_TERMINAL:
-                self._stop(pos, TaskState.CANCELLED, reason)
+                self.stop(pos, TaskState.CANCELLED, reason)
         return running
+
+    def _end_hooks(self, reason: str) -> list[int]:
+        """End all open hooks, the running ones without waiting for their answer; returns those that ran."""
+        open_ = [pos for pos in self.machine.graph.hooks if self.task(pos).state not in TASK_TERMINAL]
+        running = [pos for pos in open_ if self.task(pos).state is TaskState.RUNNING]
+        for pos in open_:
+            self.stop(pos, TaskState.CANCELLED, reason)
+        return running
+
+    def _open_but_hooks(self) -> bool:
+        return self.left > sum(self.task(pos).state not in TASK_TERMINAL for pos in self.machine.graph.hooks)
 
     def stop_running(self, pos: int, reason: str) -> None:
         """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
         if self.task(pos).state is TaskState.RUNNING:
-            self._stop(pos, TaskState.CANCELLED, reason)
+            self.stop(pos, TaskState.CANCELLED, reason)
 
     def pause(self) -> None:
         if self.run_row.state in (RunState.RUNNING, RunState.PENDING):
@@ -200,25 +230,20 @@ class Turn:
         self.cancel(STORE_REJECTED, error)
         for pos in range(len(self.machine.tasks)):
             self.stop_running(pos, STORE_REJECTED)
-        if not self._contested:
+        self._end_hooks(STORE_REJECTED)
+        if not self.contested:
             self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
-        if self.machine.open - self._ended or self._contested:
+        state, graph = self.run_row.state, self.machine.graph
+        if graph.run_hooks and state in (RunState.RUNNING, RunState.CANCELLING) and not self.contested:
+            call_run_hooks(self)
+        if self.left or self.contested:
             return
-        state = self.run_row.state
-        if state is RunState.CANCELLING:
-            row = self.run_row
-            end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
-            self._move_run(end, reason=row.reason, error=row.error)
-        elif state is RunState.RUNNING:
-            failed = [pos for pos in range(len(self.machine.tasks)) if self._unexcused(pos)]
-            if failed:
-                first = self.task(failed[0])
-                self._move_run(RunState.FAILED, reason=f"task_failed:{first.name}", error=first.error)
-            else:
-                self._move_run(RunState.COMPLETED)
+        if state in (RunState.RUNNING, RunState.CANCELLING):
+            end = end_of(graph, self.run_row, self.task)
+            self._move_run(end.state, reason=end.reason, error=end.error)
 
     def write(self) -> RunWrite:
         new = self.machine.new
@@ -266,22 +291,25 @@ class Turn:
             executor=row.executor,
             decision=row.decision,
             labels=row.labels,
-            error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
+            error=row.error if result.status in _NO_FAILURE else result.error,
             seq=self._log(pos, TaskState.RUNNING, TaskState.READY, row.attempt, detail),
             was=self._was(pos),
             was_attempt=self.machine.tasks[pos].attempt,
+            memo=said.memo or row.memo,
         )
 
     def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
         row = self.task(pos)
-        output = error = detail = started = finished = None
+        output = error = detail = started = finished = memo = None
         if result is None:
             detail = because(said.reason)
         else:
             started, finished = result.started_at, result.finished_at
             if state is TaskState.COMPLETED:
                 output = "null" if result.output is None else result.output
+                if result.chosen is not None:
+                    detail, memo = chose(result.chosen), write_memo(Memo(chosen=result.chosen))
             else:
                 error = result.error or row.error
                 detail = ended(result, said.reason, None)
@@ -307,15 +335,37 @@ class Turn:
             seq=self._log(pos, row.state, state, row.attempt, detail),
             was=self._was(pos),
             was_attempt=self.machine.tasks[pos].attempt,
+            memo=memo,
         )
         self._ended += 1
         committed = self.machine.tasks[pos]
-        self._contested |= committed.state is TaskState.READY and committed.poll_key is not None
+        self.contested |= committed.state is TaskState.READY and committed.poll_key is not None
+        if pos in self.machine.graph.task_hooks:
+            call_task_hooks(self, pos)
+        if memo is not None and result is not None and self.run_row.state is not RunState.CANCELLING:
+            self._leave_out(pos, result.chosen or ())
         self._follow(pos)
 
-    def _stop(self, pos: int, state: TaskState, reason: str | None) -> None:
+    def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
         self._end(pos, state, None, Verdict(state, reason))
+
+    # -- choices ------------------------------------------------------------------------------------------------
+    def _leave_out(self, pos: int, chosen: tuple[str, ...]) -> None:
+        """A branch has chosen: the other dependents are skipped, whatever else they wait for."""
+        reason = not_chosen(self.machine.graph.tasks[pos].name)
+        for dependent in left_out(self.machine.graph, pos, chosen):
+            if self.task(dependent).state is TaskState.PENDING:
+                self.stop(dependent, TaskState.SKIPPED, reason)
+
+    def _take_over_ends(self) -> None:
+        """What follows from the end of tasks whose outputs were taken over from another run."""
+        for row in self.machine.tasks:
+            if row.memo is not None and row.state is TaskState.COMPLETED:
+                chosen = read_memo(row.memo).chosen
+                if chosen is not None:
+                    self._leave_out(row.pos, chosen)
+        skip_hooks_of_reused(self)
 
     # -- readiness ----------------------------------------------------------------------------------------------
     def _follow(self, pos: int) -> None:
@@ -340,19 +390,23 @@ class Turn:
         if task.rule is None:
             rows = [self.task(dep) for dep in deps]
             go = all(row.state is TaskState.COMPLETED for row in rows) or default_rule(
-                (row.state, _by_choice(row)) for row in rows
+                (row.state, by_choice(row)) for row in rows
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go:
-            row = self.task(pos)
-            seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)
-            self.rows[pos] = TaskRow(
-                pos=pos, name=row.name, priority=row.priority, state=TaskState.READY, seq=seq, was=TaskState.PENDING
-            )
+            self.make_ready(pos)
         else:
-            self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
+            self.stop(pos, TaskState.SKIPPED, why_skipped(self.task(dep) for dep in deps))
+
+    def make_ready(self, pos: int) -> None:
+        """Pending to ready."""
+        row = self.task(pos)
+        seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)
+        self.rows[pos] = TaskRow(
+            pos=pos, name=row.name, priority=row.priority, state=TaskState.READY, seq=seq, was=TaskState.PENDING
+        )
 
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
         """What a trigger rule sees: the run's input, then what the dependencies left."""
@@ -363,25 +417,6 @@ class Turn:
                 value = msgspec.json.decode(row.output)
                 left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
         return merge_contexts(left)
-
-    def _why_skipped(self, deps: tuple[int, ...]) -> str:
-        by_choice = RULE_SAID_NO
-        for dep in deps:
-            row = self.task(dep)
-            if _by_choice(row):
-                by_choice = NOT_CHOSEN
-            elif row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
-                return f"dependency_{row.state.value}:{self.machine.graph.tasks[dep].name}"
-        return by_choice
-
-    def _unexcused(self, pos: int) -> bool:
-        if self.task(pos).state is not TaskState.FAILED:
-            return False
-        graph = self.machine.graph
-        return not any(
-            pos in graph.excuses[dependent] and self.task(dependent).state is TaskState.COMPLETED
-            for dependent in graph.dependents[pos]
-        )
 
     # -- writing ------------------------------------------------------------------------------------------------
     def _was(self, pos: int) -> TaskState:
@@ -406,7 +441,3 @@ class Turn:
             started_at=row.started_at or self.now,
             finished_at=self.now if state.terminal else None,
         )
-
-
-def _by_choice(row: TaskRow) -> bool:
-    return row.state is TaskState.SKIPPED and row.reason in (NOT_CHOSEN, RULE_SAID_NO)

@@ -77,7 +77,7 @@ class Settlement:
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:
             owned.dropped = True
-        elif owned.results or owned.orders or not machine.open:
+        elif owned.results or owned.orders or not machine.open or turn.contested:
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         elif machine.ready and not owned.parked:
             engine.enqueue(owned, Stage.STEP_ENQUEUER)

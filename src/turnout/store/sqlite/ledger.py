@@ -29,7 +29,7 @@ from turnout.store.writes import check, finishes, last_seq
 
 Values: TypeAlias = Sequence[Any]
 
-# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 25 columns
+# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 26 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 # The driver looks for an adapter for whatever is not a plain string or number, None and enum members included, which
