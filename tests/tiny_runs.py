@@ -110,7 +110,7 @@ class RunTable:
             row.state is not TaskState.READY
             or not row.poll_key
             or row.retry_in
-            or self.run.state is not RunState.RUNNING
+            or self.run.state not in (RunState.RUNNING, RunState.CANCELLING)
         ):
             return None
         attempt = row.attempt + 1

@@ -6,7 +6,7 @@ first those for success or failure, then those for the exit. Those that are not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from turnout.model.ending import RowOf, end_of, failed_tasks
@@ -14,7 +14,7 @@ from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.spec import HookedOn
-from turnout.model.states import RunState, TaskState
+from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 
 if TYPE_CHECKING:
     from turnout.model.turn import Turn
@@ -67,45 +67,32 @@ class TaskOutcome(TypedDict):
 
 
 # -- calling ----------------------------------------------------------------------------------------------------
-def call_task_hooks(turn: Turn, pos: int) -> None:
-    """The task has ended in this turn: make its hooks ready or skip them. One that never ran calls none."""
-    row, graph = turn.task(pos), turn.machine.graph
-    called = _CALLED_BY.get(row.state, ()) if row.attempt else ()
-    for hook in graph.task_hooks[pos]:
-        if turn.task(hook).state is TaskState.PENDING:
-            _settle(turn, hook, called)
-
-
-def call_run_hooks(turn: Turn) -> None:
-    """Call the workflow's hooks if nothing else is open; the exit's only after the others have ended."""
-    graph = turn.machine.graph
-    waiting = [pos for pos in graph.run_hooks if turn.task(pos).state is TaskState.PENDING]
-    if not waiting or turn.left > len(waiting):
+def call_hooks(turn: Turn) -> None:
+    """Make ready, or skip, the hooks that waited for an end that has come."""
+    if turn.contested or turn.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
         return
-    called = _CALLED_BY[end_of(graph, turn.run_row, turn.task).state]
-    last = [pos for pos in waiting if _on(graph, pos) == "exit"]
-    for pos in waiting:
-        if pos not in last:
-            _settle(turn, pos, called)
-    if turn.left == len(last):
-        for pos in last:
-            _settle(turn, pos, called)
+    graph = turn.machine.graph
+    for pos, hooks in graph.task_hooks.items():
+        row = turn.task(pos)
+        if row.state in TASK_TERMINAL:
+            # A task that never ran here calls none, nor does one whose output was taken over from another run.
+            _settle(turn, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
+    waiting = [pos for pos in graph.run_hooks if turn.task(pos).state is TaskState.PENDING]
+    if waiting and turn.left <= len(waiting):
+        called = _CALLED_BY[end_of(graph, turn.run_row, turn.task).state]
+        last = [pos for pos in waiting if _on(graph, pos) == "exit"]
+        _settle(turn, [pos for pos in waiting if pos not in last], called)
+        if turn.left == len(last):
+            _settle(turn, last, called)
 
 
-def skip_hooks_of_reused(turn: Turn) -> None:
-    """Tasks whose outputs were taken over from another run reached their end there: it called their hooks."""
-    for pos, hooks in turn.machine.graph.task_hooks.items():
-        if turn.task(pos).state.terminal:
-            for hook in hooks:
-                if turn.task(hook).state is TaskState.PENDING:
-                    turn.stop(hook, TaskState.SKIPPED, NOT_CALLED)
-
-
-def _settle(turn: Turn, hook: int, called: tuple[HookedOn, ...]) -> None:
-    if _on(turn.machine.graph, hook) in called:
-        turn.make_ready(hook)
-    else:
-        turn.stop(hook, TaskState.SKIPPED, NOT_CALLED)
+def _settle(turn: Turn, hooks: Iterable[int], called: tuple[HookedOn, ...]) -> None:
+    for pos in hooks:
+        if turn.task(pos).state is TaskState.PENDING:
+            if _on(turn.machine.graph, pos) in called:
+                turn.make_ready(pos)
+            else:
+                turn.stop(pos, TaskState.SKIPPED, NOT_CALLED)
 
 
 def _on(graph: Graph, pos: int) -> HookedOn:

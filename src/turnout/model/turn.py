@@ -11,7 +11,7 @@ from turnout.model.bindings import merge_contexts
 from turnout.model.choices import by_choice, checked, left_out, not_chosen, why_skipped
 from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.hooks import call_run_hooks, call_task_hooks, skip_hooks_of_reused
+from turnout.model.hooks import call_hooks
 from turnout.model.machine import RunMachine, placeable
 from turnout.model.memo import Memo, read_memo, write_memo
 from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
@@ -98,7 +98,7 @@ class Turn:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         hooks = self.machine.graph.hooks
         if self.machine.new.rerun_of is not None:
-            self._take_over_ends()
+            self._take_over_choices()
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TaskState.PENDING and pos not in hooks:
                 self._judge(pos)
@@ -237,8 +237,8 @@ class Turn:
     def finish(self) -> None:
         """End the run if nothing is left to do."""
         state, graph = self.run_row.state, self.machine.graph
-        if graph.run_hooks and state in (RunState.RUNNING, RunState.CANCELLING) and not self.contested:
-            call_run_hooks(self)
+        if graph.hooks:
+            call_hooks(self)
         if self.left or self.contested:
             return
         if state in (RunState.RUNNING, RunState.CANCELLING):
@@ -340,8 +340,6 @@ class Turn:
         self._ended += 1
         committed = self.machine.tasks[pos]
         self.contested |= committed.state is TaskState.READY and committed.poll_key is not None
-        if pos in self.machine.graph.task_hooks:
-            call_task_hooks(self, pos)
         if memo is not None and result is not None and self.run_row.state is not RunState.CANCELLING:
             self._leave_out(pos, result.chosen or ())
         self._follow(pos)
@@ -358,14 +356,13 @@ class Turn:
             if self.task(dependent).state is TaskState.PENDING:
                 self.stop(dependent, TaskState.SKIPPED, reason)
 
-    def _take_over_ends(self) -> None:
-        """What follows from the end of tasks whose outputs were taken over from another run."""
+    def _take_over_choices(self) -> None:
+        """What follows from the choices of branches whose outputs were taken over from another run."""
         for row in self.machine.tasks:
             if row.memo is not None and row.state is TaskState.COMPLETED:
                 chosen = read_memo(row.memo).chosen
                 if chosen is not None:
                     self._leave_out(row.pos, chosen)
-        skip_hooks_of_reused(self)
 
     # -- readiness ----------------------------------------------------------------------------------------------
     def _follow(self, pos: int) -> None:
