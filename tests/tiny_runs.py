@@ -145,6 +145,8 @@ class RunTable:
 
     def _check_task(self, row: TaskRow) -> None:
         there = self.tasks[row.pos]
+        if row.state is there.state is TaskState.READY and row.attempt == there.attempt:
+            return  # No move: it is offered to pollers, or another reason is given.
         if (there.state, row.state) not in task_writes() or row.attempt < there.attempt:
             raise IllegalMove(f"task {row.pos}: {there.state} {there.attempt} to {row.state} {row.attempt}")
 

@@ -10,15 +10,15 @@ DEFERRED = "select count(*) from history where old = 'running' and new = 'ready'
 
 def test_a_deferral_over_kill_9_resumes_once(children: Children) -> None:
     options = {"workflow": "napping", "runs": 1, "seconds": 2.0}
-    child = children.start("submit", **options)
-    child.wait_for("accepted")
-    eventually("the task is deferred", lambda: query(children.url, DEFERRED) == [(1,)])
-    child.kill()
+    # Its first commit stores the run, its second one the deferral.
+    victim = children.start("submit", die_after_commits=2, **options)
+    victim.exit_code()
+    assert query(children.url, DEFERRED) == [(1,)]
     again = children.start("submit", **options)
     assert again.finished() == {"completed": 1}
     assert children.executions.per_task() == {("r0", "nap"): 2, ("r0", "last"): 1}
     naps = [(each.attempt, each.pid) for each in children.executions.all() if each.task == "nap"]
-    assert naps == [(1, child.pid), (2, again.pid)]
+    assert naps == [(1, victim.pid), (2, again.pid)]
     ledger = check_history(children.url)
     assert query(children.url, DEFERRED) == [(1,)]
     assert {task.state for task in ledger.tasks.values()} == {"completed"}

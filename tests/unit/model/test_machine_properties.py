@@ -117,7 +117,6 @@ class RunLife(RuleBasedStateMachine):
         self.answers: dict[tuple[int, int], ExecutionResult] = {}
         """What an executor answered: if it says so again, it says the same."""
         self.holders: dict[tuple[int, int], str] = {}
-        self.returned: set[tuple[int, int]] = set()
         self.attempts = dict.fromkeys(range(len(tasks)), 0)
         self.final: bytes | None = None
         self.machine = RunMachine.fresh(self.graph, self.new, LIMITS)
@@ -202,9 +201,6 @@ class RunLife(RuleBasedStateMachine):
     def settled(self, turn: Turn, events: Sequence[TaskReadyEvent]) -> None:
         """The turn was applied."""
         self.machine.adopt(turn)
-        for pos in turn.answered:
-            ended = [one for one in self.mail if split_task_id(one.task_id)[1] == pos]
-            self.returned |= {(pos, one.attempt) for one in ended if one.status in ("returned", "deferred")}
         self.mail, self.orders, self.fresh = [], [], False
         self.dispatch(events)
         self.memory_equals_the_database()
@@ -370,10 +366,16 @@ class RunLife(RuleBasedStateMachine):
             self.attempts[pos] = row.attempt
 
     @invariant()
-    def an_at_most_once_task_starts_at_most_once(self) -> None:
+    def an_at_most_once_task_starts_again_only_if_it_was_handed_back_or_deferred_itself(self) -> None:
+        again = {
+            (move.pos, move.attempt)
+            for move in self.table.history
+            if (move.old, move.new) == (TaskState.RUNNING, TaskState.READY)
+            and msgspec.json.decode(move.detail or "{}")["status"] in ("returned", "deferred")
+        }
         for pos, spec in enumerate(self.graph.tasks):
             if spec.at_most_once:
-                assert len([key for key in self.in_flight if key[0] == pos and key not in self.returned]) <= 1
+                assert len([key for key in self.in_flight if key[0] == pos and key not in again]) <= 1
 
     @invariant()
     def budgets_are_kept(self) -> None:
