@@ -34,6 +34,7 @@ from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable
 from turnout.runner.settings import database_url
@@ -112,6 +113,7 @@ class Core:
             self._stop_loop()
             self.store.close()
             raise
+        close_at_exit(self)
 
     async def _start(self) -> None:
         await self.engine.start()
@@ -133,6 +135,7 @@ class Core:
         if self._closed:
             return
         self._closed = True
+        closed(self)
         grace = self.config.settings.stop_grace if timeout is None else timeout
         try:
             self.call(self._stop(grace)).result(grace + 10)
