@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import Graph
+from turnout.model.memo import read_memo
 from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
 from turnout.model.rows import TaskRow
 from turnout.model.states import TaskState
 from turnout.model.suggestions import close
+
+if TYPE_CHECKING:
+    from turnout.model.turn import Turn
 
 UNKNOWN_BRANCH = "unknown_branch"
 
@@ -49,9 +54,21 @@ def left_out(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
     return (dependent for dependent in graph.dependents[pos] if dependent not in after)
 
 
-def not_chosen(by: str) -> str:
-    """The reason of a skip that the branch ``by`` made."""
-    return f"{NOT_CHOSEN}:{by}"
+def leave_out(turn: Turn, pos: int, chosen: Iterable[str]) -> None:
+    """A branch has chosen: the other dependents are skipped, whatever else they wait for."""
+    graph = turn.machine.graph
+    for dependent in left_out(graph, pos, chosen):
+        if turn.task(dependent).state is TaskState.PENDING:
+            turn.stop(dependent, TaskState.SKIPPED, f"{NOT_CHOSEN}:{graph.tasks[pos].name}")
+
+
+def take_over_choices(turn: Turn) -> None:
+    """Of branches whose outputs were taken over from another run: what they chose there holds here."""
+    for row in turn.machine.tasks:
+        if row.memo is not None and row.state is TaskState.COMPLETED:
+            chosen = read_memo(row.memo).chosen
+            if chosen is not None:
+                leave_out(turn, row.pos, chosen)
 
 
 def by_choice(row: TaskRow) -> bool:

@@ -86,6 +86,19 @@ def call_hooks(turn: Turn) -> None:
             _settle(turn, last, called)
 
 
+def end_hooks(turn: Turn, reason: str) -> list[int]:
+    """End all open hooks, the running ones without waiting for their answer; returns those that ran."""
+    open_ = [pos for pos in turn.machine.graph.hooks if turn.task(pos).state not in TASK_TERMINAL]
+    running = [pos for pos in open_ if turn.task(pos).state is TaskState.RUNNING]
+    for pos in open_:
+        turn.stop(pos, TaskState.CANCELLED, reason)
+    return running
+
+
+def only_hooks_left(turn: Turn) -> bool:
+    return turn.left == sum(turn.task(pos).state not in TASK_TERMINAL for pos in turn.machine.graph.hooks)
+
+
 def _settle(turn: Turn, hooks: Iterable[int], called: tuple[HookedOn, ...]) -> None:
     for pos in hooks:
         if turn.task(pos).state is TaskState.PENDING:

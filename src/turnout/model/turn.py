@@ -8,12 +8,12 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
-from turnout.model.choices import by_choice, checked, left_out, not_chosen, why_skipped
+from turnout.model.choices import by_choice, checked, leave_out, take_over_choices, why_skipped
 from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.hooks import call_hooks
+from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
 from turnout.model.machine import RunMachine, placeable
-from turnout.model.memo import Memo, read_memo, write_memo
+from turnout.model.memo import Memo, write_memo
 from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
@@ -98,7 +98,7 @@ class Turn:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         hooks = self.machine.graph.hooks
         if self.machine.new.rerun_of is not None:
-            self._take_over_choices()
+            take_over_choices(self)
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TaskState.PENDING and pos not in hooks:
                 self._judge(pos)
@@ -179,10 +179,10 @@ class Turn:
         """
         state, hooks = self.run_row.state, self.machine.graph.hooks
         if state is RunState.CANCELLING and hooks and reason != RUN_TIMED_OUT:
-            return self._end_hooks(reason)
+            return end_hooks(self, reason)
         if state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
-        if hooks and reason == RUN_TIMED_OUT and not self._open_but_hooks():
+        if hooks and reason == RUN_TIMED_OUT and only_hooks_left(self):
             return []  # In time but for its hooks, which have no say in how the run ends.
         self._move_run(RunState.CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
@@ -200,17 +200,6 @@ class Turn:
             elif row.state not in TASK_TERMINAL:
                 self.stop(pos, TaskState.CANCELLED, reason)
         return running
-
-    def _end_hooks(self, reason: str) -> list[int]:
-        """End all open hooks, the running ones without waiting for their answer; returns those that ran."""
-        open_ = [pos for pos in self.machine.graph.hooks if self.task(pos).state not in TASK_TERMINAL]
-        running = [pos for pos in open_ if self.task(pos).state is TaskState.RUNNING]
-        for pos in open_:
-            self.stop(pos, TaskState.CANCELLED, reason)
-        return running
-
-    def _open_but_hooks(self) -> bool:
-        return self.left > sum(self.task(pos).state not in TASK_TERMINAL for pos in self.machine.graph.hooks)
 
     def stop_running(self, pos: int, reason: str) -> None:
         """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
@@ -230,7 +219,7 @@ class Turn:
         self.cancel(STORE_REJECTED, error)
         for pos in range(len(self.machine.tasks)):
             self.stop_running(pos, STORE_REJECTED)
-        self._end_hooks(STORE_REJECTED)
+        end_hooks(self, STORE_REJECTED)
         if not self.contested:
             self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
 
@@ -341,28 +330,12 @@ class Turn:
         committed = self.machine.tasks[pos]
         self.contested |= committed.state is TaskState.READY and committed.poll_key is not None
         if memo is not None and result is not None and self.run_row.state is not RunState.CANCELLING:
-            self._leave_out(pos, result.chosen or ())
+            leave_out(self, pos, result.chosen or ())
         self._follow(pos)
 
     def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
         self._end(pos, state, None, Verdict(state, reason))
-
-    # -- choices ------------------------------------------------------------------------------------------------
-    def _leave_out(self, pos: int, chosen: tuple[str, ...]) -> None:
-        """A branch has chosen: the other dependents are skipped, whatever else they wait for."""
-        reason = not_chosen(self.machine.graph.tasks[pos].name)
-        for dependent in left_out(self.machine.graph, pos, chosen):
-            if self.task(dependent).state is TaskState.PENDING:
-                self.stop(dependent, TaskState.SKIPPED, reason)
-
-    def _take_over_choices(self) -> None:
-        """What follows from the choices of branches whose outputs were taken over from another run."""
-        for row in self.machine.tasks:
-            if row.memo is not None and row.state is TaskState.COMPLETED:
-                chosen = read_memo(row.memo).chosen
-                if chosen is not None:
-                    self._leave_out(row.pos, chosen)
 
     # -- readiness ----------------------------------------------------------------------------------------------
     def _follow(self, pos: int) -> None:
