@@ -225,12 +225,12 @@ class Turn:
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
-        state, graph = self.run_row.state, self.machine.graph
+        graph = self.machine.graph
         if graph.hooks:
             call_hooks(self)
         if self.left or self.contested:
             return
-        if state in (RunState.RUNNING, RunState.CANCELLING):
+        if self.run_row.state in (RunState.RUNNING, RunState.CANCELLING):
             end = end_of(graph, self.run_row, self.task)
             self._move_run(end.state, reason=end.reason, error=end.error)
 
@@ -300,7 +300,7 @@ class Turn:
                 if result.chosen is not None:
                     detail, memo = chose(result.chosen), write_memo(Memo(chosen=result.chosen))
             else:
-                error = result.error or row.error
+                error = result.error or said.error or row.error
                 detail = ended(result, said.reason, None)
         self.rows[pos] = TaskRow(
             pos=pos,

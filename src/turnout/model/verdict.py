@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from turnout.model.deferral import Deferral
-from turnout.model.events import ExecutionResult, ExecutionStatus
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.memo import Memo, read_memo, write_memo
 from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN
 from turnout.model.retry import verdict_retry
@@ -40,6 +40,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     failures: int = 0
     crashes: int = 0
     losses: int = 0
+    error: ErrorInfo | None = None
+    """Of a failure that the result does not tell of itself."""
     memo: str | None = None
     """With a deferral: what the task carries over; None leaves it as it is."""
 
@@ -82,7 +84,8 @@ def postponed(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Ver
     """The verdict for an attempt that was put off. An at_most_once task may be, too: its body asked to start again."""
     count = memo.deferrals + 1
     if count > limits.deferrals:
-        return Verdict(TaskState.FAILED, DEFERRED_TOO_OFTEN)
+        error = ErrorInfo("DeferredTooOften", f"put off {memo.deferrals:,} times, which is the limit")
+        return Verdict(TaskState.FAILED, DEFERRED_TOO_OFTEN, error=error)
     condition = memo.condition if deferral.unmet else deferral.condition
     if condition is None:
         reason = DEFERRED
