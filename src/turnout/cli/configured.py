@@ -46,7 +46,7 @@ def _default(config: Config, key: Key) -> Any:
     if key[0] == ORCHESTRATION:
         value: Any = EngineSettings()
         for part in key[1:]:
-            value = getattr(value, part)
+            value = getattr(value, part, None)
         return value
     defaults = {field.name: field.default for field in msgspec.structs.fields(RunnerConfig)}
     known: dict[Key, Any] = {

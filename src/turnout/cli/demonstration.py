@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from turnout.cli.demo_orders import ORDER, fulfil
+from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import Line, columns, plain, say, say_json
 from turnout.cli.watch import Watched, follow, summary
 from turnout.dispatcher import RoutingConfig, RoutingRule
@@ -36,12 +37,12 @@ def demo_runner() -> Iterator[Runner]:
 
 
 def demonstrate(*, as_json: bool = False) -> int:
-    with demo_runner() as runner:
+    with Interrupt() as interrupt, demo_runner() as runner:
         if not as_json:
             for line in introduction(runner):
                 say(line)
         run = runner.submit(fulfil, ORDER)
-        follow(Watched(runner.core, run, fulfil.spec), quiet=as_json)
+        follow(Watched(runner.core, run, fulfil.spec, interrupt), quiet=as_json)
         result, view = run.result(), run.status()
     if as_json:
         say_json({"run_id": view.id, "state": str(view.state), "result": result})

@@ -31,6 +31,7 @@ def run(
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
     from turnout.authoring.durations import seconds
+    from turnout.cli.interrupt import Interrupt
     from turnout.cli.parameters import read_input
     from turnout.cli.running import Again, drive, open_runner, submitted
     from turnout.runner.settings import configuration
@@ -40,11 +41,11 @@ def run(
     limit = None if timeout is None else seconds(timeout, "--timeout")
     workflow = load_workflow(target, (config.root,))
     input = read_input(workflow, parameters or (), file)
-    with open_runner(config, database, [workflow], drives=not no_wait) as runner:
+    with Interrupt() as interrupt, open_runner(config, database, [workflow], drives=not no_wait) as runner:
         handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
         if key is not None:
             runner.core.take(handle.id)
         spec = runner.core.graph_of(workflow).spec
-        return drive(runner, handle, spec, Again(target, database), as_json=as_json)
+        return drive(runner, handle, spec, Again(target, database), interrupt, as_json=as_json)

@@ -11,6 +11,7 @@ import msgspec
 
 from turnout.authoring.workflow import Workflow
 from turnout.cli.failure import Exit, exit_code, report
+from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import plain, say, say_json
 from turnout.cli.watch import Watched, follow, summary
 from turnout.cli.wording import short
@@ -28,9 +29,11 @@ def open_runner(config: Config, database: str | None, workflows: Iterable[AnyWor
     return Runner(database, config=config, workflows=tuple(workflows), claims=(), **options)
 
 
-def drive(runner: Runner, handle: RunHandle[Any], spec: WorkflowSpec, again: Again, *, as_json: bool) -> int:
+def drive(
+    runner: Runner, handle: RunHandle[Any], spec: WorkflowSpec, again: Again, interrupt: Interrupt, *, as_json: bool
+) -> int:
     """Follow the run to its end; print its result, or what went wrong and what to do about it."""
-    follow(Watched(runner.core, handle, spec), quiet=as_json)
+    follow(Watched(runner.core, handle, spec, interrupt), quiet=as_json)
     view = handle.status()
     try:
         result = handle.result()
@@ -73,7 +76,7 @@ def _failed(view: RunView, error: RunError, again: Again, *, as_json: bool) -> i
     for failure in failures:
         _say_failure(failure)
     report(error.code, first, None, as_json=False)
-    if not failures and isinstance(error, RunFailed):
+    if not failures and type(error) is RunFailed:
         say(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)
     _hints(view, failures, again)
     return exit_code(error)

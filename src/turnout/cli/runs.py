@@ -120,6 +120,7 @@ def resume(
         _command(run, "resume", database, as_json=as_json)
         return 0
     from turnout.cli.code import code_for
+    from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
     from turnout.cli.running import Again, drive, open_runner
     from turnout.runner.lookup import find_run
@@ -129,12 +130,12 @@ def resume(
     with open_store(database) as store:
         stored = find_run(store, run)
         workflows = code_for(config, target, store, stored)
-    with open_runner(config, database, workflows) as runner:
+    with Interrupt() as interrupt, open_runner(config, database, workflows) as runner:
         run_id = stored.new.run_id
         runner.core.command(run_id, "resume").result()
         runner.core.take(run_id)
         spec = runner.core.spec_of(run_id)
-        return drive(runner, runner.get(run_id), spec, Again(target, database), as_json=as_json)
+        return drive(runner, runner.get(run_id), spec, Again(target, database), interrupt, as_json=as_json)
 
 
 @app.command()
@@ -156,6 +157,7 @@ def rerun(
     turnout runs rerun last --from charge -p card=new
     """
     from turnout.cli.code import code_for
+    from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
     from turnout.cli.parameters import read_input
     from turnout.cli.running import Again, drive, open_runner, submitted
@@ -167,12 +169,12 @@ def rerun(
         stored = find_run(store, run)
         workflows = [] if no_wait else code_for(config, target, store, stored)
     input = read_input(workflows[0] if workflows else None, parameters or (), None) or None
-    with open_runner(config, database, workflows, drives=not no_wait) as runner:
+    with Interrupt() as interrupt, open_runner(config, database, workflows, drives=not no_wait) as runner:
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
         spec = runner.core.spec_of(handle.id)
-        return drive(runner, handle, spec, Again(target, database), as_json=as_json)
+        return drive(runner, handle, spec, Again(target, database), interrupt, as_json=as_json)
 
 
 def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from turnout.cli.failure import Exit
+from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import Line, coloured, is_terminal, say
 from turnout.cli.tree import Node, counts, fitting, lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting
-from turnout.errors import StoreUnreachable, WaitTimedOut
+from turnout.errors import WaitTimedOut
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.runner import RunHandle
@@ -30,19 +24,21 @@ REFRESH = 0.1
 
 
 class Watched:
-    """A run, what was last seen of it, and since when it is watched."""
+    """A run, since when it is watched, and whether somebody has had enough of it."""
 
-    def __init__(self, core: Core, handle: RunHandle[Any], spec: WorkflowSpec) -> None:
+    def __init__(self, core: Core, handle: RunHandle[Any], spec: WorkflowSpec, interrupt: Interrupt) -> None:
         self.core = core
         self.handle = handle
         self.spec = spec
         self.began = time.time()
-        self.cancelling = False
+        self._interrupt = interrupt
 
     def tasks(self) -> list[TaskView]:
         return [task_view(row) for row in self.core.look(self.handle.id)]
 
     def ended(self, within: float) -> bool:
+        """Whether it ends in this time; an interruption cancels it."""
+        self._interrupt.cancel(self.handle)
         try:
             self.handle.wait(within)
         except WaitTimedOut:
@@ -51,40 +47,15 @@ class Watched:
 
 
 def follow(run: Watched, *, quiet: bool = False) -> RunState:
-    """Show the run until it ends. The first Ctrl-C cancels it, the second ends this process."""
-    with _ctrl_c(run):
-        if quiet:
-            while not run.ended(REFRESH):
-                pass
-        elif is_terminal():
-            _live(run)
-        else:
-            _plain(run)
-        return run.handle.wait(0)
-
-
-@contextmanager
-def _ctrl_c(run: Watched) -> Iterator[None]:
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        if run.cancelling:
-            # At once, whatever the bodies do. Whoever owns the run next goes on with the cancellation.
-            os._exit(Exit.INTERRUPTED)
-        run.cancelling = True
-        say("cancelling; press Ctrl-C once more to quit without waiting", to=sys.stderr)
-        threading.Thread(target=_cancel, args=(run,), daemon=True).start()
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _cancel(run: Watched) -> None:
-    try:
-        run.handle.cancel("interrupted at the terminal")
-    except StoreUnreachable as error:
-        say(f"not cancelled: {error.message}", to=sys.stderr)
+    """Show the run until it ends."""
+    if quiet:
+        while not run.ended(REFRESH):
+            pass
+    elif is_terminal():
+        _live(run)
+    else:
+        _plain(run)
+    return run.handle.wait()
 
 
 # -- on a terminal ----------------------------------------------------------------------------------------------------

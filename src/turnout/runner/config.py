@@ -92,8 +92,13 @@ class Config(msgspec.Struct, frozen=True):
                 table[key[-1]] = entry.value
         if not said:
             return None
-        settings = msgspec.convert(said, EngineSettings)
-        settings.check()
+        try:
+            settings = msgspec.convert(said, EngineSettings)
+            settings.check()
+        except (msgspec.ValidationError, InvalidSetting) as error:
+            origins = {entry.origin: None for key, entry in self.entries.items() if key[0] == ORCHESTRATION}
+            where = ", ".join(origins)
+            raise InvalidSetting(f"{where}: {ORCHESTRATION}: {error}", code="bad_setting", where=where) from error
         return settings
 
 
@@ -184,9 +189,9 @@ def _variable_key(name: str) -> Key | None:
     key: Key = tuple(parts)
     if kind_of(key) is not None:
         return key
-    if len(key) > 1 and key[:1] in TABLES:
+    if len(key) > 1 and (parts[0],) in TABLES:
         raise unknown(key, f"the environment variable {name}")
-    near = get_close_matches(key[0], [each[0] for each in SHAPE if len(each) == 1], n=1, cutoff=0.8)
+    near = get_close_matches(parts[0], [each[0] for each in SHAPE if len(each) == 1], n=1, cutoff=0.8)
     if len(key) == 1 and near:
         raise InvalidSetting(
             f"the environment variable {name} is no setting: did you mean {PREFIX}{near[0].upper()}?",

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.authoring.durations import seconds
+from turnout.authoring.durations import Duration, seconds
 from turnout.errors import DefinitionError, InvalidSetting
 from turnout.model.suggestions import close
 from turnout.orchestration.settings import EngineSettings
@@ -45,17 +45,21 @@ class Kind(Enum):
 def _settings(kind: type[msgspec.Struct], at: Key) -> dict[Key, Kind]:
     found: dict[Key, Kind] = {}
     for name, annotation in typing.get_type_hints(kind).items():
-        if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
-            found |= _settings(annotation, (*at, name))
+        wanted = _without_none(annotation)
+        if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+            found |= _settings(wanted, (*at, name))
+        elif typing.get_origin(wanted) in (tuple, list):
+            found[*at, name] = Kind.TEXTS
         else:
-            found[*at, name] = _KINDS[_required(annotation)]
+            found[*at, name] = Kind.SECONDS if wanted == Duration else _KINDS.get(wanted, Kind.FREE)
     return found
 
 
-def _required(annotation: Any) -> Any:
+def _without_none(annotation: Any) -> Any:
     """``float`` of ``float | None``."""
     if isinstance(annotation, types.UnionType):
-        return next(each for each in typing.get_args(annotation) if each is not types.NoneType)
+        left = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+        return left[0] if len(left) == 1 else annotation
     return annotation
 
 
