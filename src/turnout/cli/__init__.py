@@ -13,12 +13,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: list[str]) -> int:
+    import logging
+
     import typer
 
     from turnout.cli.app import app
     from turnout.cli.failure import Exit, report, report_error
     from turnout.errors import TurnoutError
 
+    # A project's rules speak of all its workflows, a command loads one: `turnout config check` warns of idle rules.
+    logging.getLogger("turnout.dispatcher").setLevel(logging.ERROR)
     options = given[: given.index("--")] if "--" in given else given
     as_json = "--json" in options
     try:

@@ -40,7 +40,7 @@ def run(
     config = configuration()
     limit = None if timeout is None else seconds(timeout, "--timeout")
     workflow = load_workflow(target, (config.root,))
-    input = read_input(workflow, parameters or (), file)
+    input = workflow.bind(**read_input(workflow, parameters or (), file))
     with Interrupt() as interrupt, open_runner(config, database, [workflow], drives=not no_wait) as runner:
         handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:
