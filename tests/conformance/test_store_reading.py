@@ -144,3 +144,9 @@ def test_in_memory_everything_is_shared_between_threads() -> None:
     assert heard.is_set()
     stop()
     store.close()
+
+
+def test_a_database_says_what_it_is_and_what_time_it_has(store: Store) -> None:
+    before = store.about()
+    assert before.version[:1].isdigit() and before.schema >= 1
+    assert store.about().now >= before.now > 1_600_000_000

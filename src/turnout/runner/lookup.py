@@ -25,10 +25,12 @@ def find_run(store: Store, wanted: str) -> StoredRun:
     digits = wanted.lower().replace("-", "")
     if not _HEX.fullmatch(digits):
         raise RunNotFound(f"{wanted!r} is no run: give an id, the beginning of one, or {LAST!r}", run_id=wanted)
+    highest = digits.ljust(32, "f")
+    below = store.runs(before=highest, limit=3)
     found = [
         run
-        for run in store.runs(before=digits.ljust(32, "f"), limit=3)
-        if run.new.run_id.replace("-", "").startswith(digits)
+        for run in (store.run(highest), *below)
+        if run is not None and run.new.run_id.replace("-", "").startswith(digits)
     ]
     if not found:
         raise RunNotFound(f"there is no run {wanted}", run_id=wanted)
