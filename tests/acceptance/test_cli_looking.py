@@ -110,7 +110,7 @@ def test_workflows_are_validated(project: Project) -> None:
         project, "validate flows.py", "validate flows.py:doubling bad_flow.py nowhere.py --json", "validate --json"
     )
     assert good.code == 0
-    assert good.out.startswith("✓ public::embedded::doubling([number], [limit])  3 tasks\n")
+    assert good.out.startswith("✓ public::embedded::doubling(number: int = 21, limit: int = 100)  3 tasks\n")
     assert bad.code == 2
     assert [each["ok"] for each in bad.json] == [True, False, False]
     assert [each.get("error", {}).get("code") for each in bad.json] == [None, "empty_workflow", "no_such_file"]

@@ -21,18 +21,18 @@ def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -
     spec = spec_of_version(store, run.new.version)
     if target is not None:
         found = load_workflows(target, (config.root,))
-        if not _has(found, spec):
+        if not (mine := _of(found, spec)):
             raise InvalidTarget(
                 f"{target} does not have the workflow {spec.name!r} of the run", code="no_such_workflow"
             )
-        return found
+        return mine
     for place in (*(config.get("workflows") or ()), *_modules(spec)):
         try:
             found = load_workflows(place, (config.root,))
         except TurnoutError:
             continue
-        if _has(found, spec):
-            return found
+        if mine := _of(found, spec):
+            return mine
     raise InvalidTarget(
         f"the code of workflow {spec.full_name} was not found",
         code="no_code",
@@ -40,8 +40,10 @@ def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -
     )
 
 
-def _has(workflows: list[AnyWorkflow], spec: WorkflowSpec) -> bool:
-    return any((each.package, each.name) == (spec.package, spec.name) for each in workflows)
+def _of(workflows: list[AnyWorkflow], spec: WorkflowSpec) -> list[AnyWorkflow]:
+    """The workflows with the wanted one first; none if it is not among them."""
+    wanted = [each for each in workflows if (each.package, each.name) == (spec.package, spec.name)]
+    return wanted and [*wanted, *(each for each in workflows if each not in wanted)]
 
 
 def _modules(spec: WorkflowSpec) -> list[str]:

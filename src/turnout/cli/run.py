@@ -31,8 +31,9 @@ def run(
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
     from turnout.authoring.durations import seconds
+    from turnout.authoring.parameters import parse_parameters
     from turnout.cli.interrupt import Interrupt
-    from turnout.cli.parameters import read_input
+    from turnout.cli.parameters import input_file
     from turnout.cli.running import Again, drive, open_runner, submitted
     from turnout.runner.settings import configuration
     from turnout.runner.targets import load_workflow
@@ -40,7 +41,7 @@ def run(
     config = configuration()
     limit = None if timeout is None else seconds(timeout, "--timeout")
     workflow = load_workflow(target, (config.root,))
-    input = workflow.bind(**read_input(workflow, parameters or (), file))
+    input = parse_parameters(workflow, parameters or (), input_file(file))
     with Interrupt() as interrupt, open_runner(config, database, [workflow], drives=not no_wait) as runner:
         handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:

@@ -12,11 +12,12 @@ import msgspec
 from turnout.authoring.workflow import Workflow
 from turnout.cli.failure import Exit, exit_code, report
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.output import plain, say, say_json
+from turnout.cli.output import say, say_json
 from turnout.cli.watch import Watched, follow, summary
 from turnout.cli.wording import short
 from turnout.errors import RunError, RunFailed
 from turnout.model.spec import WorkflowSpec
+from turnout.model.types import plain as json_value
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.config import Config
 from turnout.store.urls import shown_url
@@ -36,7 +37,7 @@ def drive(
     follow(Watched(runner.core, handle, spec, interrupt), quiet=as_json)
     view = handle.status()
     try:
-        result = handle.result()
+        result = json_value(handle.result(), "the result")
     except RunError as error:
         return _failed(view, error, again, as_json=as_json)
     if as_json:
@@ -51,7 +52,7 @@ def _say_result(result: Any) -> None:
     import json
 
     if result is not None:
-        say(result if isinstance(result, str) else json.dumps(plain(result), ensure_ascii=False, indent=2))
+        say(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2))
 
 
 def _summary(view: RunView) -> Any:

@@ -156,10 +156,12 @@ def rerun(
     turnout runs rerun last
     turnout runs rerun last --from charge -p card=new
     """
+    import json
+
+    from turnout.authoring.parameters import parse_parameters
     from turnout.cli.code import code_for
     from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
-    from turnout.cli.parameters import read_input
     from turnout.cli.running import Again, drive, open_runner, submitted
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
@@ -167,8 +169,9 @@ def rerun(
     config = configuration()
     with open_store(database) as store:
         stored = find_run(store, run)
-        workflows = [] if no_wait else code_for(config, target, store, stored)
-    input = read_input(workflows[0] if workflows else None, parameters or (), None) or None
+        # The code says what the text of a parameter means.
+        workflows = [] if no_wait and not parameters else code_for(config, target, store, stored)
+    input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
     with Interrupt() as interrupt, open_runner(config, database, workflows, drives=not no_wait) as runner:
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:

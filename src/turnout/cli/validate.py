@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import typer
@@ -66,7 +67,10 @@ def _checked(target: str, plan: Any, workflow: Any) -> dict[str, Any]:
         "ok": True,
         "workflow": spec.full_name,
         "version": spec.version(),
-        "parameters": [{"name": each.name, "required": each.required} for each in spec.params],
+        "parameters": [
+            {"name": each.name, "type": each.type, "required": each.required, "default": each.default, "doc": each.doc}
+            for each in spec.params
+        ],
         "tasks": [task.name for task in spec.tasks],
         "warnings": warnings,
     }
@@ -77,6 +81,12 @@ def _line(each: dict[str, Any]) -> list[tuple[str, str]]:
         error = each["error"]
         name = f" {each['workflow']}" if "workflow" in each else ""
         return [(f"✗ {each['target']}{name}: error[{error['code']}]: {error['message']}", "red")]
-    names = ", ".join(p["name"] if p["required"] else f"[{p['name']}]" for p in each["parameters"])
+    names = ", ".join(map(_parameter, each["parameters"]))
     count = len(each["tasks"])
     return [("✓ ", "green"), (f"{each['workflow']}({names})", ""), (f"  {count} task{'s'[: count != 1]}", "dim")]
+
+
+def _parameter(each: dict[str, Any]) -> str:
+    """As it would stand in the function: ``number: int = 21``."""
+    typed = f"{each['name']}: {each['type']}" if each["type"] else each["name"]
+    return typed if each["required"] else f"{typed} = {json.dumps(each['default'], ensure_ascii=False)}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
 from turnout import errors
 from turnout.cli.failure import Exit, exit_code, report_error
 from turnout.cli.output import columns, plain, plain_text, say, with_colours
-from turnout.cli.parameters import read_input
+from turnout.cli.parameters import input_file
 from turnout.cli.running import Again
 from turnout.cli.wording import lasting
 from turnout.model.states import RunState
@@ -112,16 +113,17 @@ def test_hints_can_be_typed_and_never_hold_a_password() -> None:
     assert "s3cret" not in Again(None, "postgresql://ada:s3cret@db/turnout").rerun("0199")
 
 
-def test_input_comes_from_a_file_with_single_parameters_over_it(tmp_path) -> None:
+def test_input_comes_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "input.json"
     file.write_text('{"a": 1, "b": 2}')
-    assert read_input(None, ["b=3", "c=text"], str(file)) == {"a": 1, "b": 3, "c": "text"}
+    assert input_file(str(file)) == {"a": 1, "b": 2}
+    assert input_file(None) == {}
 
 
 @pytest.mark.parametrize("content", ["[1]", "{", "\udcff"])
-def test_input_that_is_no_object_is_refused(tmp_path, content: str) -> None:
+def test_input_that_is_no_object_is_refused(tmp_path: Path, content: str) -> None:
     file = tmp_path / "input.json"
     file.write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(errors.InvalidInput) as raised:
-        read_input(None, [], str(file))
+        input_file(str(file))
     assert raised.value.code == "bad_input_file"
