@@ -15,7 +15,7 @@ Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything that is needed to run one attempt."""
 
     event: TaskReadyEvent

@@ -36,7 +36,7 @@ class Settable(Protocol):
     def set(self) -> None: ...
 
 
-class TaskInfo(msgspec.Struct, kw_only=True):
+class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """Handed to bodies that ask for it by annotation; ``current_task()`` gives it to libraries.
 
     Everything but ``cancelled`` stays as it is for the whole attempt.
