@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.authoring.workflow import Workflow
+from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.failure import Exit, exit_code, report
 from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import say, say_json
@@ -26,8 +26,11 @@ AnyWorkflow = Workflow[..., Any]
 
 
 def open_runner(config: Config, database: str | None, workflows: Iterable[AnyWorkflow], **options: Any) -> Runner:
-    """A Runner that has this code and drives only what it is asked to."""
-    return Runner(database, config=config, workflows=tuple(workflows), claims=(), **options)
+    """A Runner that has this code and drives only what it is asked to, and the child runs of that."""
+    known = tuple(workflows)
+    tenant = config.get("tenant") or DEFAULT_TENANT
+    called = {task.body.ref for workflow in known for task in workflow.spec_for(tenant).tasks}
+    return Runner(database, config=config, workflows=known, claims=called, **options)
 
 
 def drive(
