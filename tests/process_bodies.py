@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from tests.gates import at_gate
-from turnout import Context, PermanentFailure, RetryAfter, TaskInfo, current_task, task
+from turnout import Branch, Context, Defer, PermanentFailure, RetryAfter, TaskInfo, current_task, task
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")
 
@@ -156,6 +156,20 @@ def swallow_sigterm(port: int) -> str:
                 signal.pause()
         except SystemExit:
             return "as if nothing had happened"
+
+
+def is_there(path: str) -> bool:
+    return os.path.exists(path)
+
+
+def put_off_until(path: str, info: TaskInfo) -> dict[str, Any]:
+    if info.saved is None:
+        raise Defer(condition=is_there, args=[path], every="20ms", save={"attempt": info.attempt})
+    return info.saved
+
+
+def choose(name: str) -> Branch:
+    return Branch(name)
 
 
 def wander_off(folder: str) -> str:

@@ -5,6 +5,7 @@ TurnoutError
 │   ├── InvalidWorkflow        cycle, unknown_dependency, duplicate_task, bad_identifier, empty_workflow, …
 │   ├── InvalidRouting         unknown_executor, malformed_pattern, unsupported_body, …
 │   ├── InvalidSetting         a value that a setting cannot have
+│   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
 │   ├── NotImportable          a function that another process cannot find; unguarded_main
 │   └── NotYetAValue           a placeholder was used as if it were a value
 ├── InputError                 what was handed in for one run
@@ -35,7 +36,8 @@ TurnoutError
 │   └── CommandNotFound
 └── TaskSignal                 raised by bodies, to say how an attempt ended
     ├── RetryAfter
-    └── PermanentFailure
+    ├── PermanentFailure
+    └── Defer                  (turnout.model.deferral) start again later: bad_defer, naive_datetime, bad_condition
 """
 
 from __future__ import annotations
@@ -70,6 +72,10 @@ class InvalidRouting(DefinitionError):
 
 class InvalidSetting(DefinitionError):
     code = "invalid_setting"
+
+
+class InvalidTarget(DefinitionError):
+    code = "invalid_target"
 
 
 class NotImportable(DefinitionError):

@@ -109,6 +109,35 @@ def local_function() -> Any:
     return inner
 
 
+def test_a_body_in_a_process_puts_itself_off_and_finds_what_it_saved(
+    sqlite_runner: Runner, tmp_path: Path, until: Callable[..., None]
+) -> None:
+    awaited = tmp_path / "awaited"
+    handle = sqlite_runner.submit(one_task(bodies.put_off_until, str(awaited)))
+    until(lambda: handle.tasks()[0].reason == "deferred", "the deferral")
+    awaited.touch()
+    assert handle.result(PATIENCE) == {"attempt": 1}
+
+
+def test_a_body_in_a_process_chooses_a_branch(sqlite_runner: Runner) -> None:
+    choose = task(executor="process")(bodies.choose)
+
+    @task
+    def left() -> str:
+        return "left"
+
+    @task
+    def right() -> str:
+        return "right"
+
+    @workflow
+    def fork(name: str) -> list[Any]:
+        chosen = choose(name)
+        return [left.after(chosen)(), right.after(chosen)()]
+
+    assert sqlite_runner.run(fork, "right") == [None, "right"]
+
+
 @pytest.mark.parametrize(
     ("body", "why"), [(bodies.made_here(), "is a lambda"), (local_function(), "is defined inside local_function")]
 )

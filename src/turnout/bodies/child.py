@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from turnout.bodies.attempt import call, info_for
+from turnout.bodies.attempt import call, info_for, is_async
+from turnout.bodies.conditions import once_met
 from turnout.bodies.locating import MAIN, MAIN_ELSEWHERE, found, unwrapped
 from turnout.bodies.messages import LENGTH, Began, Done, Job, Setting, Where, decode_to_child, frame
 from turnout.bodies.outcome import raised, returned_value
@@ -118,7 +119,7 @@ class Child:
         if job.retry_if is not None:
             predicate = unwrapped(_imported(job.retry_if, setting))
         args = tuple(job.args)
-        return Work(
+        work = Work(
             event=job.event,
             task=TaskSpec(name=job.name, body=Body("python", job.body.qualname)),
             body=body,
@@ -129,9 +130,14 @@ class Child:
             timeout=job.timeout,
             idempotency_key=job.idempotency_key,
             token=job.token,
+            saved=job.saved,
             retry_predicate=predicate,
             call=self._caller(body, args, job.kwargs, job.context),
         )
+        if job.condition is None:
+            return work
+        call_body = once_met(job.condition, work.invoke, is_async=is_async(work))
+        return msgspec.structs.replace(work, call=call_body)
 
 
 def _imported(where: Where, setting: Setting) -> Any:
@@ -153,7 +159,12 @@ def _imported(where: Where, setting: Setting) -> Any:
 
 def _in_parents_words(result: ExecutionResult) -> ExecutionResult:
     """The program's main module has another name here; retry rules compare names."""
-    error = result.error
+    error, deferral = result.error, result.deferral
+    if deferral is not None and deferral.condition is not None:
+        ref = deferral.condition.ref.replace(f"{MAIN_ELSEWHERE}:", f"{MAIN}:", 1)
+        condition = msgspec.structs.replace(deferral.condition, ref=ref)
+        deferral = msgspec.structs.replace(deferral, condition=condition)
+        return msgspec.structs.replace(result, deferral=deferral)
     if error is None or not any(name.startswith(MAIN_ELSEWHERE) for name in error.mro):
         return result
     mro = tuple(name.replace(f"{MAIN_ELSEWHERE}.", f"{MAIN}.", 1) for name in error.mro)

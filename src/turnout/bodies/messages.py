@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 
 LENGTH = struct.Struct(">I")
@@ -46,6 +47,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     timeout: float | None = None
     idempotency_key: str = ""
     token: str = ""
+    saved: Any = None
+    condition: Condition | None = None
     retry_if: Where | None = None
     own_retry_if: bool = False
     """The predicate is the one that the task found at ``body`` has."""

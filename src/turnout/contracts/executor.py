@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.model.spec import TaskSpec
@@ -33,6 +34,10 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The same for every attempt of this task in this run."""
     token: str = ""
     """The fencing token: grows with every attempt."""
+    saved: Any = None
+    """What an earlier attempt saved when it deferred itself."""
+    condition: Condition | None = None
+    """What must hold before the body is called; ``invoke`` asks it. For executors that call the body elsewhere."""
     retry_predicate: Callable[[BaseException], bool] | None = None
     call: Callable[[TaskInfo], Any] | None = None
     """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in

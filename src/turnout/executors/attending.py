@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.bodies.attempt import Key, key_of
 from turnout.bodies.outcome import describe
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import DefinitionError, ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
+from turnout.model.durations import Duration, seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.values import MAX_BYTES
 

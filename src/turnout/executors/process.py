@@ -7,7 +7,6 @@ import os
 import sys
 from typing import Any
 
-from turnout.authoring.durations import Duration
 from turnout.bodies import memory
 from turnout.bodies.locating import locate, unlocatable, unwrapped
 from turnout.bodies.messages import Job, Where, frame
@@ -15,6 +14,7 @@ from turnout.bodies.warm import Crash, NotBegun, WarmChild
 from turnout.contracts.executor import Work
 from turnout.errors import InvalidSetting
 from turnout.executors.attending import Attended, AttendingExecutor, until_done
+from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
@@ -175,6 +175,8 @@ def _job(work: Work) -> Job:
         timeout=work.timeout,
         idempotency_key=work.idempotency_key,
         token=work.token,
+        saved=work.saved,
+        condition=work.condition,
         retry_if=predicate,
         own_retry_if=own,
     )

@@ -7,13 +7,13 @@ import os
 import time
 from collections.abc import Callable, Mapping
 
-from turnout.authoring.durations import Duration
 from turnout.bodies.kept import Kept
 from turnout.bodies.lines import Lines
 from turnout.bodies.outcome import describe, returned_value
 from turnout.contracts.executor import Work
 from turnout.errors import CommandFailed, CommandNotFound
 from turnout.executors.attending import Attended, AttendingExecutor, until_done
+from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.shell import Captured, ShellSpec, outcome, render, retryable
 from turnout.model.values import MAX_BYTES

@@ -54,6 +54,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     finished_at: float | None = None
     seq: int = 0
     """The sequence number of the task's newest history row."""
+    memo: str | None = None
+    """JSON text of a ``Memo``: what the task carries over its attempts, and what it chose."""
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -211,3 +213,13 @@ class Lease(msgspec.Struct, frozen=True):
     """False: the session was declared dead; its runs may belong to others now."""
     peers: int
     """How many other sessions are alive: whether a NOTIFY can be of use to anybody."""
+
+
+class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a database says of itself."""
+
+    version: str
+    now: float
+    """Its clock, in seconds since 1970."""
+    schema: int
+    """The number of its newest migration."""

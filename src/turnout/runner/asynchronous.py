@@ -8,15 +8,16 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.model.durations import Duration, seconds
 from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.orchestration.moves import Final, Request
-from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.core import Core, Options
+from turnout.runner.settings import runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -79,7 +80,7 @@ class AsyncRunner:
     """
 
     def __init__(self, database_url: str | None = None, **options: Any) -> None:
-        self._config = RunnerConfig(database_url=database_url, **options)
+        self._config = runner_config(database_url=database_url, **options)
         self._core: Core | None = None
 
     async def __aenter__(self) -> AsyncRunner:

@@ -11,15 +11,14 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import msgspec
 
 from turnout.authoring.workflow import Workflow
-from turnout.contracts.executor import TaskExecutor
-from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
+from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.model.bindings import ABSENT, result_of
 from turnout.model.graph import Graph
@@ -28,18 +27,20 @@ from turnout.model.names import new_run_id, split_task_id
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
-from turnout.model.values import MAX_BYTES, dump_output
+from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
-from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
-from turnout.runner.registration import executors_of, refuse_in_child, registry_of
+from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable
-from turnout.runner.settings import database_url
+from turnout.runner.settings import RunnerConfig
+from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
+from turnout.runner.wiring import make_dispatcher, refuse_in_child
 from turnout.store import connect
+from turnout.store.urls import shown_url
 
 log = logging.getLogger("turnout.runner")
 T = TypeVar("T")
@@ -57,33 +58,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULTS = Options()
 
 
-class RunnerConfig(msgspec.Struct, kw_only=True):
-    """Everything that a Runner is made of."""
-
-    database_url: str | None = None
-    routing: RoutingConfig | None = None
-    executors: Mapping[str, TaskExecutor] = {}
-    workflows: Iterable[Workflow[..., Any]] | None = None
-    tenant: str = "public"
-    dispatcher: bool = True
-    polling: Iterable[str] = ()
-    settings: EngineSettings = EngineSettings()
-    placement: PlacementSettings = PlacementSettings()
-    max_output_bytes: int = MAX_BYTES
-
-
 class Core:
     """Submits, watches, controls and reads runs."""
 
     def __init__(self, config: RunnerConfig) -> None:
         refuse_in_child()
         self.config = config
-        self.url = database_url(config.database_url)
+        self.url = config.database_url
         self.registry = registry_of(config.workflows, config.tenant)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.store = connect(self.url)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
         self.engine.polled = frozenset(config.polling)
+        self.engine.bystander = not config.drives
+        self.engine.adoption.only = None if config.claims is None else frozenset(config.claims)
         if self.dispatcher is not None:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
             self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
@@ -95,10 +83,7 @@ class Core:
         self._open()
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
-        placement = msgspec.structs.replace(config.placement, polled_keys=frozenset(config.polling))
-        dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
-        for key, executor in executors_of(config.executors, tuple(config.polling), config.max_output_bytes).items():
-            dispatcher.register_executor(key, executor)
+        dispatcher = make_dispatcher(config)
         dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
         return dispatcher
 
@@ -117,7 +102,7 @@ class Core:
         await self.engine.start()
         unfinished = (await self.engine.in_thread(self.store.waiting))["unfinished"]
         if unfinished:
-            log.info("resuming: %d unfinished runs in %s", unfinished, self.url.rpartition("@")[2])
+            log.info("resuming: %d unfinished runs in %s", unfinished, shown_url(self.url))
         self.sweeper = Sweeper(self.engine)
         if self.dispatcher is not None and self.config.routing is not None:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
@@ -240,6 +225,7 @@ class Core:
                 reason=f"reused:{run_id}",
                 output=outputs[pos],
                 finished_at=rows[pos].finished_at,
+                memo=rows[pos].memo,
             )
             for pos in kept
         ]
@@ -253,12 +239,22 @@ class Core:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
         return run
 
+    def spec_of(self, run_id: str) -> WorkflowSpec:
+        """The workflow as the run knows it, whatever the code says today."""
+        return spec_of_version(self.store, self.stored(run_id).new.version)
+
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
         run = self.stored(run_id)
-        text = self.store.workflow(run.new.version)
-        assert text is not None, "a run's workflow version is stored before the run"
-        graph = Graph(msgspec.json.decode(text, type=WorkflowSpec), run.new.version)
+        graph = Graph(spec_of_version(self.store, run.new.version), run.new.version)
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
+
+    def look(self, run_id: str) -> list[TaskRow]:
+        """The run's tasks as they are now, without outputs: from memory while it is driven here, else from the store.
+
+        Called from any thread: the rows are frozen, and a copy of their list is made in one step.
+        """
+        owned = self.engine.runs.get(run_id)
+        return list(owned.machine.tasks) if owned is not None else self.store.tasks(run_id, outputs=False)
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
         self._check_open()
@@ -272,7 +268,7 @@ class Core:
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
-            raise failure_of(run, rows.values())
+            raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
         fetched: dict[int, str] = {}
 
         def output_of(name: str) -> Any:
@@ -291,6 +287,11 @@ class Core:
         value = result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
         workflow = self.registry.workflows.get(graph.spec.full_name)
         return value if workflow is None else workflow.returned(value)
+
+    def take(self, run_id: str) -> None:
+        """Drive this run here if nobody else does; returns once somebody does, or it has ended."""
+        self._check_open()
+        self.call(self.sweeper.take(run_id)).result()
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:

@@ -11,18 +11,18 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.model.durations import Duration, seconds
 from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
-from turnout.model.values import MAX_BYTES
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.core import Core, Options
+from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -109,26 +109,32 @@ class Runner:
         routing: RoutingConfig | None = None,
         executors: Mapping[str, TaskExecutor] | None = None,
         workflows: Iterable[Workflow[..., Any]] | None = None,
-        tenant: str = "public",
+        tenant: str | None = None,
         dispatcher: bool | None = True,
-        polling: Iterable[str] = (),
+        polling: Iterable[str] | None = None,
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
-        max_output_bytes: int = MAX_BYTES,
+        max_output_bytes: int | None = None,
+        claims: Iterable[str] | None = None,
+        drives: bool = True,
+        config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
         self._core = Core(
-            RunnerConfig(
+            runner_config(
+                config,
                 database_url=database_url,
                 routing=routing,
-                executors=executors or {},
+                executors=executors,
                 workflows=workflows,
                 tenant=tenant,
-                dispatcher=bool(dispatcher),
-                polling=tuple(polling),
-                settings=settings or EngineSettings(),
-                placement=placement or PlacementSettings(),
+                dispatcher=dispatcher,
+                polling=polling,
+                settings=settings,
+                placement=placement,
                 max_output_bytes=max_output_bytes,
+                claims=claims,
+                drives=drives,
             )
         )
         self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
@@ -136,6 +142,11 @@ class Runner:
     @property
     def url(self) -> str:
         return self._core.url
+
+    @property
+    def core(self) -> Core:
+        """The orchestrator behind it."""
+        return self._core
 
     # -- running ------------------------------------------------------------------------------------------------
     def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
