@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from contextvars import ContextVar
+from logging import Logger, LoggerAdapter, getLogger
+from typing import Any, Protocol
 
 import msgspec
 
 from turnout.model.events import TaskReadyEvent
+
+TASK_LOGGER = "turnout.task"
+TASK_OF_RECORD = "turnout_task"
+"""The attribute of a log record that names the attempt, for threads that know of none."""
+
+
+class Output(Protocol):
+    """Where what attempts say goes. From any thread; it never waits for the store, and never raises."""
+
+    @property
+    def echo(self) -> bool:
+        """Whether it is to appear on this program's own stdout and stderr as well."""
+        ...
+
+    def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
+        """Keep this for the attempt. ``stdout`` and ``stderr`` may come in pieces; ``log`` and ``progress`` whole."""
+        ...
 
 
 class TaskInfo(msgspec.Struct, kw_only=True):
@@ -30,10 +50,29 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     cancelled: bool = False
     """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
     bodies that run long look here from time to time and return."""
+    output: Output | None = None
+    """Where what this attempt says is kept; None: nowhere."""
+
+    @property
+    def logger(self) -> LoggerAdapter[Logger]:
+        """Logs for this attempt, from any thread; from level INFO unless the program says otherwise."""
+        return _TaskLogger(getLogger(TASK_LOGGER), {TASK_OF_RECORD: self})
+
+    def say(self, stream: str, text: str) -> None:
+        """Keep a line of this attempt, if lines are kept at all."""
+        if self.output is not None:
+            self.output(self, stream, text)
+
+
+class _TaskLogger(LoggerAdapter[Logger]):
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), **(self.extra or {})}
+        return msg, kwargs
 
 
 _current: ContextVar[TaskInfo | None] = ContextVar("turnout_current_task", default=None)
 set_current = _current.set
+reset_current = _current.reset
 
 
 def current_task() -> TaskInfo | None:
@@ -42,7 +81,12 @@ def current_task() -> TaskInfo | None:
 
 
 def info_of(
-    event: TaskReadyEvent, *, idempotency_key: str = "", token: str = "", timeout: float | None = None
+    event: TaskReadyEvent,
+    *,
+    idempotency_key: str = "",
+    token: str = "",
+    timeout: float | None = None,
+    output: Output | None = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know."""
     return TaskInfo(
@@ -55,4 +99,5 @@ def info_of(
         token=token,
         timeout=timeout,
         shadow=event.shadow,
+        output=output,
     )

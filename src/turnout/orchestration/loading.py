@@ -16,6 +16,7 @@ from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.info import Output
 from turnout.model.names import split_task_id
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
@@ -27,9 +28,10 @@ _decode = msgspec.json.Decoder().decode
 class StoreLoader:
     """Reads everything from the store: for executors in a process that does not own the run."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, output: Output | None = None) -> None:
         self._store = store
         self._registry = registry
+        self._output = output
         self._graphs: dict[str, Graph] = {}
 
     async def load(self, event: TaskReadyEvent) -> Work:
@@ -47,7 +49,7 @@ class StoreLoader:
         rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
         needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
         outputs = self._store.outputs(run_id, needed) if needed else {}
-        return prepare(event, graph, pos, stored.new.input, outputs, self._registry)
+        return prepare(event, graph, pos, stored.new.input, outputs, self._registry, self._output)
 
     def _graph(self, version: str) -> Graph:
         graph = self._graphs.get(version)
@@ -68,8 +70,9 @@ class MemoryLoader(StoreLoader):
         registry: Registry,
         runs: Mapping[str, OwnedRun],
         fenced: Callable[[], bool] = lambda: False,
+        output: Output | None = None,
     ) -> None:
-        super().__init__(store, registry)
+        super().__init__(store, registry, output)
         self._runs = runs
         self._fenced = fenced
 
@@ -102,11 +105,18 @@ class MemoryLoader(StoreLoader):
         fetched = fetch(run_id, large)
         if fetched is None:
             return None
-        return prepare(event, machine.graph, pos, machine.new.input, {**outputs, **fetched}, self._registry)
+        known = {**outputs, **fetched}
+        return prepare(event, machine.graph, pos, machine.new.input, known, self._registry, self._output)
 
 
 def prepare(
-    event: TaskReadyEvent, graph: Graph, pos: int, input: str, outputs: Mapping[int, str], registry: Registry
+    event: TaskReadyEvent,
+    graph: Graph,
+    pos: int,
+    input: str,
+    outputs: Mapping[int, str],
+    registry: Registry,
+    output: Output | None = None,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos]
@@ -138,4 +148,5 @@ def prepare(
         token=f"{key}:{event.attempt}",
         retry_predicate=registry.predicate_of(graph.spec.full_name, task),
         call=caller(body, args, kwargs, context) if body is not None else None,
+        output=output,
     )

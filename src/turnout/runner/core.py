@@ -17,7 +17,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from turnout.authoring.durations import Duration, seconds
 from turnout.authoring.workflow import Workflow
+from turnout.bodies.capture import capture
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
@@ -25,15 +27,19 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.model.bindings import ABSENT, check_input, result_of
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id, split_task_id
+from turnout.model.retention import Deleted
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.model.values import MAX_BYTES, dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.log_writer import LogWriter, Observer
 from turnout.orchestration.moves import Final, Request
-from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.pruner import Pruner
+from turnout.orchestration.settings import EngineSettings, Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.logs import LogReader
 from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable
 from turnout.runner.settings import database_url
@@ -69,6 +75,7 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     settings: EngineSettings = EngineSettings()
     placement: PlacementSettings = PlacementSettings()
     max_output_bytes: int = MAX_BYTES
+    on_output: Observer | None = None
 
 
 class Core:
@@ -82,9 +89,14 @@ class Core:
         self.store = connect(self.url)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
         self.engine.polled = frozenset(config.polling)
+        logs = config.settings.logs
+        self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
+        self._end_capture = lambda: None
         if self.dispatcher is not None:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
-            self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
+            self.dispatcher.bind(
+                MemoryLoader(self.store, self.registry, self.engine.runs, fenced, output=self.log_writer)
+            )
             self.dispatcher.timeouts = self._timeout_of
         self._graphs: dict[str, Graph] = {}
         self._loop = asyncio.new_event_loop()
@@ -108,6 +120,8 @@ class Core:
             self.store.open()
             self._thread.start()
             self.call(self._start()).result()
+            if self.log_writer is not None and self.dispatcher is not None:
+                self._end_capture = capture()
         except BaseException:
             self._stop_loop()
             self.store.close()
@@ -123,6 +137,8 @@ class Core:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
             await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
         await self.sweeper.start()
+        self.pruner = Pruner(self.engine, self.sweeper)
+        self.pruner.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop."""
@@ -138,9 +154,13 @@ class Core:
             self.call(self._stop(grace)).result(grace + 10)
         finally:
             self._stop_loop()
+            self._end_capture()
+            if self.log_writer is not None:
+                self.log_writer.stop()
             self.store.close()
 
     async def _stop(self, grace: float) -> None:
+        await self.pruner.stop()
         await self.sweeper.stop()
         await self.engine.stop(grace)
 
@@ -158,6 +178,11 @@ class Core:
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
         return owned.machine.graph.tasks[split_task_id(event.task_id)[1]].timeout if owned else None
+
+    def _name_of(self, run_id: str, pos: int, full_name: str) -> str:
+        owned = self.engine.runs.get(run_id)
+        tasks = owned.machine.graph.tasks if owned is not None else ()
+        return tasks[pos].name if pos < len(tasks) else full_name.rpartition("::")[2]
 
     # -- submitting ---------------------------------------------------------------------------------------------
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
@@ -286,6 +311,25 @@ class Core:
 
         states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
         return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+
+    def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
+        return LogReader(self.store, self.log_writer, run_id, follow=follow)
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:
+        self._check_open()
+        return self.call(self.pruner.delete(run_id, force=force, rows=self._retention.rows))
+
+    def prune(self, older_than: Duration | None, states: Sequence[RunState | str]) -> Future[Deleted]:
+        self._check_open()
+        retention = self._retention
+        age = seconds(retention.older_than if older_than is None else older_than, "older_than")
+        ended = ended_states(states or retention.states)
+        return self.call(self.pruner.prune(age, ended, retention.runs, retention.rows))
+
+    @property
+    def _retention(self) -> Retention:
+        return self.config.settings.retention or Retention()
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
