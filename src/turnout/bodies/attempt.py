@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
-from turnout.model.info import TaskInfo, info_of, set_current
+from turnout.model.info import TaskInfo, info_of, reset_current, set_current
 
 Key: TypeAlias = tuple[str, int, bool]
 
@@ -77,6 +77,9 @@ def call(work: Work, info: TaskInfo) -> Any:
 
 
 async def call_async(work: Work, info: TaskInfo) -> Any:
-    """Run an async body in the running task, whose context is its own already."""
-    set_current(info)
-    return await work.invoke(info)
+    """Run an async body in the running task; what the task does afterwards is no longer the body's doing."""
+    token = set_current(info)
+    try:
+        return await work.invoke(info)
+    finally:
+        reset_current(token)

@@ -49,6 +49,8 @@ class StandIn:
             self.write(line)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_real":  # a copy that has none yet
+            raise AttributeError(name)
         return getattr(self._real, name)
 
 

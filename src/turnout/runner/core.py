@@ -1,7 +1,8 @@
 """One orchestrator inside a program: the engine on an event loop in a thread of its own.
 
 Both faces, ``Runner`` and ``AsyncRunner``, call the methods here from their own threads; what takes time answers with
-a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's.
+a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's; and the engine
+never runs in the caller's context, which may be that of a body.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextvars import Context
 from typing import Any, TypeVar
 
 import msgspec
@@ -142,7 +144,7 @@ class Core:
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return Context().run(asyncio.run_coroutine_threadsafe, work, self._loop)
 
     def close(self, timeout: float | None = None) -> None:
         """Hand over and stop. May be called twice."""
@@ -242,7 +244,7 @@ class Core:
     def submit(self, requests: Sequence[Request]) -> None:
         """Hand requests to the engine; each one's ``accepted`` tells when it is durable."""
         self._check_open()
-        self._loop.call_soon_threadsafe(self.engine.submit, requests)
+        self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
@@ -284,7 +286,7 @@ class Core:
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
         self._check_open()
-        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future)
+        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future, context=Context())
 
     def result(self, final: Final) -> Any:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
