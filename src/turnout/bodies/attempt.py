@@ -7,6 +7,7 @@ import inspect
 from enum import Enum
 from typing import Any, TypeAlias
 
+from turnout.bodies.capture import stay_in_place
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, info_of, reset_current, set_current
@@ -70,6 +71,8 @@ def is_async(work: Work) -> bool:
 
 def call(work: Work, info: TaskInfo) -> Any:
     """Run a sync body here; to be called in a context of its own, which current_task() then lives in."""
+    if info.output is not None:
+        stay_in_place()
     set_current(info)
     value = work.invoke(info)
     # A wrapper can hide that the function is async. The thread is taken already, so it may as well drive the rest.
@@ -78,6 +81,8 @@ def call(work: Work, info: TaskInfo) -> Any:
 
 async def call_async(work: Work, info: TaskInfo) -> Any:
     """Run an async body in the running task; what the task does afterwards is no longer the body's doing."""
+    if info.output is not None:
+        stay_in_place()
     token = set_current(info)
     try:
         return await work.invoke(info)

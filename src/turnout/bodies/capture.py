@@ -24,15 +24,18 @@ from turnout.model.logs import Stream
 _format = logging.Formatter("%(levelname)s %(name)s: %(message)s").format
 _format_own = logging.Formatter("%(levelname)s: %(message)s").format
 _recorded: ContextVar[TaskInfo | None] = ContextVar("turnout_recorded", default=None)
-"""Set while handlers deal with a record that its attempt has already: what they write is not its output once more."""
+"""Set while something is passed on that its attempt has already, a record to handlers or text to the real stream: if it
+comes by here once more on its way, it is not said once more."""
 
 
 class StandIn:
     """In the place of ``sys.stdout`` or ``sys.stderr``; whatever is not writing is left to the real one."""
 
-    def __init__(self, real: TextIO, stream: Stream) -> None:
+    def __init__(self, real: TextIO, stream: Stream, late: bool = False) -> None:
         self._real = real
         self._stream = str(stream.value)
+        self._late = late
+        """The real one was put in place by somebody while capturing was on, who may count on what is written to it."""
 
     def write(self, text: str) -> int:
         said = _recorded.get()
@@ -42,7 +45,13 @@ class StandIn:
             return self._real.write(text)
         if said is None:
             output(info, self._stream, text)
-        return self._real.write(text) if output.echo else len(text)
+        if not (output.echo or self._late):
+            return len(text)
+        token = _recorded.set(info)
+        try:
+            return self._real.write(text)
+        finally:
+            _recorded.reset(token)
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -95,12 +104,24 @@ def capture() -> Callable[[], None]:
     return end
 
 
-def _put_in_place() -> None:
-    global _hooked, _real_call
+def stay_in_place() -> None:
+    """Before a body: somebody may have put streams of theirs in place since, as pytest does from fixture to test."""
+    if (type(sys.stdout) is not StandIn or type(sys.stderr) is not StandIn) and _captures:
+        with _lock:
+            if _captures:
+                _stand_in(late=True)
+
+
+def _stand_in(late: bool = False) -> None:
     for stream in (Stream.STDOUT, Stream.STDERR):
         real: TextIO | None = getattr(sys, stream)
         if real is not None and not isinstance(real, StandIn):  # None: a program without a console
-            setattr(sys, stream, cast("TextIO", StandIn(real, stream)))
+            setattr(sys, stream, cast("TextIO", StandIn(real, stream, late)))
+
+
+def _put_in_place() -> None:
+    global _hooked, _real_call
+    _stand_in()
     if not _hooked:
         _hooked, _real_call = True, logging.Logger.callHandlers
         logging.Logger.callHandlers = _call_handlers

@@ -14,7 +14,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from turnout.bodies.capture import StandIn, capture, relay
+from turnout.bodies.attempt import call
+from turnout.bodies.capture import StandIn, capture, relay, stay_in_place
 from turnout.contracts.executor import Work
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task, info_of
@@ -255,6 +256,42 @@ def test_what_others_have_put_over_a_stand_in_stays(monkeypatch: pytest.MonkeyPa
     sys.stdout = theirs
     end()
     assert sys.stdout is theirs
+
+
+def test_streams_that_others_put_in_place_meanwhile_are_captured_and_still_get_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    end = capture()
+    theirs = io.StringIO()
+    sys.stdout = theirs
+    heard = Heard(echo=False)
+    work = Work(event=event(), task=TaskSpec("t", Body("python", "t")), body=lambda: print("hello"), output=heard)
+    try:
+        contextvars.Context().run(call, work, info_of(work.event, output=heard))
+    finally:
+        end()
+    assert (heard.text(), theirs.getvalue()) == ("hello\n", "hello\n")
+    assert sys.stdout is theirs
+
+
+def test_a_stream_that_wraps_a_stand_in_does_not_make_text_appear_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", real)
+    end = capture()
+    inner = sys.stdout
+
+    class Wrapper(io.StringIO):
+        def write(self, text: str) -> int:
+            super().write(text)
+            return inner.write(text)
+
+    sys.stdout = wrapper = Wrapper()
+    stay_in_place()
+    heard = Heard()
+    run(lambda: print("once"), heard)
+    end()
+    assert heard.text() == real.getvalue() == wrapper.getvalue() == "once\n"
 
 
 def test_a_hook_that_others_have_put_over_ours_is_kept_and_never_runs_in_circles(
