@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -79,10 +80,16 @@ class LogWriter:
             task = "" if buffer.knows(key) else self._name_of(run_id, pos, source.task_name)
             buffer.add(key, task, stream, text, time.time())
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="turnout-logs", daemon=True)
-                self._thread.start()
+                self._start()
             elif quiet or (small and buffer.size >= EARLY):
                 self._changed.notify_all()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._work, name="turnout-logs", daemon=True)
+        # At the very end of a program no thread can be started any more: ``stop`` writes the lines then.
+        with contextlib.suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
 
     def flush(self, timeout: float = 10.0) -> bool:
         """Write all that was said before now; False if the store could not take it in this time."""
@@ -100,10 +107,13 @@ class LogWriter:
         with self._changed:
             self._until = time.monotonic() + timeout
             thread = self._thread
-            self._ended = self._ended or thread is None
+            self._buffer.settle(math.inf)
             self._changed.notify_all()
         if thread is not None:
             thread.join(timeout + 1.0)
+        elif not self._ended:
+            self._drain()
+            self._ended = True
 
     # -- in the writer's thread ---------------------------------------------------------------------------------
     def _work(self) -> None:

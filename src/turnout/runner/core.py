@@ -41,6 +41,7 @@ from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.pruner import Pruner
 from turnout.orchestration.settings import EngineSettings, Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.logs import LogReader
 from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable
@@ -128,6 +129,7 @@ class Core:
             self._stop_loop()
             self.store.close()
             raise
+        close_at_exit(self)
 
     async def _start(self) -> None:
         await self.engine.start()
@@ -151,6 +153,7 @@ class Core:
         if self._closed:
             return
         self._closed = True
+        closed(self)
         grace = self.config.settings.stop_grace if timeout is None else timeout
         try:
             self.call(self._stop(grace)).result(grace + 10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import threading
@@ -143,7 +142,6 @@ class Runner:
             )
         )
         self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
-        atexit.register(self.close)
 
     @property
     def url(self) -> str:
@@ -225,7 +223,6 @@ class Runner:
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:
         """Hand over: unstarted attempts are released, running ones get ``timeout`` seconds, the rest goes to others."""
-        atexit.unregister(self.close)
         self._restore()
         self._core.close(timeout)
 

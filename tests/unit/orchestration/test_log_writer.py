@@ -225,3 +225,17 @@ def test_bodies_do_not_wait_for_a_slow_store(make: Callable[..., LogWriter], sto
     store.may_go_on.set()
     assert writer.flush(WAIT)
     assert len(store.texts) == 101
+
+
+def test_lines_of_a_program_that_can_start_no_more_threads_are_written_when_it_stops(
+    make: Callable[..., LogWriter], store: LogStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    writer = make()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        writer(event(), "stdout", "last\nwords")
+    writer.stop(WAIT)
+    assert store.texts == ["last", "words"]
