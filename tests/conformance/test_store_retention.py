@@ -67,6 +67,10 @@ def rows_of(url: str, run_id: str) -> dict[str, object]:
     return found | {"run": query(url, f"select count(*) from run where id = '{run_id}'")[0][0]}
 
 
+def expired(store: Store, age: float, states: Sequence[RunState], limit: int) -> list[str]:
+    return store.expired_runs(store.clock() - age, states, limit)
+
+
 def delete(store: Store, ids: Sequence[str], limit: int = 1_000) -> Deleted:
     total = Deleted(more=True)
     while total.more:
@@ -115,16 +119,16 @@ def test_runs_expire_by_the_time_of_their_end_oldest_first(store: Store) -> None
     old, older = ended(store, 40), ended(store, 50)
     ended(store, 10)
     insert(store, new_run())
-    assert store.expired_runs(30 * DAY, ALL, 100) == [older, old]
-    assert store.expired_runs(30 * DAY, ALL, 1) == [older]
-    assert store.expired_runs(60 * DAY, ALL, 100) == []
+    assert expired(store, 30 * DAY, ALL, 100) == [older, old]
+    assert expired(store, 30 * DAY, ALL, 1) == [older]
+    assert expired(store, 60 * DAY, ALL, 100) == []
 
 
 def test_only_runs_that_ended_in_the_given_states_expire(store: Store) -> None:
     begin(store)
     ended(store, 40)
     failed = ended(store, 40, RunState.FAILED)
-    assert store.expired_runs(DAY, [RunState.FAILED], 100) == [failed]
+    assert expired(store, DAY, [RunState.FAILED], 100) == [failed]
 
 
 def test_a_child_run_stays_until_its_parent_has_ended(store: Store) -> None:
@@ -132,10 +136,10 @@ def test_a_child_run_stays_until_its_parent_has_ended(store: Store) -> None:
     parent = new_run()
     insert(store, parent)
     child = ended(store, 40, parent=parent.run_id)
-    assert store.expired_runs(DAY, ALL, 100) == []
+    assert expired(store, DAY, ALL, 100) == []
     end = RunRow(state=RunState.FAILED, was=RunState.RUNNING, finished_at=time.time())
     assert store.commit([RunWrite(run_id=parent.run_id, epoch=1, run=end)])[0].applied
-    assert store.expired_runs(DAY, ALL, 100) == [child]
+    assert expired(store, DAY, ALL, 100) == [child]
 
 
 def test_the_family_of_a_run_is_its_children_and_theirs(store: Store) -> None:

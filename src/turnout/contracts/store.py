@@ -199,9 +199,12 @@ class Store(Protocol):
         ...
 
     # -- retention ----------------------------------------------------------------------------------------------
-    def expired_runs(self, older_than: float, states: Sequence[RunState], limit: int) -> list[str]:
-        """Runs that ended in one of these states more than so many seconds ago, oldest first; none whose parent has
-        not ended."""
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
+        """Runs that ended in one of these states before this time, oldest first; none whose parent has not ended."""
         ...
 
     def family(self, run_id: str) -> dict[str, RunState]:

@@ -7,7 +7,7 @@ the length of a line, what is kept of one attempt, and what waits in memory.
 from __future__ import annotations
 
 import heapq
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import islice, takewhile
 from typing import Any
@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from turnout.errors import InvalidSetting
-from turnout.model.logs import LogRow, Stream, storable
+from turnout.model.logs import Stream, storable
+from turnout.orchestration.log_lines import Line, Piece, Voice
 
 MOST_ATTEMPTS = 10_000
 """Attempts whose count of bytes is remembered; one that so many others have overtaken since is counted anew."""
@@ -48,65 +49,6 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("max_line", "max_attempt_logs", "max_waiting_logs"):
             if getattr(self, name) < 1:
                 raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
-
-
-class Line:
-    """A line on its way. ``lost`` is how many lines it stands for, if it only says that they were dropped."""
-
-    __slots__ = ("at", "lost", "order", "seq", "shown", "size", "stream", "text", "voice")
-
-    def __init__(self, voice: Voice, order: int, at: float, stream: str, text: str, size: int) -> None:
-        self.voice = voice
-        self.order = order
-        self.at = at
-        self.seq = voice.number(at)
-        self.stream = stream
-        self.text = text
-        self.size = size
-        self.lost = 0
-        self.shown = False
-        """An observer has had it already."""
-
-    def row(self) -> LogRow:
-        voice = self.voice
-        return LogRow(voice.run_id, voice.pos, voice.attempt, self.seq, self.stream, self.at, self.text)
-
-
-class Voice:
-    """One attempt that has said something."""
-
-    __slots__ = ("attempt", "cut", "dropped", "kept", "last", "lines", "pieces", "pos", "run_id", "size", "task")
-
-    def __init__(self, run_id: str, pos: int, attempt: int, task: str) -> None:
-        self.run_id = run_id
-        self.pos = pos
-        self.attempt = attempt
-        self.task = task
-        self.lines: deque[Line] = deque()
-        self.size = 0
-        self.kept = 0
-        self.cut = False
-        self.last = 0
-        self.dropped: Line | None = None
-        """The newest line that was dropped, and in its ``lost`` how many there were."""
-        self.pieces: dict[str, Piece] = {}
-        """The beginnings of lines, and the newest word on progress, by stream."""
-
-    def number(self, at: float) -> int:
-        """Microseconds, made to grow: an attempt that was forgotten meanwhile does not repeat its numbers."""
-        self.last = max(self.last + 1, int(at * 1e6))
-        return self.last
-
-
-class Piece:
-    """The beginning of a line, and how much of it was too long to keep."""
-
-    __slots__ = ("at", "over", "text")
-
-    def __init__(self, text: str, over: int, at: float) -> None:
-        self.text = text
-        self.over = over
-        self.at = at
 
 
 class LogBuffer:

@@ -15,7 +15,8 @@ from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.model.names import split_task_id
-from turnout.orchestration.log_buffer import Line, LogBuffer, LogSettings
+from turnout.orchestration.log_buffer import LogBuffer, LogSettings
+from turnout.orchestration.log_lines import Line
 
 log = logging.getLogger("turnout.logs")
 
@@ -119,12 +120,11 @@ class LogWriter:
     def _work(self) -> None:
         pause = 0.0
         while True:
-            asked = self._next_round(pause)
+            asked, stopping = self._next_round(pause)
             written = self._drain()
             with self._changed:
                 if written:
                     self._answered = max(self._answered, asked)
-                stopping = self._until < math.inf
                 if stopping and (written or time.monotonic() >= self._until):
                     self._ended = True
                 self._changed.notify_all()
@@ -135,11 +135,15 @@ class LogWriter:
         if left:
             log.warning("%d lines of attempts are lost: the store could not be reached", left)
 
-    def _next_round(self, pause: float) -> int:
-        """Wait until there is something to write; returns the newest flush that this round will answer."""
+    def _next_round(self, pause: float) -> tuple[int, bool]:
+        """Wait until there is something to write, or for the pause after a failure.
+
+        Returns the newest flush that this round will answer, and whether it is the last."""
         with self._changed:
             if pause:
-                self._changed.wait_for(self._stopping, min(pause, max(0.0, self._until - time.monotonic())))
+                now = self._asked, self._stopping()
+                left = max(0.0, self._until - time.monotonic())
+                self._changed.wait_for(lambda: (self._asked, self._stopping()) != now, min(pause, left))
             else:
                 told = True
                 while not (self._buffer.pending or self._urgent()):
@@ -149,7 +153,7 @@ class LogWriter:
                     self._changed.wait_for(self._urgent, self._settings.log_flush)
             urgent = self._asked > self._answered or self._stopping()
             self._buffer.settle(math.inf if urgent else time.time() - UNFINISHED)
-            return self._asked
+            return self._asked, self._stopping()
 
     def _stopping(self) -> bool:
         return self._until < math.inf

@@ -46,11 +46,13 @@ class Pruner:
     async def prune(self, older_than: float, states: Sequence[RunState], runs: int, rows: int) -> Deleted:
         """Delete all runs that ended in one of these states so long ago, and what nobody needs without them."""
         store, total = self._engine.store, Deleted()
-        while ids := await self._engine.in_thread(store.expired_runs, older_than, states, LOOK):
-            before = total.runs
+        # One time for all steps: what ends meanwhile is for the next pruning, or there would be no end to this one.
+        before = await self._engine.in_thread(store.clock) - older_than
+        while ids := await self._engine.in_thread(store.expired_runs, before, states, LOOK):
+            gone = total.runs
             for start in range(0, len(ids), runs):
                 total += await self._delete(ids[start : start + runs], rows)
-            if total.runs == before:  # others were quicker
+            if total.runs == gone:  # others were quicker
                 break
         return total + await self._engine.in_thread(store.prune_rest, older_than)
 

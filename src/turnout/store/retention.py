@@ -19,8 +19,11 @@ class RetentionOfRuns:
 
     _database: Database
 
-    def expired_runs(self, older_than: float, states: Sequence[RunState], limit: int) -> list[str]:
-        rows = self._database.read("expired_runs", age=float(older_than), states=json_list(list(states)), limit=limit)
+    def clock(self) -> float:
+        return float(self._database.read("clock")[0][0])
+
+    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
+        rows = self._database.read("expired_runs", before=float(before), states=json_list(list(states)), limit=limit)
         return [row[0] for row in rows]
 
     def family(self, run_id: str) -> dict[str, RunState]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
-from turnout.orchestration.log_buffer import MOST_ATTEMPTS, OVERHEAD, Line, LogBuffer, LogSettings
+from turnout.orchestration.log_buffer import MOST_ATTEMPTS, OVERHEAD, LogBuffer, LogSettings
+from turnout.orchestration.log_lines import Line
 
 KEY = ("run", 0, 1)
 OTHER = ("run", 1, 1)

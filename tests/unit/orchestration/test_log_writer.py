@@ -239,3 +239,18 @@ def test_lines_of_a_program_that_can_start_no_more_threads_are_written_when_it_s
         writer(event(), "stdout", "last\nwords")
     writer.stop(WAIT)
     assert store.texts == ["last", "words"]
+
+
+def test_lines_said_during_the_last_write_before_the_end_are_written_too(
+    make: Callable[..., LogWriter], store: LogStore
+) -> None:
+    writer = make(log_flush=0.001)
+    store.may_go_on.clear()
+    writer(event(), "stdout", "first\n")
+    assert store.entered.wait(WAIT)
+    writer(event(), "stdout", "second\n")
+    stopping = threading.Thread(target=writer.stop, args=(WAIT,))
+    stopping.start()
+    store.may_go_on.set()
+    stopping.join()
+    assert store.texts == ["first", "second"]

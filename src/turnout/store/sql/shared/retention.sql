@@ -1,7 +1,10 @@
+-- name: clock
+select :now
+
 -- name: expired_runs
 -- A child run stays as long as its parent may still ask for it.
 select run.id from run
-where run.finished_at < (select :now - :age) and run.state in {states}
+where run.finished_at < :before and run.state in {states}
     and not exists (select 1 from run as parent
         where parent.id = run.parent_run and parent.state in ('pending', 'running', 'paused', 'cancelling'))
 order by run.finished_at, run.id
