@@ -71,7 +71,6 @@ def test_all_that_a_run_said_can_be_read_right_after_its_result(make_runner: Cal
     assert run.result(PATIENCE) == "Ada"
     assert lines(run) == SAID
     assert lines(run, "talk_async") == SAID[3:]
-    assert [line.at for line in run.logs()] == sorted(line.at for line in run.logs())
 
 
 def test_another_runner_reads_what_a_closed_one_has_left(make_runner: Callable[..., Runner]) -> None:

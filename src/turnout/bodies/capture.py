@@ -88,8 +88,7 @@ def capture() -> Callable[[], None]:
     global _captures  # noqa: PLW0603
     with _lock:
         _captures += 1
-        if _captures == 1:
-            _put_in_place()
+        _put_in_place()
     ended = threading.Event()
 
     def end() -> None:

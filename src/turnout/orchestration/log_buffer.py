@@ -22,6 +22,8 @@ MOST_ATTEMPTS = 10_000
 """Attempts whose count of bytes is remembered; one that so many others have overtaken since is counted anew."""
 SHED = 0.125
 """The share of the memory that is freed at once when it is full, so that this does not happen at every line."""
+TAKE = 0.25
+"""The share of it that is taken at once, and is in memory beside what waits while it is being written."""
 OVERHEAD = 100
 """Bytes that a waiting line takes beside its text."""
 
@@ -65,7 +67,7 @@ class LogBuffer:
         self.pending = 0
         """Lines that wait to be taken."""
         self.size = 0
-        """Bytes in memory, those that are being written included."""
+        """Bytes that wait to be taken."""
         self.lost = 0
         """Lines dropped for want of memory."""
 
@@ -169,29 +171,34 @@ class LogBuffer:
 
     # -- going out ----------------------------------------------------------------------------------------------
     def take(self, most: int) -> list[Line]:
-        """The oldest lines, in order. They stay counted until they are ``written`` or ``put_back``."""
+        """The oldest lines, in order: so many, or less if they are long."""
         for voice in self._speaking:
             if voice.dropped is not None:
                 self._say_what_was_dropped(voice, voice.dropped)
         merged: Iterable[Line] = heapq.merge(*(voice.lines for voice in self._speaking), key=_order)
-        taken = list(islice(merged, most))
+        enough = self._settings.max_waiting_logs * TAKE
+        taken: list[Line] = []
+        for line in islice(merged, most):
+            taken.append(line)
+            enough -= line.size
+            if enough <= 0:
+                break
         for line in taken:
             voice = line.voice
             voice.lines.popleft()
             voice.size -= line.size
+            self.size -= line.size
             if not voice.lines:
                 del self._speaking[voice]
         self.pending -= len(taken)
         return taken
-
-    def written(self, lines: Sequence[Line]) -> None:
-        self.size -= sum(line.size for line in lines)
 
     def put_back(self, lines: Sequence[Line]) -> None:
         """They could not be written, and wait again, before all others of their attempts."""
         for line in reversed(lines):
             line.voice.lines.appendleft(line)
             line.voice.size += line.size
+            self.size += line.size
             self._speaking[line.voice] = None
         self.pending += len(lines)
         if self.size > self._settings.max_waiting_logs:

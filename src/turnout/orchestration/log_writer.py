@@ -179,8 +179,6 @@ class LogWriter:
                     self._buffer.put_back(lines)
                 log.warning("%d lines of attempts wait for the store: %s", len(lines), error)
                 return False
-            with self._changed:
-                self._buffer.written(lines)
         return True
 
     def _write(self, lines: Sequence[Line]) -> None:

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from turnout.bodies import capture as capturing
 from turnout.bodies.attempt import call
 from turnout.bodies.capture import StandIn, capture, relay, stay_in_place
 from turnout.contracts.executor import Work
@@ -22,6 +23,15 @@ from turnout.model.info import TaskInfo, current_task, info_of
 from turnout.model.spec import Body, TaskSpec
 
 log = logging.getLogger("tests.capture")
+
+
+@pytest.fixture(autouse=True)
+def nobody_else_captures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever Runners other tests have left open in this process."""
+    if capturing._hooked:  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(logging.Logger, "callHandlers", capturing._real_call)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(capturing, "_hooked", False)
+    monkeypatch.setattr(capturing, "_captures", 0)
 
 
 class Heard:
