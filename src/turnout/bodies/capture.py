@@ -121,7 +121,7 @@ def _stand_in(late: bool = False) -> None:
 def _put_in_place() -> None:
     global _hooked, _real_call
     _stand_in()
-    if not _hooked:
+    if not _hooked and logging.Logger.callHandlers is not _call_handlers:
         _hooked, _real_call = True, logging.Logger.callHandlers
         logging.Logger.callHandlers = _call_handlers
     own = logging.getLogger(TASK_LOGGER)

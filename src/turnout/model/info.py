@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from contextvars import ContextVar
+from contextlib import suppress
+from contextvars import ContextVar, Token
 from logging import Logger, LoggerAdapter, getLogger
 from typing import Any, Protocol
 
@@ -72,7 +73,13 @@ class _TaskLogger(LoggerAdapter[Logger]):
 
 _current: ContextVar[TaskInfo | None] = ContextVar("turnout_current_task", default=None)
 set_current = _current.set
-reset_current = _current.reset
+
+
+def reset_current(token: Token[TaskInfo | None]) -> None:
+    """What was current before is so again."""
+    # A coroutine that was given up on is ended by whoever clears it away, in a context that never had it.
+    with suppress(ValueError):
+        _current.reset(token)
 
 
 def current_task() -> TaskInfo | None:

@@ -11,11 +11,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from turnout.bodies import capture as capturing
-from turnout.bodies.attempt import call
+from turnout.bodies.attempt import call, call_async
 from turnout.bodies.capture import StandIn, capture, relay, stay_in_place
 from turnout.contracts.executor import Work
 from turnout.model.events import TaskReadyEvent
@@ -133,6 +134,24 @@ def test_the_current_task_ends_with_the_body(begin: Callable[[], Out]) -> None:
     asyncio.run(main())
     assert current_task() is None
     assert (seen, heard.text(attempt=2)) == ([2], "async\n")
+
+
+def test_an_async_body_that_was_given_up_on_is_cleared_away_from_anywhere() -> None:
+    async def body() -> None:
+        await asyncio.Event().wait()
+
+    work = Work(event=event(), task=TaskSpec("t", Body("python", "t")), body=body)
+    for begun in (call_async(work, info_of(work.event)), work.invoke(info_of(work.event))):
+        loop = asyncio.new_event_loop()
+        contextvars.Context().run(loop.run_until_complete, asyncio.wait_for(_begin(begun), 20))
+        loop.close()
+        contextvars.Context().run(begun.close)
+    assert current_task() is None
+
+
+async def _begin(coroutine: Any) -> None:
+    """Run it up to where it waits."""
+    coroutine.send(None)
 
 
 def test_bodies_at_the_same_time_do_not_mix(begin: Callable[[], Out]) -> None:
@@ -315,11 +334,12 @@ def test_a_hook_that_others_have_put_over_ours_is_kept_and_never_runs_in_circles
         seen.append(record.getMessage())
         ours(self, record)
 
-    monkeypatch.setattr(logging.Logger, "callHandlers", theirs)
-    end = capture()
     heard = Heard()
-    run(lambda: log.error("once"), heard)
-    end()
+    with monkeypatch.context() as patch:
+        patch.setattr(logging.Logger, "callHandlers", theirs)
+        end = capture()
+        run(lambda: log.error("once"), heard)
+        end()
     assert (seen, heard.text("log")) == (["once"], "ERROR tests.capture: once")
 
 
