@@ -101,9 +101,12 @@ class LogBuffer:
                 most = self._settings.max_line
                 self._accept(voice, stream, text[:most], max(0, len(text) - most), now)
 
-    def settle(self, before: float) -> None:
-        """Lines that were begun before then, and not gone on with, count as they are; so does news of progress."""
+    def settle(self, before: float, run_id: str | None = None) -> None:
+        """Lines that were begun before then, and not gone on with, count as they are; so does news of progress. With
+        ``run_id``, those of that run only."""
         for voice in list(self._halting):
+            if run_id is not None and voice.run_id != run_id:
+                continue
             for stream, piece in list(voice.pieces.items()):
                 if piece.at <= before or stream == Stream.PROGRESS:
                     del voice.pieces[stream]

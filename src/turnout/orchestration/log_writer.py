@@ -28,7 +28,7 @@ BATCH = 1_000
 """Lines in one write."""
 EARLY = 262_144
 """With so many bytes waiting, nothing waits for company any more."""
-UNFINISHED = 1.0
+UNFINISHED = 5.0
 """Seconds after which the beginning of a line counts as a line."""
 FIRST_PAUSE, LAST_PAUSE = 0.1, 2.0
 
@@ -92,11 +92,15 @@ class LogWriter:
             thread.start()
             self._thread = thread
 
-    def flush(self, timeout: float = 10.0) -> bool:
-        """Write all that was said before now; False if the store could not take it in this time."""
+    def flush(self, timeout: float = 10.0, *, ended: str | None = None) -> bool:
+        """Write all lines that were said before now; False if the store could not take them in this time.
+
+        ``ended`` is a run that will say no more: a line that it has begun counts as it is. Others go on with theirs."""
         with self._changed:
             if self._thread is None:
                 return True
+            if ended is not None:
+                self._buffer.settle(math.inf, ended)
             self._asked += 1
             mine = self._asked
             self._changed.notify_all()
@@ -151,8 +155,7 @@ class LogWriter:
                     self._buffer.settle(time.time() - UNFINISHED)
                 if told:
                     self._changed.wait_for(self._urgent, self._settings.log_flush)
-            urgent = self._asked > self._answered or self._stopping()
-            self._buffer.settle(math.inf if urgent else time.time() - UNFINISHED)
+            self._buffer.settle(math.inf if self._stopping() else time.time() - UNFINISHED)
             return self._asked, self._stopping()
 
     def _stopping(self) -> bool:

@@ -36,7 +36,8 @@ class LogReader:
 
     def begin(self, task: str | None, attempt: int | None) -> LogReader:
         """Check what is asked for, and have this process's own lines written."""
-        if self._store.run(self._run_id) is None:
+        run = self._store.run(self._run_id)
+        if run is None:
             raise RunNotFound(f"there is no run {self._run_id}", run_id=self._run_id)
         if task is not None:
             names = [row.name for row in self._store.tasks(self._run_id, outputs=False)]
@@ -44,8 +45,8 @@ class LogReader:
                 raise InvalidInput(
                     f"run {self._run_id} has no task {task!r}{close(task, names)}", code="unknown_task", task=task
                 )
-        self._task, self._attempt = task, attempt
-        self._flush()
+        self._run_id, self._task, self._attempt = run.new.run_id, task, attempt
+        self._flush(ended=run.row.state.terminal)
         return self
 
     def page(self) -> list[LogLine]:
@@ -54,7 +55,7 @@ class LogReader:
             run = self._store.run(self._run_id)
             if run is None or run.row.state.terminal:
                 self._ended = time.monotonic()
-                self._flush()
+                self._flush(ended=True)
         since = self._ended
         lines = self._store.logs(self._run_id, task=self._task, attempt=self._attempt, after=self._after, limit=PAGE)
         if lines:
@@ -65,9 +66,9 @@ class LogReader:
             self.over = time.monotonic() - since >= LATE
         return lines
 
-    def _flush(self) -> None:
+    def _flush(self, *, ended: bool) -> None:
         if self._writer is not None:
-            self._writer.flush()
+            self._writer.flush(ended=self._run_id if ended else None)
 
 
 def lines_of(reader: LogReader) -> Iterator[LogLine]:

@@ -88,7 +88,7 @@ def test_a_flush_writes_all_that_was_said_before(make: Callable[..., LogWriter],
         writer(event(), "stdout", f"{number}\n")
     writer(event(), "stdout", "without an end")
     writer(event(1, attempt=3), "log", "INFO: other")
-    assert writer.flush(WAIT)
+    assert writer.flush(WAIT, ended="run")
     assert store.texts == [*map(str, range(2_500)), "INFO: other", "without an end"]
     assert {(row.run_id, row.pos, row.attempt, row.stream) for row in store.rows} == {
         ("run", 0, 1, "stdout"),
@@ -103,6 +103,16 @@ def test_a_flush_of_nothing_asks_nobody(make: Callable[..., LogWriter], store: L
     writer(event(), "stdout", "")
     assert writer.flush(WAIT)
     assert store.calls == 0
+
+
+def test_a_flush_leaves_the_lines_that_others_have_begun(make: Callable[..., LogWriter], store: LogStore) -> None:
+    writer = make(log_flush=3600.0)
+    writer(event(), "stdout", "half a ")
+    assert writer.flush(WAIT) and writer.flush(WAIT, ended="another run")
+    assert store.texts == []
+    writer(event(), "stdout", "line\n")
+    assert writer.flush(WAIT)
+    assert store.texts == ["half a line"]
 
 
 def test_many_threads_lose_nothing_and_each_keeps_its_order(make: Callable[..., LogWriter], store: LogStore) -> None:
