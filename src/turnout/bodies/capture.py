@@ -155,6 +155,6 @@ def _text(record: logging.LogRecord) -> str:
     # A formatter leaves its texts on the record, for handlers that may want them otherwise.
     own = copy.copy(record)
     try:
-        return (_format_own if own.name == TASK_LOGGER else _format)(own)
+        return (_format_own if own.name.startswith(f"{TASK_LOGGER}.") else _format)(own)
     except Exception as error:
         return f"{own.levelname} {own.name}: a record whose text cannot be had: {type(error).__qualname__} was raised"

@@ -11,8 +11,8 @@ import msgspec
 
 import turnout.errors
 from turnout.contracts.executor import Work
-from turnout.errors import InputError, PermanentFailure, RetryAfter
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info
+from turnout.errors import InputError, PermanentFailure, RetryAfter, WrongType
+from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent, error_info
 from turnout.model.values import MAX_BYTES, dump_output
 
 _OUR_CODE = os.path.dirname(os.path.abspath(turnout.errors.__file__)) + os.sep
@@ -32,7 +32,7 @@ def returned_value(
         run_id=event.run_id,
         task_id=event.task_id,
         attempt=event.attempt,
-        status=ExecutionStatus.COMPLETED,
+        status=STATUS_COMPLETED,
         output=output,
         started_at=started_at,
         finished_at=finished_at,
@@ -46,7 +46,7 @@ def raised(work: Work, error: BaseException, started_at: float, finished_at: flo
     match error:
         case RetryAfter():
             retry_after = _delay(error.seconds)
-        case PermanentFailure():
+        case PermanentFailure() | WrongType():
             retryable = False
         case _ if work.retry_predicate is not None:
             try:

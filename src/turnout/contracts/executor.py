@@ -16,13 +16,15 @@ Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything that is needed to run one attempt."""
 
     event: TaskReadyEvent
     task: TaskSpec
     body: Callable[..., Any] | None
     """The Python function; None for other kinds of body."""
+    workflow: str = ""
+    """The workflow's full name."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = {}
     context: dict[str, Any] | None = None

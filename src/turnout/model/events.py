@@ -53,6 +53,10 @@ class ExecutionStatus(StrEnum):
     """Not started: refused or handed back. Spends no budget."""
 
 
+# Named for the hot path, as in states.py.
+STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED
+
+
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An exception as text, so that it survives the process that raised it."""
 

@@ -17,6 +17,7 @@ class Graph:
         "dependents",
         "deps",
         "excuses",
+        "full_name",
         "position",
         "prioritised",
         "rule_context",
@@ -28,6 +29,7 @@ class Graph:
     def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
         self.spec = spec
         self.version = version or spec.version()
+        self.full_name = spec.full_name
         self.tasks: tuple[TaskSpec, ...] = spec.tasks
         self.position = {task.name: pos for pos, task in enumerate(spec.tasks)}
         self.deps = tuple(tuple(self.position[name] for name in task.depends_on) for task in spec.tasks)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+import time
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from contextvars import ContextVar, Token
 from logging import Logger, LoggerAdapter, getLogger
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
 from turnout.model.events import TaskReadyEvent
+from turnout.model.logs import Stream
 
 TASK_LOGGER = "turnout.task"
 TASK_OF_RECORD = "turnout_task"
@@ -30,7 +32,25 @@ class Output(Protocol):
         ...
 
 
-class TaskInfo(msgspec.Struct, kw_only=True):
+class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a body says that it is; kept as JSON, in the stream ``progress``."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+Waiter: TypeAlias = "Callable[[TaskInfo, float | None], bool]"
+"""How a body waits for its cancellation where it runs; see ``TaskInfo.wait_cancelled``."""
+
+
+class Settable(Protocol):
+    """What waiters wait on."""
+
+    def set(self) -> None: ...
+
+
+class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """Handed to bodies that ask for it by annotation; ``current_task()`` gives it to libraries.
 
     Everything but ``cancelled`` stays as it is for the whole attempt.
@@ -42,22 +62,78 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     """The full name, ``tenant::package::workflow::task``."""
     attempt: int
     max_attempts: int
+    """The ordinal of the last attempt that the retry policy allows, as things stand now."""
+    workflow: str = ""
+    """The full name of the workflow, ``tenant::package::workflow``."""
+    name: str = ""
+    """The task's name in its workflow."""
+    item: int | None = None
+    """In a mapped task, the index of the item that this attempt is for."""
     idempotency_key: str = ""
     """The same for every attempt of this task in this run: hand it to services that can tell a repeated call."""
     token: str = ""
     """The fencing token: grows with every attempt, so that a resource can refuse a late one."""
     timeout: float | None = None
+    """Seconds that the attempt may take, from its start."""
     shadow: bool = False
-    cancelled: bool = False
-    """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
-    bodies that run long look here from time to time and return."""
+    started_at: float | None = None
+    """When the attempt began, as Unix time."""
+    began: float | None = None
+    """The same by the monotonic clock, where there is a timeout to be measured."""
     output: Output | None = None
     """Where what this attempt says is kept; None: nowhere."""
+    waiter: Waiter | None = None
+    waited_on: Settable | None = None
+    """Made by the waiter when a body first waits."""
+    _cancelled: bool = False
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Whether the retry policy allows no other attempt if this one fails."""
+        return self.attempt >= self.max_attempts
+
+    @property
+    def deadline(self) -> float | None:
+        """When the attempt's time is up, as Unix time (``time.time()``); None if it has no timeout."""
+        return None if self.timeout is None or self.started_at is None else self.started_at + self.timeout
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline by the monotonic clock, never below 0; None if there is no timeout."""
+        if self.timeout is None or self.began is None:
+            return self.timeout
+        return max(0.0, self.began + self.timeout - time.monotonic())
+
+    @property
+    def cancelled(self) -> bool:
+        """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
+        bodies that run long look here from time to time, or wait with ``wait_cancelled``, and return."""
+        return self._cancelled
+
+    @cancelled.setter
+    def cancelled(self, value: bool) -> None:
+        self._cancelled = value
+        # The flag first: who begins to wait after this look finds it.
+        if value and self.waited_on is not None:
+            self.waited_on.set()
+
+    def wait_cancelled(self, timeout: float | None = None) -> bool:
+        """Wait until nobody waits for this attempt any more; False if ``timeout`` seconds have passed before.
+
+        A pause that ends at once when the work has become pointless: ``if info.wait_cancelled(5): return``. For bodies
+        in threads; an ``async def`` body is cancelled at its next ``await``.
+        """
+        return self._cancelled or (self.waiter is not None and self.waiter(self, timeout))
 
     @property
     def logger(self) -> LoggerAdapter[Logger]:
-        """Logs for this attempt, from any thread; from level INFO unless the program says otherwise."""
-        return _TaskLogger(getLogger(TASK_LOGGER), {TASK_OF_RECORD: self})
+        """The logger ``turnout.task.<name>``. What it is told, by whatever thread, is kept for this attempt; from level
+        INFO on unless the program says otherwise."""
+        name = self.name or self.task_name.rpartition("::")[2]
+        return _TaskLogger(getLogger(f"{TASK_LOGGER}.{name}"), {TASK_OF_RECORD: self})
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the body is: ``info.progress(3, 10, "three of ten files")``. May be called often."""
+        self.say(Stream.PROGRESS, msgspec.json.encode(Progress(done, total, message)).decode())
 
     def say(self, stream: str, text: str) -> None:
         """Keep a line of this attempt, if lines are kept at all."""
@@ -93,18 +169,27 @@ def info_of(
     idempotency_key: str = "",
     token: str = "",
     timeout: float | None = None,
+    workflow: str = "",
+    name: str = "",
+    started_at: float | None = None,
+    waiter: Waiter | None = None,
     output: Output | None = None,
 ) -> TaskInfo:
-    """What the body of this attempt gets to know."""
+    """What the body of this attempt gets to know, made when it begins."""
     return TaskInfo(
         run_id=event.run_id,
         task_id=event.task_id,
         task_name=event.task_name,
         attempt=event.attempt,
         max_attempts=event.max_attempts,
+        workflow=workflow,
+        name=name,
         idempotency_key=idempotency_key,
         token=token,
         timeout=timeout,
         shadow=event.shadow,
+        started_at=started_at,
+        began=None if timeout is None else time.monotonic(),
+        waiter=waiter,
         output=output,
     )

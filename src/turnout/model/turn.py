@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import msgspec
@@ -22,45 +22,47 @@ from turnout.model.reasons import (
 )
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
-from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
+from turnout.model.states import (
+    RUN_CANCELLING,
+    RUN_FOLDED,
+    RUN_RUNNING,
+    TASK_COMPLETED,
+    TASK_PENDING,
+    TASK_READY,
+    TASK_RUNNING,
+    TASK_TERMINAL,
+    RunState,
+    TaskState,
+)
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
 
-class Turn:
+def _no_jitter() -> float:
+    return 0.0
+
+
+class Turn(msgspec.Struct, gc=False, eq=False):
     """The changes of one run that are to be committed together."""
 
-    __slots__ = (
-        "_contested",
-        "_ended",
-        "_lefts",
-        "_to_follow",
-        "answered",
-        "history",
-        "jitter",
-        "machine",
-        "now",
-        "rows",
-        "run",
-        "seq",
-    )
+    machine: RunMachine
+    now: float
+    jitter: Callable[[], float] = _no_jitter
+    rows: dict[int, TaskRow] = {}
+    run: RunRow | None = None
+    history: list[HistoryRow] = []
+    seq: int = 0
+    answered: list[int] = []
+    """Positions whose running attempt ended by a result."""
+    _ended: int = 0
+    _contested: bool = False
+    """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
+    _to_follow: list[int] | None = None
+    """Ended tasks whose dependents are being looked at, and those that ended by that."""
+    _lefts: dict[int, int] | None = None
+    """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
 
-    def __init__(self, machine: RunMachine, now: float, jitter: Callable[[], float] = lambda: 0.0) -> None:
-        self.machine = machine
-        self.now = now
-        self.jitter = jitter
-        self.rows: dict[int, TaskRow] = {}
-        self.run: RunRow | None = None
-        self.history: list[HistoryRow] = []
-        self.seq = machine.seq
-        self.answered: list[int] = []
-        """Positions whose running attempt ended by a result."""
-        self._ended = 0
-        self._contested = False
-        """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
-        self._to_follow: list[int] = []
-        """Ended tasks whose dependents are still to be looked at."""
-        self._lefts: dict[int, int] = {}
-        """How many dependencies of a task are open after this turn, where that has changed."""
+    def __post_init__(self) -> None:
+        self.seq = self.machine.seq
 
     # -- looking ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
@@ -74,39 +76,38 @@ class Turn:
     def empty(self) -> bool:
         return not self.rows and self.run is None
 
-    def ready(self) -> Iterator[int]:
+    def ready(self) -> list[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
-        if self.run_row.state is not RunState.RUNNING:
-            return
-        for pos in list(self.machine.ready):
-            if pos not in self.rows or placeable(self.rows[pos]):
-                yield pos
-        for pos, row in list(self.rows.items()):
-            if pos not in self.machine.ready and placeable(row):
-                yield pos
+        if self.run_row.state is not RUN_RUNNING:
+            return []
+        rows, before = self.rows, self.machine.ready
+        found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
+        for pos, row in rows.items():
+            if row.state is TASK_READY and pos not in before and placeable(row):
+                found.append(pos)
+        return found
 
     def made_ready(self) -> list[int]:
         """Tasks that this turn makes ready, now or later."""
-        return [pos for pos, row in self.rows.items() if row.state is TaskState.READY]
+        return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         for pos, left in enumerate(self.machine.remaining):
-            if left == 0 and self.task(pos).state is TaskState.PENDING:
+            if left == 0 and self.task(pos).state is TASK_PENDING:
                 self._judge(pos)
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
         """Ready to running: the one door in."""
-        row = self.task(pos)
+        committed = self.machine.tasks[pos]
+        row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
-        seq = self._log(
-            pos, TaskState.READY, TaskState.RUNNING, attempt, decided(decision.executor_key, decision.reason)
-        )
+        seq = self._log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
         placed = TaskRow(
             pos=pos,
             name=row.name,
-            state=TaskState.RUNNING,
+            state=TASK_RUNNING,
             priority=row.priority,
             attempt=attempt,
             failures=row.failures,
@@ -119,8 +120,8 @@ class Turn:
             error=row.error,
             dispatched_at=self.now,
             seq=seq,
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=committed.state,
+            was_attempt=committed.attempt,
         )
         self.rows[pos] = placed
         return self.machine.event(pos, placed)
@@ -142,22 +143,22 @@ class Turn:
     def explain(self, pos: int, reason: str) -> None:
         """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
         row = self.rows.get(pos)
-        if row is not None and row.state is TaskState.READY and row.reason != reason:
+        if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def result(self, result: ExecutionResult, pos: int) -> bool:
         """Running to whatever the verdict says: the one door out. False: not this attempt's, or a second answer."""
         row = self.task(pos)
-        if row.state is not TaskState.RUNNING or row.attempt != result.attempt or result.shadow:
+        if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
         self.answered.append(pos)
         run = self.run_row
-        if run.state is RunState.CANCELLING:
+        if run.state is RUN_CANCELLING:
             said = verdict_when_cancelling(result, run.reason)
         else:
             machine = self.machine
             said = verdict(result, row, machine.graph.tasks[pos], machine.limits, self.jitter)
-        if said.state is TaskState.READY:
+        if said.state is TASK_READY:
             self._again(pos, result, said)
         else:
             self._end(pos, said.state, result, said)
@@ -165,9 +166,9 @@ class Turn:
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
         """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop."""
-        if self.run_row.state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
+        if self.run_row.state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
-        self._move_run(RunState.CANCELLING, reason=reason, error=error)
+        self._move_run(RUN_CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
@@ -176,7 +177,7 @@ class Turn:
         running: list[int] = []
         for pos in range(len(self.machine.tasks)):
             row = self.task(pos)
-            if row.state is TaskState.RUNNING:
+            if row.state is TASK_RUNNING:
                 running.append(pos)
             elif row.state not in TASK_TERMINAL:
                 self._stop(pos, TaskState.CANCELLED, reason)
@@ -184,16 +185,16 @@ class Turn:
 
     def stop_running(self, pos: int, reason: str) -> None:
         """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
-        if self.task(pos).state is TaskState.RUNNING:
+        if self.task(pos).state is TASK_RUNNING:
             self._stop(pos, TaskState.CANCELLED, reason)
 
     def pause(self) -> None:
-        if self.run_row.state in (RunState.RUNNING, RunState.PENDING):
+        if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
             self._move_run(RunState.PAUSED, reason="paused")
 
     def resume(self) -> None:
         if self.run_row.state is RunState.PAUSED:
-            self._move_run(RunState.RUNNING)
+            self._move_run(RUN_RUNNING)
 
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
@@ -208,11 +209,11 @@ class Turn:
         if self.machine.open - self._ended or self._contested:
             return
         state = self.run_row.state
-        if state is RunState.CANCELLING:
+        if state is RUN_CANCELLING:
             row = self.run_row
             end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
             self._move_run(end, reason=row.reason, error=row.error)
-        elif state is RunState.RUNNING:
+        elif state is RUN_RUNNING:
             failed = [pos for pos in range(len(self.machine.tasks)) if self._unexcused(pos)]
             if failed:
                 first = self.task(failed[0])
@@ -233,7 +234,7 @@ class Turn:
     def insert(self, owner: str | None) -> RunWrite:
         """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
         machine = self.machine
-        state = RunState.RUNNING if owner else RunState.PENDING
+        state = RUN_RUNNING if owner else RunState.PENDING
         rows = [self.rows.get(row.pos, row) for row in machine.tasks] if owner else machine.tasks
         first = HistoryRow(0, -1, None, state)
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
@@ -256,7 +257,7 @@ class Turn:
             pos=pos,
             name=row.name,
             priority=row.priority,
-            state=TaskState.READY,
+            state=TASK_READY,
             attempt=row.attempt,
             failures=row.failures + said.failures,
             crashes=row.crashes + said.crashes,
@@ -267,20 +268,21 @@ class Turn:
             decision=row.decision,
             labels=row.labels,
             error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
-            seq=self._log(pos, TaskState.RUNNING, TaskState.READY, row.attempt, detail),
+            seq=self._log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
             was=self._was(pos),
             was_attempt=self.machine.tasks[pos].attempt,
         )
 
     def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
-        row = self.task(pos)
+        committed = self.machine.tasks[pos]
+        row = self.rows.get(pos, committed)
         output = error = detail = started = finished = None
         if result is None:
             detail = because(said.reason)
         else:
             started, finished = result.started_at, result.finished_at
-            if state is TaskState.COMPLETED:
+            if state is TASK_COMPLETED:
                 output = "null" if result.output is None else result.output
             else:
                 error = result.error or row.error
@@ -305,12 +307,12 @@ class Turn:
             started_at=started,
             finished_at=finished or self.now,
             seq=self._log(pos, row.state, state, row.attempt, detail),
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=committed.state,
+            was_attempt=committed.attempt,
         )
         self._ended += 1
-        committed = self.machine.tasks[pos]
-        self._contested |= committed.state is TaskState.READY and committed.poll_key is not None
+        if committed.state is TASK_READY and committed.poll_key is not None:
+            self._contested = True
         self._follow(pos)
 
     def _stop(self, pos: int, state: TaskState, reason: str | None) -> None:
@@ -320,39 +322,51 @@ class Turn:
     # -- readiness ----------------------------------------------------------------------------------------------
     def _follow(self, pos: int) -> None:
         """A task ended: judge the dependents that waited for nothing else."""
-        if self.run_row.state is RunState.CANCELLING:
+        if self.run_row.state is RUN_CANCELLING:
             return
         # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
-        self._to_follow.append(pos)
-        if len(self._to_follow) > 1:
+        if self._to_follow is not None:
+            self._to_follow.append(pos)
             return
+        graph, remaining = self.machine.graph, self.machine.remaining
+        self._to_follow = [pos]
         for done in self._to_follow:
-            for dependent in self.machine.graph.dependents[done]:
-                left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
-                self._lefts[dependent] = left
-                if left == 0 and self.task(dependent).state is TaskState.PENDING:
+            for dependent in graph.dependents[done]:
+                lefts = self._lefts
+                left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
+                if left > 1:
+                    if lefts is None:
+                        lefts = self._lefts = {}
+                    lefts[dependent] = left - 1
+                elif self.task(dependent).state is TASK_PENDING:
                     self._judge(dependent)
-        self._to_follow.clear()
+        self._to_follow = None
 
     def _judge(self, pos: int) -> None:
         graph = self.machine.graph
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
-            rows = [self.task(dep) for dep in deps]
-            go = all(row.state is TaskState.COMPLETED for row in rows) or default_rule(
-                (row.state, _by_choice(row)) for row in rows
+            go = self._all_completed(deps) or default_rule(
+                (row.state, _by_choice(row)) for row in (self.task(dep) for dep in deps)
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go:
             row = self.task(pos)
-            seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)
+            seq = self._log(pos, TASK_PENDING, TASK_READY, 0, None)
             self.rows[pos] = TaskRow(
-                pos=pos, name=row.name, priority=row.priority, state=TaskState.READY, seq=seq, was=TaskState.PENDING
+                pos=pos, name=row.name, priority=row.priority, state=TASK_READY, seq=seq, was=TASK_PENDING
             )
         else:
             self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
+
+    def _all_completed(self, positions: tuple[int, ...]) -> bool:
+        rows, tasks = self.rows, self.machine.tasks
+        for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
+            if rows.get(pos, tasks[pos]).state is not TASK_COMPLETED:
+                return False
+        return True
 
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
         """What a trigger rule sees: the run's input, then what the dependencies left."""
@@ -379,7 +393,7 @@ class Turn:
             return False
         graph = self.machine.graph
         return not any(
-            pos in graph.excuses[dependent] and self.task(dependent).state is TaskState.COMPLETED
+            pos in graph.excuses[dependent] and self.task(dependent).state is TASK_COMPLETED
             for dependent in graph.dependents[pos]
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from turnout.model.events import ExecutionResult, ExecutionStatus
+from turnout.model.events import STATUS_COMPLETED, ExecutionResult, ExecutionStatus
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import TaskRow
 from turnout.model.spec import TaskSpec
@@ -44,9 +44,9 @@ def verdict(
     result: ExecutionResult, row: TaskRow, task: TaskSpec, limits: Limits, jitter: Callable[[], float]
 ) -> Verdict:
     """The verdict for a run that goes on; ``row`` is the running task."""
+    if result.status is STATUS_COMPLETED:
+        return COMPLETED
     match result.status:
-        case ExecutionStatus.COMPLETED:
-            return COMPLETED
         case ExecutionStatus.RETURNED:
             reason = result.error.message if result.error else "returned"
             delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay

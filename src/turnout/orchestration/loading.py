@@ -77,15 +77,16 @@ class MemoryLoader(StoreLoader):
         self._fenced = fenced
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
-        return self._from_memory(event, lambda run_id, large: None if large else {})
+        return self._from_memory(event, None)
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self._from_memory(event, self._store.outputs)
         return work if work is not None else super().load_blocking(event)
 
     def _from_memory(
-        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str] | None]
+        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
     ) -> Work | None:
+        """``fetch`` reads outputs that are not in memory; without it there is no answer if one is needed."""
         if self._fenced():
             # It was handed to its executor before the contact was lost; by now somebody else may have it.
             raise StoreUnreachable("out of contact with the database: nothing is started here")
@@ -96,17 +97,17 @@ class MemoryLoader(StoreLoader):
         machine = owned.machine
         outputs: dict[int, str] = {}
         large: list[int] = []
-        for dep in machine.graph.inputs(pos, lambda dep: machine.tasks[dep].state is TaskState.COMPLETED):
+        for dep in machine.graph.inputs(pos, machine.completed):
             output = machine.tasks[dep].output
             if output is None:
                 large.append(dep)
             else:
                 outputs[dep] = output
-        fetched = fetch(run_id, large)
-        if fetched is None:
-            return None
-        known = {**outputs, **fetched}
-        return prepare(event, machine.graph, pos, machine.new.input, known, self._registry, self._output)
+        if large:
+            if fetch is None:
+                return None
+            outputs.update(fetch(run_id, large))
+        return prepare(event, machine.graph, pos, machine.new.input, outputs, self._registry, self._output)
 
 
 def prepare(
@@ -120,7 +121,8 @@ def prepare(
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos]
-    body = registry.body_of(graph.spec.full_name, task)
+    found = registry.find(graph.full_name, task)
+    body = None if found is None else found.function
 
     def output_of(name: str) -> Any:
         text = outputs.get(graph.position[name])
@@ -133,20 +135,22 @@ def prepare(
     if task.uses_context:
         context = context_for(graph.spec, task, params, output_of)
     else:
-        args = tuple(resolve(template, params, output_of) for template in task.args)
-        kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
+        args = tuple([resolve(template, params, output_of) for template in task.args])
+        if task.kwargs:
+            kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
     return Work(
         event=event,
         task=task,
         body=body,
+        workflow=graph.full_name,
         args=args,
         kwargs=kwargs,
         context=context,
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
-        retry_predicate=registry.predicate_of(graph.spec.full_name, task),
+        retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
         output=output,
     )

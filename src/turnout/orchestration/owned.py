@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from turnout.model.events import ExecutionResult
 from turnout.model.machine import RunMachine
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """A result that waits for the run's next turn; a poller's comes with its inbox row and with its holder."""
 
     pos: int

@@ -14,6 +14,7 @@ from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
 from turnout.model.reasons import RUN_TIMED_OUT, STORE_REJECTED
 from turnout.model.rows import TaskRow, WriteOutcome
+from turnout.model.states import RUN_TERMINAL
 from turnout.model.turn import Turn
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Answer, Order, OwnedRun
@@ -72,7 +73,7 @@ class Settlement:
             self._cancel_attempt(owned, pos)
         for order in move.orders:
             order.carried_out()
-        if machine.row.state.terminal:
+        if machine.row.state in RUN_TERMINAL:
             owned.dropped = True
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:

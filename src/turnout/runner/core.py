@@ -26,8 +26,9 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.bindings import ABSENT, check_input, result_of
+from turnout.model.bindings import ABSENT, result_of
 from turnout.model.graph import Graph
+from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.retention import Deleted
 from turnout.model.rows import NewRun, StoredRun, TaskRow
@@ -255,7 +256,9 @@ class Core:
         if input is None:
             given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
         else:
-            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input})
+            workflow = self.registry.workflows.get(graph.spec.full_name)
+            types = None if workflow is None else workflow.source.types
+            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input}, types)
         kept = reusable(graph, rows, from_task)
         outputs = self.store.outputs(run_id, kept)
         reuse = [
@@ -315,7 +318,9 @@ class Core:
             return msgspec.json.decode(fetched[pos])
 
         states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
-        return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        value = result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        workflow = self.registry.workflows.get(graph.spec.full_name)
+        return value if workflow is None else workflow.returned(value)
 
     def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
         return LogReader(self.store, self.log_writer, run_id, follow=follow)
