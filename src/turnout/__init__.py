@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from turnout.authoring.workflow import Workflow, workflow
     from turnout.dispatcher import RoutingConfig, RoutingRule
     from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
+    from turnout.model.branch import Branch
+    from turnout.model.deferral import Defer
+    from turnout.model.hooks import RunOutcome, TaskOutcome
     from turnout.model.info import TaskInfo, current_task
     from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
     from turnout.model.types import register_type
@@ -24,14 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncRunner",
+    "Branch",
     "Context",
+    "Defer",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
+    "RunOutcome",
     "Runner",
     "Task",
     "TaskInfo",
+    "TaskOutcome",
     "TurnoutError",
     "Workflow",
     "all_",
@@ -54,6 +61,9 @@ _HOMES = {
     "turnout.authoring.workflow": ("Workflow", "workflow"),
     "turnout.dispatcher": ("RoutingConfig", "RoutingRule"),
     "turnout.errors": ("PermanentFailure", "RetryAfter", "TurnoutError"),
+    "turnout.model.branch": ("Branch",),
+    "turnout.model.deferral": ("Defer",),
+    "turnout.model.hooks": ("RunOutcome", "TaskOutcome"),
     "turnout.model.info": ("TaskInfo", "current_task"),
     "turnout.model.rules": (
         *("all_", "always", "any_", "context_value", "none_", "task_failed", "task_skipped", "task_success"),

@@ -64,6 +64,7 @@ def info_for(work: Work, now: float) -> TaskInfo:
         idempotency_key=work.idempotency_key,
         token=work.token,
         timeout=work.timeout,
+        saved=work.saved,
         workflow=work.workflow,
         name=work.task.name,
         started_at=now,

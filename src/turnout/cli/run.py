@@ -30,11 +30,11 @@ def run(
     turnout run flows/etl.py --input order.json --timeout 5m
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
-    from turnout.authoring.durations import seconds
     from turnout.authoring.parameters import parse_parameters
     from turnout.cli.interrupt import Interrupt
     from turnout.cli.parameters import input_file
     from turnout.cli.running import Again, drive, open_runner, submitted
+    from turnout.model.durations import seconds
     from turnout.runner.settings import configuration
     from turnout.runner.targets import load_workflow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -62,6 +62,8 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     timeout: float | None = None
     """Seconds that the attempt may take, from its start."""
     shadow: bool = False
+    saved: Any = None
+    """What an earlier attempt saved with ``raise Defer(…, save=…)``."""
     started_at: float | None = None
     """When the attempt began, as Unix time."""
     began: float | None = None
@@ -142,6 +144,7 @@ def info_of(
     started_at: float | None = None,
     sink: ProgressSink | None = None,
     waiter: Waiter | None = None,
+    saved: Any = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know, made when it begins."""
     return TaskInfo(
@@ -160,4 +163,5 @@ def info_of(
         began=None if timeout is None else time.monotonic(),
         sink=sink,
         waiter=waiter,
+        saved=saved,
     )

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.errors import DefinitionError, InvalidSetting
+from turnout.model.durations import Duration, seconds
 from turnout.model.suggestions import close
 from turnout.orchestration.settings import EngineSettings
 

@@ -224,6 +224,7 @@ class Core:
                 reason=f"reused:{run_id}",
                 output=outputs[pos],
                 finished_at=rows[pos].finished_at,
+                memo=rows[pos].memo,
             )
             for pos in kept
         ]
@@ -266,7 +267,7 @@ class Core:
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
-            raise failure_of(run, rows.values())
+            raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
         fetched: dict[int, str] = {}
 
         def output_of(name: str) -> Any:
