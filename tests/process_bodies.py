@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import logging
 import os
 import signal
 import subprocess
@@ -91,8 +92,10 @@ def into_context(context: Context) -> None:
     context["orders"] = [*context["orders"], 2]
 
 
-def print_everywhere() -> None:
+def print_everywhere(info: TaskInfo) -> None:
     print("from Python")
+    logging.getLogger("shop").warning("a record")
+    info.progress(1, 2)
     print("an error", file=sys.stderr)
     os.write(1, b"from C, without a newline")
     subprocess.run([sys.executable, "-c", "print('\\nfrom a grandchild')"], check=True)
@@ -131,12 +134,12 @@ def ignore_sigterm_with_a_grandchild(port: int) -> None:
 
 
 def clean_up_when_terminated(port: int, name: str) -> None:
-    with at_gate(port, name):
-        try:
+    try:
+        with at_gate(port, name):
             while True:
                 time.sleep(60)
-        finally:
-            print("cleaned up")
+    finally:
+        print("cleaned up")
 
 
 def leave_a_grandchild(port: int) -> None:
@@ -150,12 +153,12 @@ def leave_a_grandchild(port: int) -> None:
 
 
 def swallow_sigterm(port: int) -> str:
-    with at_gate(port, "body"):
-        try:
+    try:
+        with at_gate(port, "body"):
             while True:
                 signal.pause()
-        except SystemExit:
-            return "as if nothing had happened"
+    except SystemExit:
+        return "as if nothing had happened"
 
 
 def is_there(path: str) -> bool:

@@ -30,10 +30,9 @@ class Bench:
         self.loader = FakeLoader()
         self.lines: Output = []
         executor.bind(self.loader)
-        executor.output = lambda event, stream, line: self.lines.append((event.task_id, stream, line))
 
     def start(self, body: Any, *args: Any, **more: Any) -> Attempt:
-        event = self.loader.add(body, *args, **more)
+        event = self.loader.add(body, *args, output=Heard(self.lines), **more)
         return Attempt(self.executor, event)
 
     def run(self, body: Any, *args: Any, **more: Any) -> ExecutionResult:
@@ -45,7 +44,19 @@ class Bench:
         return msgspec.json.decode(result.output)
 
     def said(self, stream: str) -> list[str]:
-        return [line for _, each, line in self.lines if each == stream]
+        return "".join(text for _, each, text in self.lines if each == stream).splitlines()
+
+
+class Heard:
+    """An ``Output`` that writes everything down."""
+
+    echo = False
+
+    def __init__(self, lines: Output) -> None:
+        self._lines = lines
+
+    def __call__(self, source: Any, stream: str, text: str) -> None:
+        self._lines.append((source.task_id, str(stream), text))
 
 
 class Attempt:
@@ -149,8 +160,10 @@ def test_a_module_that_is_on_no_path_is_loaded_from_its_file(bench: Bench, tmp_p
 def test_output_of_every_kind_is_captured_line_by_line(bench: Bench) -> None:
     attempt = bench.start(bodies.print_everywhere)
     assert attempt.result().status is ExecutionStatus.COMPLETED
-    assert bench.said("stdout") == ["from Python", "from C, without a newline", "from a grandchild"]
+    assert sorted(bench.said("stdout")) == ["from C, without a newline", "from Python", "from a grandchild"]
     assert bench.said("stderr") == ["an error"]
+    assert bench.said("log") == ["WARNING shop: a record"]
+    assert [msgspec.json.decode(text) for text in bench.said("progress")] == [{"done": 1, "total": 2}]
     assert {task_id for task_id, _, _ in bench.lines} == {attempt.event.task_id}
 
 

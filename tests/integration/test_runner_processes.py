@@ -114,7 +114,7 @@ def test_a_body_in_a_process_puts_itself_off_and_finds_what_it_saved(
 ) -> None:
     awaited = tmp_path / "awaited"
     handle = sqlite_runner.submit(one_task(bodies.put_off_until, str(awaited)))
-    until(lambda: handle.tasks()[0].reason == "deferred", "the deferral")
+    until(lambda: (handle.tasks()[0].reason or "").startswith("deferred:"), "the deferral")
     awaited.touch()
     assert handle.result(PATIENCE) == {"attempt": 1}
 
@@ -147,6 +147,28 @@ def test_a_function_that_no_process_can_find_is_refused_at_submission(
     with pytest.raises(InvalidRouting, match=why) as caught:
         sqlite_runner.submit(one_task(body, task_name="step"))
     assert caught.value.code == "not_importable"
+
+
+def test_what_processes_and_commands_say_is_kept_with_their_attempts(sqlite_runner: Runner) -> None:
+    speak = task(executor="process")(bodies.print_everywhere)
+    echo = shell(["echo", "from a command"], name="echo")
+
+    @workflow
+    def speaking() -> None:
+        speak()
+        echo()
+
+    handle = sqlite_runner.submit(speaking)
+    handle.result(PATIENCE)
+    said = {(line.task, line.stream, line.text) for line in handle.logs()}
+    assert said >= {
+        ("print_everywhere", "stdout", "from Python"),
+        ("print_everywhere", "stdout", "from a grandchild"),
+        ("print_everywhere", "log", "WARNING shop: a record"),
+        ("print_everywhere", "stderr", "an error"),
+        ("echo", "stdout", "from a command"),
+    }
+    assert not any("a record" in text for _, stream, text in said if stream == "stderr")
 
 
 # -- scripts ---------------------------------------------------------------------------------------------------------

@@ -31,8 +31,12 @@ class Bench:
         self.loader = FakeLoader()
         self.lines: list[tuple[str, str]] = []
         self.executor.bind(self.loader)
-        self.executor.output = lambda _, stream, line: self.lines.append((stream, line))
         self.results: queue.SimpleQueue[ExecutionResult] = queue.SimpleQueue()
+
+    echo = False
+
+    def __call__(self, source: Any, stream: str, text: str) -> None:
+        self.lines.append((str(stream), text))
 
     def start(
         self,
@@ -54,6 +58,7 @@ class Bench:
             timeout=timeout,
             idempotency_key="the-key",
             token="the-key:1",
+            output=self,
         )
         self.executor.execute_many((event,), self.results.put)
         return event
@@ -96,7 +101,7 @@ def gate() -> Iterator[Gate]:
 
 def test_the_result_is_what_the_command_wrote_and_its_exit_code(bench: Bench) -> None:
     assert bench.value("echo out; echo err >&2") == {"exit_code": 0, "stdout": "out\n", "stderr": "err\n"}
-    assert sorted(bench.lines) == [("stderr", "err"), ("stdout", "out")]
+    assert sorted(bench.lines) == [("stderr", "err\n"), ("stdout", "out\n")]
 
 
 def test_a_command_knows_its_attempt_and_gets_the_environment_it_was_given(bench: Bench) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextvars import Context
@@ -15,10 +16,12 @@ from typing import Any, Protocol
 import msgspec
 
 from turnout.bodies.attempt import call, info_for, is_async
+from turnout.bodies.capture import capture
 from turnout.bodies.conditions import once_met
 from turnout.bodies.locating import MAIN, MAIN_ELSEWHERE, found, unwrapped
-from turnout.bodies.messages import LENGTH, Began, Done, Job, Setting, Where, decode_to_child, frame
+from turnout.bodies.messages import LENGTH, Began, Done, FromChild, Job, Setting, Where, decode_to_child, frame
 from turnout.bodies.outcome import raised, returned_value
+from turnout.bodies.saying import Saying
 from turnout.contracts.executor import Work
 from turnout.errors import NotImportable
 from turnout.model.events import ErrorInfo, ExecutionResult
@@ -46,6 +49,8 @@ class Child:
         self._socket.set_inheritable(False)
         self._caller = caller
         self._pid = os.getpid()
+        self._sending = threading.Lock()
+        self._saying = Saying(self._send)
         self._info: TaskInfo | None = None
         self._terminated = False
 
@@ -58,17 +63,24 @@ class Child:
             return
         sys.path[:] = setting.path
         sys.argv[:] = setting.argv
+        capture()
         while not self._terminated and isinstance(job := self._receive(), Job):
-            self._socket.sendall(frame(Began(time.time())))
+            self._send(Began(time.time()))
             result = self._run(job, setting)
             if os.getpid() != self._pid:
                 os._exit(0)
             self._info = None
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            self._saying.flush()
             if not self._terminated:
-                self._socket.sendall(frame(Done(result)))
+                self._send(Done(result))
             os.chdir(setting.cwd)  # a body that went elsewhere does not take the next one along
+
+    def _send(self, message: FromChild) -> None:
+        data = frame(message)
+        with self._sending:  # a body may have threads that print
+            self._socket.sendall(data)
 
     def _terminate(self, _number: int, _frame: FrameType | None) -> None:
         if os.getpid() != self._pid:
@@ -131,6 +143,7 @@ class Child:
             idempotency_key=job.idempotency_key,
             token=job.token,
             saved=job.saved,
+            output=self._saying,
             retry_predicate=predicate,
             call=self._caller(body, args, job.kwargs, job.context),
         )

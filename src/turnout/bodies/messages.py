@@ -60,12 +60,19 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
     at: float
 
 
+class Said(msgspec.Struct, frozen=True, tag="said"):
+    """Something that the body has printed or logged, or its progress."""
+
+    stream: str
+    text: str
+
+
 class Done(msgspec.Struct, frozen=True, tag="done"):
     result: ExecutionResult
 
 
 ToChild: TypeAlias = Setting | Job
-FromChild: TypeAlias = Began | Done
+FromChild: TypeAlias = Began | Said | Done
 
 encode_json = msgspec.json.Encoder().encode
 decode_to_child = msgspec.json.Decoder(ToChild).decode

@@ -7,18 +7,17 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import TypeAlias
 
 import msgspec
 
+from turnout.bodies.capture import relay
 from turnout.bodies.kept import Kept, how_it_ended, python_child
 from turnout.bodies.lines import Lines
 from turnout.bodies.locating import MAIN, main_of
-from turnout.bodies.messages import LENGTH, Began, FromChild, Setting, decode_from_child, frame
+from turnout.bodies.messages import LENGTH, Began, FromChild, Said, Setting, decode_from_child, frame
+from turnout.contracts.executor import Work
 from turnout.model.events import ExecutionResult, TaskReadyEvent
-
-Sink: TypeAlias = Callable[[TaskReadyEvent, str, str], None]
-"""Takes the attempt, the stream (``stdout`` or ``stderr``) and a line of its output."""
+from turnout.model.info import Output
 
 START_LIMIT = 60.0
 """Seconds in which a child must have taken its job; starting an interpreter takes a tenth of one."""
@@ -36,13 +35,13 @@ class NotBegun(Exception):
 class WarmChild:
     """One child and its keeper. To be used on one event loop."""
 
-    def __init__(self, module: str, *, grace: float, output_limit: int, sink: Sink) -> None:
+    def __init__(self, module: str, *, grace: float, output_limit: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._first: bytes = frame(_setting(output_limit))
-        self._sink = sink
         self._most = output_limit * FRAME_SLACK + (1 << 20)
         self._heard = bytearray()
         self._event: TaskReadyEvent | None = None
+        self._output: Output | None = None
         self._began: asyncio.Future[float] | None = None
         self._answer: asyncio.Future[ExecutionResult] | None = None
         self._lines = {stream: Lines(_tell(self._say, stream)) for stream in ("stdout", "stderr")}
@@ -80,11 +79,11 @@ class WarmChild:
     def gone(self) -> asyncio.Future[None]:
         return self._kept.gone
 
-    async def run(self, event: TaskReadyEvent, job: bytes, began: Callable[[float], None]) -> ExecutionResult:
+    async def run(self, work: Work, job: bytes, began: Callable[[float], None]) -> ExecutionResult:
         """Do this job; ``began`` is called once the child has taken it. Raises NotBegun or Crash."""
         if not self.alive:
             raise NotBegun(how_it_ended(self._kept.ended.result()))
-        self._event, self.begun_at = event, None
+        self._event, self._output, self.begun_at = work.event, work.output, None
         self._began, self._answer = self._loop.create_future(), self._loop.create_future()
         try:
             async with asyncio.timeout(START_LIMIT):
@@ -141,6 +140,8 @@ class WarmChild:
             self.begun_at = message.at
             if self._began is not None and not self._began.done():
                 self._began.set_result(message.at)
+        elif isinstance(message, Said):
+            self._say(message.stream, message.text)
         elif self._answer is not None and not self._answer.done():
             self._answer.set_result(message.result)
 
@@ -163,13 +164,13 @@ class WarmChild:
         for lines in self._lines.values():
             lines.flush()
 
-    def _say(self, stream: str, line: str) -> None:
+    def _say(self, stream: str, text: str) -> None:
         if self._event is not None:
-            self._sink(self._event, stream, line)
+            relay(self._output, self._event, stream, text)
 
 
 def _tell(say: Callable[[str, str], None], stream: str) -> Callable[[str], None]:
-    return lambda line: say(stream, line)
+    return lambda line: say(stream, line + "\n")
 
 
 def _setting(output_limit: int) -> Setting:

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +21,6 @@ from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetri
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
-output_log = logging.getLogger("turnout.output")
 
 STOPPING = "executor_stopping"
 STOP_GRACE = 3.0
@@ -75,8 +74,6 @@ class AttendingExecutor(ABC):
         self._places = places
         self.grace: float = seconds(grace, f"grace of executor {name!r}")
         self._max_output_bytes = max_output_bytes
-        self.output: Callable[[TaskReadyEvent, str, str], None] = log_output
-        """Takes each line that an attempt writes: the attempt, the stream, the line."""
         self._loader: Loader | None = None
         self._live: dict[Key, Attended] = {}
         self._lock = threading.Lock()
@@ -235,11 +232,6 @@ class AttendingExecutor(ABC):
             attempt.report(result)
         except Exception:
             log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
-
-
-def log_output(event: TaskReadyEvent, stream: str, line: str) -> None:
-    """Where output goes unless somebody asks for it: to the program's log."""
-    output_log.info("%s %s: %s", event.task_name, stream, line)
 
 
 async def until_done(*awaited: asyncio.Future[Any]) -> None:

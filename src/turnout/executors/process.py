@@ -15,7 +15,7 @@ from turnout.contracts.executor import Work
 from turnout.errors import InvalidSetting
 from turnout.executors.attending import Attended, AttendingExecutor, until_done
 from turnout.model.durations import Duration
-from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.events import ExecutionResult, ExecutionStatus
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 
@@ -80,7 +80,7 @@ class ProcessExecutor(AttendingExecutor):
         if self._memory_limit is not None and self._watching is None:
             self._watch()
         try:
-            result = await child.run(attempt.event, job, lambda at: attempt.began(at, work.timeout))
+            result = await child.run(work, job, lambda at: attempt.began(at, work.timeout))
         except asyncio.CancelledError:
             child.stop(self.grace if attempt.kill_grace is None else attempt.kill_grace)
             await until_done(child.gone)
@@ -110,16 +110,13 @@ class ProcessExecutor(AttendingExecutor):
         return self._new_child()
 
     def _new_child(self) -> WarmChild:
-        child = WarmChild(CHILD, grace=self.grace, output_limit=self._max_output_bytes, sink=self._sink)
+        child = WarmChild(CHILD, grace=self.grace, output_limit=self._max_output_bytes)
         child.gone.add_done_callback(lambda _: self._forget(child))
         return child
 
     def _forget(self, child: WarmChild) -> None:
         if child in self._idle:
             self._idle.remove(child)
-
-    def _sink(self, event: TaskReadyEvent, stream: str, line: str) -> None:
-        self.output(event, stream, line)
 
     def _keep(self, child: WarmChild) -> None:
         """The child has done its job: it waits for another one, or it has done enough."""

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 
+from turnout.bodies.capture import relay
 from turnout.bodies.kept import Kept
 from turnout.bodies.lines import Lines
 from turnout.bodies.outcome import describe, returned_value
@@ -37,7 +38,7 @@ class ShellExecutor(AttendingExecutor):
         assert spec is not None, "a shell body has its command"
         command = render(spec, work.kwargs)
         captured = {stream: Captured(spec.max_capture) for stream in ("stdout", "stderr")}
-        lines = {stream: Lines(self._teller(event, stream)) for stream in captured}
+        lines = {stream: Lines(_teller(work, stream)) for stream in captured}
 
         def output(stream: str, data: bytes) -> None:
             captured[stream].feed(data)
@@ -78,8 +79,9 @@ class ShellExecutor(AttendingExecutor):
             value = {**work.context, work.task.name: value}
         return returned_value(event, value, attempt.started_at or finished, finished, self._max_output_bytes)
 
-    def _teller(self, event: TaskReadyEvent, stream: str) -> Callable[[str], None]:
-        return lambda line: self.output(event, stream, line)
+
+def _teller(work: Work, stream: str) -> Callable[[str], None]:
+    return lambda line: relay(work.output, work.event, stream, line + "\n")
 
 
 def _about(event: TaskReadyEvent, work: Work) -> dict[str, str]:
