@@ -154,7 +154,7 @@ class Done:
     @property
     def error(self) -> dict[str, Any]:
         """The error that a command with --json leaves on stderr."""
-        return json.loads(self.err)["error"]
+        return json.loads(self.err.splitlines()[-1])["error"]
 
     def __repr__(self) -> str:
         return f"exit code {self.code}\n{self.out}\n{self.err}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, TextIO, TypeAlias
 
 import msgspec
@@ -69,7 +70,15 @@ def say_columns(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> N
 
 def say_json(value: Any) -> None:
     """One JSON document on stdout. Structs keep every field, so that the shape does not depend on the values."""
-    print(json.dumps(plain(value), ensure_ascii=False, indent=2 if is_terminal() else None))
+    stream = sys.__stdout__ or sys.stdout
+    print(json.dumps(plain(value), ensure_ascii=False, indent=2 if is_terminal(stream) else None), file=stream)
+
+
+@contextmanager
+def stdout_for_json(as_json: bool) -> Iterator[None]:
+    """Keeps standard output for the one document: what bodies print goes to the other stream."""
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        yield
 
 
 def plain(value: Any) -> Any:

@@ -32,6 +32,7 @@ def run(
     """
     from turnout.authoring.parameters import parse_parameters
     from turnout.cli.interrupt import Interrupt
+    from turnout.cli.output import stdout_for_json
     from turnout.cli.parameters import input_file
     from turnout.cli.running import Again, drive, open_runner, submitted
     from turnout.model.durations import seconds
@@ -42,7 +43,11 @@ def run(
     limit = None if timeout is None else seconds(timeout, "--timeout")
     workflow = load_workflow(target, (config.root,))
     input = parse_parameters(workflow, parameters or (), input_file(file))
-    with Interrupt() as interrupt, open_runner(config, database, [workflow], drives=not no_wait) as runner:
+    with (
+        stdout_for_json(as_json),
+        Interrupt() as interrupt,
+        open_runner(config, database, [workflow], drives=not no_wait) as runner,
+    ):
         handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)

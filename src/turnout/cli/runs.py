@@ -122,6 +122,7 @@ def resume(
     from turnout.cli.code import code_for
     from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
+    from turnout.cli.output import stdout_for_json
     from turnout.cli.running import Again, drive, open_runner
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
@@ -130,7 +131,7 @@ def resume(
     with open_store(database) as store:
         stored = find_run(store, run)
         workflows = code_for(config, target, store, stored)
-    with Interrupt() as interrupt, open_runner(config, database, workflows) as runner:
+    with stdout_for_json(as_json), Interrupt() as interrupt, open_runner(config, database, workflows) as runner:
         run_id = stored.new.run_id
         runner.core.command(run_id, "resume").result()
         runner.core.take(run_id)
@@ -162,6 +163,7 @@ def rerun(
     from turnout.cli.code import code_for
     from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
+    from turnout.cli.output import stdout_for_json
     from turnout.cli.running import Again, drive, open_runner, submitted
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
@@ -172,7 +174,11 @@ def rerun(
         # The code says what the text of a parameter means.
         workflows = [] if no_wait and not parameters else code_for(config, target, store, stored)
     input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
-    with Interrupt() as interrupt, open_runner(config, database, workflows, drives=not no_wait) as runner:
+    with (
+        stdout_for_json(as_json),
+        Interrupt() as interrupt,
+        open_runner(config, database, workflows, drives=not no_wait) as runner,
+    ):
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
