@@ -118,13 +118,15 @@ def test_a_rerun_with_another_input_changes_only_the_parameters_that_are_given(r
     assert again.result(20) == {"total": 90, "note": "audited shop"}
 
 
-def test_a_rerun_of_a_completed_run_has_nothing_to_do_and_the_same_result(runner, pipeline):
+def test_a_rerun_of_a_completed_run_with_nothing_changed_is_refused(runner, pipeline, rows_in, store_url):
     run = runner.submit(pipeline.workflow, "shop")
-    first = run.result(20)
-    again = run.rerun()
-    result, calls = pipeline.calls_of(lambda: again.result(20))
-    assert result == first and again.id != run.id
-    assert calls == []
+    run.wait(20)
+    before = rows_in(store_url)
+    for changes in ({}, {"input": {}}, {"input": {"factor": 1}}):
+        with pytest.raises(InvalidInput, match=r"from_task=… .* changed input") as caught:
+            run.rerun(**changes)
+        assert caught.value.code == "nothing_to_rerun"
+    assert rows_in(store_url) == before
 
 
 def test_a_cancelled_run_goes_on_in_a_rerun(runner, gate):

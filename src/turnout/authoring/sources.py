@@ -105,8 +105,8 @@ class ContextSource:
         for other in (*task.depends_on, *task.waits_for):
             if isinstance(other, str):
                 yield other
-            elif isinstance(other, Task):
-                yield other.name
+            elif hasattr(other, "__task_name__"):
+                yield other.__task_name__
             elif callable(other) and hasattr(other, "__name__"):
                 yield other.__name__
             else:

@@ -100,6 +100,10 @@ class Task(Generic[P, R]):
         function: Any = self.function
         return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
+    @property
+    def body(self) -> Body:
+        return Body("python", self.ref)
+
     def spec(
         self,
         name: str,
@@ -114,7 +118,7 @@ class Task(Generic[P, R]):
         prefix, separator, _ = self._given_name.rpartition("::")
         return TaskSpec(
             name=name,
-            body=Body("python", self.ref),
+            body=self.body,
             full_name=f"{prefix}::{name}" if separator else "",
             args=args,
             kwargs=kwargs or {},

@@ -46,9 +46,10 @@ Template: TypeAlias = Literally | FromParam | FromTask | ListOf | DictOf
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, or a handler's name."""
+    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, a handler's name, or the full name
+    of the workflow that a child run executes."""
 
-    kind: Literal["python", "shell", "handler"]
+    kind: Literal["python", "shell", "handler", "workflow"]
     ref: str
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
+from turnout.model.children import parent_answer
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.machine import RunMachine, placeable
 from turnout.model.reasons import (
@@ -20,7 +21,7 @@ from turnout.model.reasons import (
     decided,
     ended,
 )
-from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
+from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
@@ -187,9 +188,9 @@ class Turn:
         if self.task(pos).state is TaskState.RUNNING:
             self._stop(pos, TaskState.CANCELLED, reason)
 
-    def pause(self) -> None:
+    def pause(self, reason: str = "paused") -> None:
         if self.run_row.state in (RunState.RUNNING, RunState.PENDING):
-            self._move_run(RunState.PAUSED, reason="paused")
+            self._move_run(RunState.PAUSED, reason=reason)
 
     def resume(self) -> None:
         if self.run_row.state is RunState.PAUSED:
@@ -228,6 +229,7 @@ class Turn:
             run=self.run,
             tasks=list(self.rows.values()),
             history=self.history,
+            answer=None if new.parent_run is None else self._answer(),
         )
 
     def insert(self, owner: str | None) -> RunWrite:
@@ -245,7 +247,13 @@ class Turn:
             run=self.run,
             tasks=rows,
             history=[first, *self.history] if owner else [first],
+            answer=None if machine.new.parent_run is None else self._answer(),
         )
+
+    def _answer(self) -> ParentAnswer | None:
+        """A child run that ends tells its parent."""
+        ends = self.run is not None and self.run.state.terminal
+        return parent_answer(self.machine.new, self.run_row) if ends else None
 
     # -- one row ------------------------------------------------------------------------------------------------
     def _again(self, pos: int, result: ExecutionResult, said: Verdict) -> None:

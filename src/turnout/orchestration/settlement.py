@@ -70,10 +70,15 @@ class Settlement:
                 self.wait_until_due(owned, row)
         for pos in move.to_cancel:
             self._cancel_attempt(owned, pos)
-        for order in move.orders:
-            order.carried_out()
+        if machine.graph.children:
+            engine.children.applied(owned, turn, move.orders)
+        else:
+            for order in move.orders:
+                order.carried_out()
         if machine.row.state.terminal:
             owned.dropped = True
+            if machine.new.parent_run is not None:
+                engine.children.ended(machine.new)
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:
             owned.dropped = True
@@ -93,6 +98,8 @@ class Settlement:
                 dispatches.setdefault(key, []).append(machine.event(pos, shadow=True))
 
     def _cancel_attempt(self, owned: OwnedRun, pos: int) -> None:
+        if pos in owned.machine.graph.children:
+            return  # it follows its parent by itself, and ends when it has
         event = owned.machine.event(pos)
         if self._engine.dispatcher is not None:
             self._engine.dispatcher.cancel(event)

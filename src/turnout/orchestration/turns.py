@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from turnout.model.children import CHILD
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.machine import RunMachine
 from turnout.model.rows import TaskRow
@@ -102,7 +103,7 @@ class Turns:
                 case "cancel":
                     running += turn.cancel(order.reason or "cancelled")
                 case "pause":
-                    turn.pause()
+                    turn.pause(order.reason or "paused")
                 case "resume":
                     turn.resume()
                 case _:
@@ -113,7 +114,8 @@ class Turns:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
         mine: list[int] = []
         for pos in running:
-            if turn.task(pos).holder == self._engine.session_id:
+            # A child run is not given up: its parent ends when it has.
+            if turn.task(pos).holder in (self._engine.session_id, CHILD):
                 mine.append(pos)
             else:
                 turn.stop_running(pos, turn.run_row.reason or "cancelled")
@@ -122,6 +124,9 @@ class Turns:
     def place(self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Give ready tasks to executors that have room: reserve first, commit, and only then dispatch."""
         engine, dispatcher = self._engine, self._engine.dispatcher
+        children = owned.machine.graph.children
+        if children:
+            engine.children.place(owned, turn)
         if dispatcher is None or engine.polled:
             self._offer(owned.machine, turn)
         if dispatcher is None or not engine.may_start:
@@ -132,6 +137,8 @@ class Turns:
         if owned.machine.graph.prioritised:
             ready = iter(sorted(ready, key=lambda pos: -turn.task(pos).priority))
         for pos in ready:
+            if pos in children:
+                continue
             decision = self._decide(owned.machine, turn.task(pos), pos)
             key = decision.executor_key
             if key in full:
@@ -157,7 +164,7 @@ class Turns:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
         for pos in {**machine.ready, **dict.fromkeys(turn.made_ready())}:
-            if turn.task(pos).state is not TaskState.READY:
+            if turn.task(pos).state is not TaskState.READY or pos in machine.graph.children:
                 continue
             decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
             if dispatcher is None or decision.executor_key in self._engine.polled:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,22 +21,24 @@ import msgspec
 from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
-from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
+from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.bindings import ABSENT, check_input, result_of
+from turnout.model.bindings import check_input
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id, split_task_id
+from turnout.model.rerun import new_input
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
-from turnout.model.states import RunState, TaskState
+from turnout.model.states import RunState
 from turnout.model.values import MAX_BYTES, dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
+from turnout.orchestration.reruns import reused_rows, stored_graph
+from turnout.orchestration.results import run_result
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.registration import registry_of
-from turnout.runner.rerun import reusable
 from turnout.runner.settings import database_url
 from turnout.runner.views import failure_of
 from turnout.store import connect
@@ -86,7 +89,9 @@ class Core:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
             self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
             self.dispatcher.timeouts = self._timeout_of
-        self._graphs: dict[str, Graph] = {}
+        self.engine.children.births.output_limit = config.max_output_bytes
+        self._checked: dict[str, WorkflowSpec] = {}
+        """Workflows whose routes were checked, with those that they call."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
@@ -163,11 +168,12 @@ class Core:
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
         """The workflow's graph, registered and checked against the rules."""
         spec = self.registry.add(workflow, self.config.tenant)
-        graph = self._graphs.get(spec.full_name)
-        if graph is None or graph.spec is not spec:
+        if self._checked.get(spec.full_name) is not spec:
             if self.dispatcher is not None:
-                self.dispatcher.validate([spec])
-            graph = self._graphs[spec.full_name] = Graph(spec)
+                self.dispatcher.validate(self.registry.family_of(workflow, self.config.tenant))
+            self._checked[spec.full_name] = spec
+        graph = self.engine.graphs.today(spec.full_name)
+        assert graph is not None, "it was registered just now"
         return graph
 
     def request(
@@ -221,27 +227,22 @@ class Core:
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
-        run, graph, rows = self._stored(run_id)
-        if input is None:
-            given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
-        else:
-            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input})
-        kept = reusable(graph, rows, from_task)
-        outputs = self.store.outputs(run_id, kept)
-        reuse = [
-            TaskRow(
-                pos=pos,
-                name=rows[pos].name,
-                priority=rows[pos].priority,
-                state=TaskState.COMPLETED,
-                reason=f"reused:{run_id}",
-                output=outputs[pos],
-                finished_at=rows[pos].finished_at,
+        run = self.stored(run_id)
+        old = stored_graph(self.store, run.new.version)
+        # The workflow of today; as it was then if this program does not have it.
+        graph = self.engine.graphs.today(run.new.workflow) or old
+        given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}))
+        reuse = reused_rows(self.store, run, graph, given, from_task)
+        if len(reuse) == len(graph.tasks):
+            raise InvalidInput(
+                f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
+                "and neither its code nor its input is another; give from_task=… to start there, or a changed input=…",
+                code="nothing_to_rerun",
+                run_id=run_id,
             )
-            for pos in kept
-        ]
-        options = Options(priority=run.new.priority, timeout=run.new.timeout)
-        return self._request(graph, given, options, reuse=reuse, rerun_of=run_id)
+        timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
+        options = Options(priority=run.new.priority, timeout=timeout)
+        return self._request(graph, given, options, reuse=reuse, rerun_of=run.new.run_id)
 
     # -- reading ------------------------------------------------------------------------------------------------
     def stored(self, run_id: str) -> StoredRun:
@@ -252,9 +253,7 @@ class Core:
 
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
         run = self.stored(run_id)
-        text = self.store.workflow(run.new.version)
-        assert text is not None, "a run's workflow version is stored before the run"
-        graph = Graph(msgspec.json.decode(text, type=WorkflowSpec), run.new.version)
+        graph = stored_graph(self.store, run.new.version)
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
@@ -270,27 +269,17 @@ class Core:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
             raise failure_of(run, rows.values())
-        fetched: dict[int, str] = {}
-
-        def output_of(name: str) -> Any:
-            pos = graph.position[name]
-            row = rows[pos]
-            if row.state is not TaskState.COMPLETED:
-                return ABSENT
-            if row.output is not None:
-                return msgspec.json.decode(row.output)
-            if pos not in fetched:
-                wanted = [p for p, r in rows.items() if r.state is TaskState.COMPLETED and r.output is None]
-                fetched.update(self.store.outputs(run.new.run_id, wanted if final.machine is None else [pos]))
-            return msgspec.json.decode(fetched[pos])
-
-        states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
-        return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        fetch = partial(self.store.outputs, run.new.run_id)
+        return run_result(graph, run.new.input, rows, fetch, one_by_one=final.machine is not None)
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
         self._check_open()
-        return self.call(self.sweeper.command(run_id, kind, reason))
+        return self.call(self.engine.commands.carry_out(run_id, kind, reason))
+
+    def drives(self, run_id: str) -> bool:
+        """Whether this orchestrator is the run's owner."""
+        return run_id in self.engine.runs
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None) -> dict[str, Explanation]:
         """Each task's route by the very function that decides it."""

@@ -74,6 +74,9 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
     tasks = _tasks(old, now)
     _expect(_many(connection, "update_tasks", tasks), len(tasks))
     _many(connection, "insert_history", _history(writes, now))
+    told = [(*astuple(write.answer), now) for write in writes if write.answer is not None]
+    if told:
+        _many(connection, "tell_parents", told)
     _clear(connection, old, now)
 
 
@@ -148,6 +151,8 @@ def _new_run(write: RunWrite, now: float) -> Values:
         new.rerun_of,
         new.parent_run,
         new.parent_pos,
+        new.parent_attempt,
+        new.depth,
         new.created_at,
         now,
         run.started_at,

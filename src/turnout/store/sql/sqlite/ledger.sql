@@ -3,11 +3,13 @@
 
 -- name: insert_runs
 insert into run (id, workflow, version, state, owner, epoch, seq, input, input_digest, key, priority, timeout, reason,
-    error, rerun_of, parent_run, parent_pos, created_at, submitted_at, started_at, finished_at)
+    error, rerun_of, parent_run, parent_pos, parent_attempt, depth, created_at, submitted_at, started_at, finished_at)
 select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6, n.column7, n.column8, n.column9, n.column10,
     n.column11, n.column12, n.column13, n.column14, n.column15, n.column16, n.column17, n.column18, n.column19,
-    n.column20, n.column21
-from (values /*rows*/) as n where n.column1 <> ''
+    n.column20, n.column21, n.column22, n.column23
+from (values /*rows*/) as n
+where n.column1 <> '' and (n.column16 is null or exists (select 1 from task where task.run_id = n.column16
+    and task.pos = n.column17 and task.attempt = n.column18 and task.state = 'running'))
 on conflict do nothing
 
 -- name: insert_tasks
@@ -44,6 +46,14 @@ where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column
 insert into history (run_id, at, seq, pos, old, new, attempt, detail)
 select n.column1, n.column2, n.column3, n.column4, nullif(n.column5, ''), n.column6, n.column7, nullif(n.column8, '')
 from (values /*rows*/) as n where n.column1 <> ''
+
+-- name: tell_parents
+insert into inbox (run_id, pos, attempt, holder, result, created_at)
+select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6
+from (values /*rows*/) as n
+    join task on task.run_id = n.column1 and task.pos = n.column2
+where n.column1 <> '' and task.attempt = n.column3 and task.state = 'running'
+on conflict (run_id, pos, attempt) do nothing
 
 -- name: inbox_done
 delete from inbox where id in {ids}
