@@ -91,6 +91,8 @@ class ContextSource:
             drawing.add(task, self._dependencies(task), uses_context=True)
 
     def _check(self, task: Task[..., Any]) -> None:
+        if task.body.kind != "python":
+            return  # a child run finds its parameters in the context by their names
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         for each in open_signature(task.function).parameters.values():
             if each.default is inspect.Parameter.empty and each.kind not in variable:

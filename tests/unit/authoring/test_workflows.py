@@ -297,7 +297,6 @@ def test_without_a_runner_the_message_says_what_to_use(runner: list[Any]) -> Non
         elsewhere(1)
 
 
-
 def test_options_of_the_workflow_arrive_in_the_spec() -> None:
     @workflow(name="other", package="ml", timeout="1h", worker_selector={"gpu": "true"})
     def flow(order: Any) -> None:
