@@ -89,7 +89,8 @@ class Admission:
         turn = Turn(machine, time.time(), random.random)
         child = request.new.parent_run is not None
         room = len(engine.runs) < engine.settings.max_owned_runs or (child and engine.children.may_exceed(request.new))
-        mine = room and engine.may_start
+        # Who has no code for it leaves it to those that have.
+        mine = room and engine.may_start and engine.registry.spec_of(request.new.workflow) is not None
         if mine:
             engine.runs[request.new.run_id] = owned
             turn.begin()
