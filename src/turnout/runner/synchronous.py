@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import threading
@@ -180,7 +179,6 @@ class Runner(Submitting):
         super().__init__(core)
         runner_opened(self)
         self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
-        atexit.register(self.close)
 
     @property
     def url(self) -> str:
@@ -227,7 +225,6 @@ class Runner(Submitting):
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:
         """Hand over: unstarted attempts are released, running ones get ``timeout`` seconds, the rest goes to others."""
-        atexit.unregister(self.close)
         runner_closed(self)
         self._restore()
         self._core.close(timeout)
