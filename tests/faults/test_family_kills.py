@@ -12,9 +12,9 @@ from tests.faults.guarantees import check_history, query
 from tests.faults.scale import scaled
 from tests.faults.test_kills import await_moment
 
-RUNS = scaled(30, 300)
+RUNS = scaled(30, 800)
 KILLS = scaled(6, 50)
-SECONDS = 0.02
+SECONDS = 0.05
 BODIES = ("first", "second", "third")
 COMMITS = scaled(6, 14)
 """More than one run of the family takes."""

@@ -26,7 +26,7 @@ def await_moment(
     left = max(1, bodies - there) // (kills_left + 1)
     wanted = there + chance.randint(1, max(1, left))
     eventually("bodies run", lambda: len(executions) >= wanted or not victim.alive, every=0.001)
-    assert victim.alive or victim.said("finished"), victim.tail()
+    assert victim.alive or victim.has_finished(), victim.tail()
     time.sleep(chance.random() * SECONDS)
 
 

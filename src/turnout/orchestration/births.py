@@ -122,13 +122,16 @@ class Births:
 
     def _with_output(self, result: ExecutionResult) -> ExecutionResult:
         run_id, pos = split_task_id(result.task_id)
+        parent = self._engine.runs.get(run_id)
         event = TaskReadyEvent(
             run_id=run_id, task_id=result.task_id, task_name="", attempt=result.attempt, max_attempts=result.attempt
         )
         try:
             value = self._returned(child_run_id(run_id, pos, result.attempt))
-            work = self._loader.load_blocking(event)
-            output = dump_output(child_left(work.task, work.context, value), limit=self.output_limit, what="output")
+            if parent is not None and parent.machine.graph.spec.context_style:
+                work = self._loader.load_blocking(event)
+                value = child_left(work.task, work.context, value)
+            output = dump_output(value, limit=self.output_limit, what="output")
         except InputError as error:
             failure = ErrorInfo(type(error).__name__, error.message, code=CHILD_RESULT)
             return ExecutionResult.failed(event, failure, retryable=False)

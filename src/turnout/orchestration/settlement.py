@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from turnout.errors import StoreUnreachable
+from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
@@ -98,7 +99,7 @@ class Settlement:
                 dispatches.setdefault(key, []).append(machine.event(pos, shadow=True))
 
     def _cancel_attempt(self, owned: OwnedRun, pos: int) -> None:
-        if pos in owned.machine.graph.children:
+        if owned.machine.tasks[pos].holder == CHILD:
             return  # it follows its parent by itself, and ends when it has
         event = owned.machine.event(pos)
         if self._engine.dispatcher is not None:

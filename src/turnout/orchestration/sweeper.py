@@ -8,10 +8,10 @@ import logging
 import msgspec
 
 from turnout.errors import StoreError
+from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.names import task_id
 from turnout.model.states import TaskState
-from turnout.orchestration.children import is_childs
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.owned import Answer, Order, OwnedRun
@@ -138,13 +138,14 @@ class Sweeper:
         rows = await engine.in_thread(engine.store.inbox_for, engine.session_id, INBOX_BATCH)
         known = self._inbox_known
         self._inbox_known = {row.id: known[row.id] for row in rows if row.id in known}
-        for row in rows:
+        new = [row for row in rows if row.id not in known or known[row.id] is not engine.runs.get(row.run_id)]
+        results = [msgspec.json.decode(row.result, type=ExecutionResult) for row in new]
+        if any(row.holder == CHILD for row in new):
+            results = await asyncio.gather(*map(engine.children.opened, new, results))
+        for row, result in zip(new, results, strict=True):
             owned = engine.runs.get(row.run_id)
-            if owned is None or self._inbox_known.get(row.id) is owned:
+            if owned is None:
                 continue
-            result = msgspec.json.decode(row.result, type=ExecutionResult)
-            if is_childs(result, row.holder):
-                result = await engine.children.opened(result)
             self._inbox_known[row.id] = owned
             owned.results.append(Answer(row.pos, result, row.id, row.holder))
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
