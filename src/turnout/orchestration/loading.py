@@ -110,7 +110,8 @@ def prepare(
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos]
-    body = registry.body_of(graph.spec.full_name, task)
+    workflow = graph.spec.full_name
+    body = registry.body_of(workflow, task)
 
     def output_of(name: str) -> Any:
         text = outputs.get(graph.position[name])
@@ -130,12 +131,13 @@ def prepare(
         event=event,
         task=task,
         body=body,
+        workflow=workflow,
         args=args,
         kwargs=kwargs,
         context=context,
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
-        retry_predicate=registry.predicate_of(graph.spec.full_name, task),
+        retry_predicate=registry.predicate_of(workflow, task),
         call=caller(body, args, kwargs, context) if body is not None else None,
     )

@@ -23,8 +23,8 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.bindings import check_input
 from turnout.model.graph import Graph
+from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.rerun import new_input
 from turnout.model.rows import NewRun, StoredRun, TaskRow
@@ -234,7 +234,9 @@ class Core:
         old = stored_graph(self.store, run.new.version)
         # The workflow of today; as it was then if this program does not have it.
         graph = self.engine.graphs.today(run.new.workflow) or old
-        given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}))
+        workflow = self.registry.workflows.get(graph.spec.full_name)
+        types = None if workflow is None else workflow.source.types
+        given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
         reuse = reused_rows(self.store, run, graph, given, from_task)
         if len(reuse) == len(graph.tasks):
             raise InvalidInput(
@@ -273,7 +275,9 @@ class Core:
         if run.row.state is not RunState.COMPLETED:
             raise failure_of(run, rows.values())
         fetch = partial(self.store.outputs, run.new.run_id)
-        return run_result(graph, run.new.input, rows, fetch, one_by_one=final.machine is not None)
+        value = run_result(graph, run.new.input, rows, fetch, one_by_one=final.machine is not None)
+        workflow = self.registry.workflows.get(graph.spec.full_name)
+        return value if workflow is None else workflow.returned(value)
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
