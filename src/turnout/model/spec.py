@@ -105,3 +105,8 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def version(self) -> str:
         """A digest of everything that the workflow says: a changed workflow is another version."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]
+
+
+# Made once, at import: msgspec finds out about a struct when it is first decoded, and two threads that do so at the
+# same moment crash the process.
+decode_spec = msgspec.json.Decoder(WorkflowSpec).decode

@@ -14,7 +14,7 @@ from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
 from turnout.model.rows import LoadedRun, TaskRow
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.owned import Answer, OwnedRun
 from turnout.orchestration.stages import Stage
@@ -81,7 +81,7 @@ class Adoption:
         version = loaded.run.new.version
         graph = self.graphs.get(version)
         if graph is None:
-            graph = self.graphs[version] = Graph(msgspec.json.decode(loaded.spec, type=WorkflowSpec), version)
+            graph = self.graphs[version] = Graph(decode_spec(loaded.spec), version)
         return graph
 
     def _adopt(

@@ -17,7 +17,7 @@ from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.names import split_task_id
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.owned import OwnedRun
 
@@ -55,7 +55,7 @@ class StoreLoader:
             text = self._store.workflow(version)
             if text is None:
                 raise RunNotFound(f"workflow version {version} is not stored", version=version)
-            graph = self._graphs[version] = Graph(msgspec.json.decode(text, type=WorkflowSpec), version)
+            graph = self._graphs[version] = Graph(decode_spec(text), version)
         return graph
 
 

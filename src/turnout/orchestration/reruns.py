@@ -11,7 +11,7 @@ from turnout.contracts.store import Store
 from turnout.model.graph import Graph
 from turnout.model.rerun import changed_parameters, kept_tasks
 from turnout.model.rows import StoredRun, TaskRow
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 
 
@@ -19,7 +19,7 @@ def stored_graph(store: Store, version: str) -> Graph:
     """The graph of a stored run, as it was when the run started."""
     text = store.workflow(version)
     assert text is not None, "a run's workflow version is stored before the run"
-    return Graph(msgspec.json.decode(text, type=WorkflowSpec), version)
+    return Graph(decode_spec(text), version)
 
 
 def reused_rows(

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import msgspec
-
 from turnout.errors import StoreError
 from turnout.model.children import CHILD
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, decode_result
 from turnout.model.names import task_id
 from turnout.model.states import TaskState
 from turnout.orchestration.engine import Engine
@@ -139,7 +137,7 @@ class Sweeper:
         known = self._inbox_known
         self._inbox_known = {row.id: known[row.id] for row in rows if row.id in known}
         new = [row for row in rows if row.id not in known or known[row.id] is not engine.runs.get(row.run_id)]
-        results = [msgspec.json.decode(row.result, type=ExecutionResult) for row in new]
+        results = [decode_result(row.result) for row in new]
         if any(row.holder == CHILD for row in new):
             results = await asyncio.gather(*map(engine.children.opened, new, results))
         for row, result in zip(new, results, strict=True):
