@@ -18,10 +18,14 @@ class Graph:
         "dependents",
         "deps",
         "excuses",
+        "full_name",
+        "hooks",
         "position",
         "prioritised",
         "rule_context",
+        "run_hooks",
         "spec",
+        "task_hooks",
         "tasks",
         "version",
     )
@@ -29,6 +33,7 @@ class Graph:
     def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
         self.spec = spec
         self.version = version or spec.version()
+        self.full_name = spec.full_name
         self.tasks: tuple[TaskSpec, ...] = spec.tasks
         self.position = {task.name: pos for pos, task in enumerate(spec.tasks)}
         self.deps = tuple(tuple(self.position[name] for name in task.depends_on) for task in spec.tasks)
@@ -49,12 +54,26 @@ class Graph:
             for dep in self.deps[pos]
         )
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        self._hook_up()
         self.children = frozenset(pos for pos, task in enumerate(spec.tasks) if task.body.kind == "workflow")
         """Positions of tasks that are child runs."""
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
 
+    def _hook_up(self) -> None:
+        hooks = [(pos, task.hook) for pos, task in enumerate(self.tasks) if task.hook is not None]
+        self.hooks = frozenset(pos for pos, _ in hooks)
+        """Positions of all hooks."""
+        self.run_hooks = tuple(pos for pos, hook in hooks if not hook.of)
+        of_tasks: dict[int, list[int]] = {}
+        for pos, hook in hooks:
+            if hook.of:
+                of_tasks.setdefault(self.position[hook.of], []).append(pos)
+        self.task_hooks = {pos: tuple(some) for pos, some in of_tasks.items()}
+
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
+        if task.hook is not None:
+            return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
 

@@ -15,7 +15,7 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.names import task_id
 from turnout.model.rows import NewRun, RunRow, TaskRow
-from turnout.model.states import TASK_TERMINAL, RunState, TaskState
+from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_PENDING, TASK_READY, TASK_RUNNING, TASK_TERMINAL
 from turnout.model.verdict import Limits
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ class RunMachine:
     def fresh(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
         """A run that is not stored yet. ``reuse`` are finished rows of another run whose outputs count here."""
         tasks = [
-            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TaskState.PENDING)
+            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TASK_PENDING)
             for pos, task in enumerate(graph.tasks)
         ]
         for row in reuse:
             tasks[row.pos] = row
-        return cls(graph, new, RunRow(state=RunState.RUNNING), tasks, epoch=1, seq=0, limits=limits)
+        return cls(graph, new, RunRow(state=RUN_RUNNING), tasks, epoch=1, seq=0, limits=limits)
 
     def event(self, pos: int, row: TaskRow | None = None, *, shadow: bool = False) -> TaskReadyEvent:
         task = self.graph.tasks[pos]
@@ -68,18 +68,21 @@ class RunMachine:
     def due(self, pos: int) -> None:
         """A ready task's waiting time is over. Nothing to commit: the stored time says the same."""
         row = self.tasks[pos]
-        if row.state is TaskState.READY and row.retry_in:
+        if row.state is TASK_READY and row.retry_in:
             self.tasks[pos] = msgspec.structs.replace(row, retry_in=None)
             if row.poll_key is None:
                 self.ready[pos] = None
 
+    def completed(self, pos: int) -> bool:
+        return self.tasks[pos].state is TASK_COMPLETED
+
     def observe_claim(self, pos: int, attempt: int, holder: str, at: float | None = None) -> None:
         """A poller has claimed this task, as its result shows: the database has moved it, memory follows."""
         row = self.tasks[pos]
-        if row.state is TaskState.READY and row.poll_key is not None and attempt == row.attempt + 1:
+        if row.state is TASK_READY and row.poll_key is not None and attempt == row.attempt + 1:
             self.tasks[pos] = msgspec.structs.replace(
                 row,
-                state=TaskState.RUNNING,
+                state=TASK_RUNNING,
                 attempt=attempt,
                 holder=holder,
                 poll_key=None,
@@ -89,21 +92,21 @@ class RunMachine:
 
     def adopt(self, turn: Turn) -> None:
         """The turn was committed: its rows are now the state."""
-        graph = self.graph
+        graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
         for pos, row in turn.rows.items():
-            before = self.tasks[pos]
-            if row.state in TASK_TERMINAL and before.state not in TASK_TERMINAL:
-                self.open -= 1
-                for dependent in graph.dependents[pos]:
-                    self.remaining[dependent] -= 1
+            if row.state in TASK_TERMINAL:
+                if tasks[pos].state not in TASK_TERMINAL:
+                    self.open -= 1
+                    for dependent in graph.dependents[pos]:
+                        remaining[dependent] -= 1
+                output = row.output
+                if output is not None and len(output) > self.limits.inline_output and pos not in graph.rule_context:
+                    row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - what memory keeps of it
             if placeable(row):
-                self.ready[pos] = None
-            else:
-                self.ready.pop(pos, None)
-            if row.output is not None and len(row.output) > self.limits.inline_output and pos not in graph.rule_context:
-                self.tasks[pos] = msgspec.structs.replace(row, output=None)
-            else:
-                self.tasks[pos] = row
+                ready[pos] = None
+            elif ready:
+                ready.pop(pos, None)
+            tasks[pos] = row
         if turn.run is not None:
             self.row = turn.run
         self.seq = turn.seq
@@ -111,4 +114,4 @@ class RunMachine:
 
 def placeable(row: TaskRow) -> bool:
     """Ready, its waiting time over, and not left to pollers."""
-    return row.state is TaskState.READY and row.poll_key is None and not row.retry_in
+    return row.state is TASK_READY and row.poll_key is None and not row.retry_in

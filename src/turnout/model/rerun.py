@@ -9,8 +9,8 @@ import msgspec
 
 from turnout.errors import InvalidInput
 from turnout.model.bindings import params_in
+from turnout.model.choices import by_choice
 from turnout.model.graph import Graph
-from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import TaskRow
 from turnout.model.rules import needs_context
@@ -31,7 +31,7 @@ def kept_tasks(
 
     A task is kept if it completed (or was skipped by choice), if today's workflow has it unchanged under the same name,
     if it takes none of the ``changed`` parameters, and if it does not come after a task that runs again. ``rows`` are
-    those of the old run, by position; ``from_task`` runs again whatever it was.
+    those of the old run, by position; ``from_task`` runs again whatever it was. Hooks are always called anew.
     """
     if from_task is not None and from_task not in new.position:
         raise InvalidInput(
@@ -45,6 +45,7 @@ def kept_tasks(
         was = old.position.get(task.name)
         if (
             was is not None
+            and pos not in new.hooks
             and task.name != from_task
             and _finished(rows[was])
             and same_work(task, old.tasks[was])
@@ -88,8 +89,7 @@ def _work(task: TaskSpec) -> TaskSpec:
 
 
 def _finished(row: TaskRow) -> bool:
-    by_choice = row.state is TaskState.SKIPPED and row.reason in (NOT_CHOSEN, RULE_SAID_NO)
-    return row.state is TaskState.COMPLETED or by_choice
+    return row.state is TaskState.COMPLETED or by_choice(row)
 
 
 def _takes(task: TaskSpec, changed: frozenset[str]) -> bool:

@@ -10,13 +10,19 @@ import msgspec
 
 from turnout.authoring.calling import caller
 from turnout.authoring.registry import Registry
+from turnout.bodies.attempt import is_async
+from turnout.bodies.conditions import once_met
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
+from turnout.model.ending import RowOf
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.hooks import told
+from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
+from turnout.model.rows import RunRow
 from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.owned import OwnedRun
@@ -47,7 +53,9 @@ class StoreLoader:
         rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
         needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
         outputs = self._store.outputs(run_id, needed) if needed else {}
-        return prepare(event, graph, pos, stored.new.input, outputs, self._registry)
+        return prepare(
+            event, graph, pos, stored.new.input, outputs, self._registry, stored.row, lambda each: rows[each]
+        )
 
     def _graph(self, version: str) -> Graph:
         graph = self._graphs.get(version)
@@ -74,15 +82,16 @@ class MemoryLoader(StoreLoader):
         self._fenced = fenced
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
-        return self._from_memory(event, lambda run_id, large: None if large else {})
+        return self._from_memory(event, None)
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self._from_memory(event, self._store.outputs)
         return work if work is not None else super().load_blocking(event)
 
     def _from_memory(
-        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str] | None]
+        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
     ) -> Work | None:
+        """``fetch`` reads outputs that are not in memory; without it there is no answer if one is needed."""
         if self._fenced():
             # It was handed to its executor before the contact was lost; by now somebody else may have it.
             raise StoreUnreachable("out of contact with the database: nothing is started here")
@@ -93,25 +102,36 @@ class MemoryLoader(StoreLoader):
         machine = owned.machine
         outputs: dict[int, str] = {}
         large: list[int] = []
-        for dep in machine.graph.inputs(pos, lambda dep: machine.tasks[dep].state is TaskState.COMPLETED):
+        for dep in machine.graph.inputs(pos, machine.completed):
             output = machine.tasks[dep].output
             if output is None:
                 large.append(dep)
             else:
                 outputs[dep] = output
-        fetched = fetch(run_id, large)
-        if fetched is None:
-            return None
-        return prepare(event, machine.graph, pos, machine.new.input, {**outputs, **fetched}, self._registry)
+        if large:
+            if fetch is None:
+                return None
+            outputs.update(fetch(run_id, large))
+        tasks = machine.tasks
+        return prepare(
+            event, machine.graph, pos, machine.new.input, outputs, self._registry, machine.row, tasks.__getitem__
+        )
 
 
 def prepare(
-    event: TaskReadyEvent, graph: Graph, pos: int, input: str, outputs: Mapping[int, str], registry: Registry
+    event: TaskReadyEvent,
+    graph: Graph,
+    pos: int,
+    input: str,
+    outputs: Mapping[int, str],
+    registry: Registry,
+    run: RunRow,
+    row_of: RowOf,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos]
-    workflow = graph.spec.full_name
-    body = registry.body_of(workflow, task)
+    found = registry.find(graph.full_name, task)
+    body = None if found is None else found.function
 
     def output_of(name: str) -> Any:
         text = outputs.get(graph.position[name])
@@ -121,23 +141,37 @@ def prepare(
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     context = None
-    if task.uses_context:
+    if task.hook is not None:
+        args = told(graph, pos, event.run_id, run, row_of, output_of)
+    elif task.uses_context:
         context = context_for(graph.spec, task, params, output_of)
     else:
-        args = tuple(resolve(template, params, output_of) for template in task.args)
-        kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
+        args = tuple([resolve(template, params, output_of) for template in task.args])
+        if task.kwargs:
+            kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
-    return Work(
+    work = Work(
         event=event,
         task=task,
         body=body,
-        workflow=workflow,
+        workflow=graph.full_name,
         args=args,
         kwargs=kwargs,
         context=context,
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
-        retry_predicate=registry.predicate_of(workflow, task),
+        retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
     )
+    memo = row_of(pos).memo
+    return work if memo is None else _going_on(work, read_memo(memo))
+
+
+def _going_on(work: Work, memo: Memo) -> Work:
+    """The work of a task that was deferred: with what it saved, and behind the condition that it waits for."""
+    saved = None if memo.saved is None else _decode(memo.saved)
+    if memo.condition is None or work.body is None:
+        return msgspec.structs.replace(work, saved=saved)
+    call = once_met(memo.condition, work.invoke, is_async=is_async(work))
+    return msgspec.structs.replace(work, saved=saved, call=call)

@@ -46,4 +46,5 @@ def _reused(graph: Graph, pos: int, row: TaskRow, output: str | None, run_id: st
         reason=f"reused:{run_id}" if completed else row.reason,
         output=output,
         finished_at=row.finished_at,
+        memo=row.memo,
     )

@@ -238,7 +238,7 @@ class Core:
         types = None if workflow is None else workflow.source.types
         given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
         reuse = reused_rows(self.store, run, graph, given, from_task)
-        if len(reuse) == len(graph.tasks):
+        if len(reuse) == len(graph.tasks) - len(graph.hooks):
             raise InvalidInput(
                 f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
                 "and neither its code nor its input is another; give from_task=… to start there, or a changed input=…",
@@ -273,7 +273,7 @@ class Core:
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
-            raise failure_of(run, rows.values())
+            raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
         fetch = partial(self.store.outputs, run.new.run_id)
         value = run_result(graph, run.new.input, rows, fetch, one_by_one=final.machine is not None)
         workflow = self.registry.workflows.get(graph.spec.full_name)

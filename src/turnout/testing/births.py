@@ -56,7 +56,8 @@ class Birth:
         rows = {row.pos: row for row in self._former.machine.tasks}
         kept = ((pos, rows[was]) for pos, was in kept_tasks(self._former.machine.graph, rows, graph).items())
         return [
-            TaskRow(pos=pos, name=row.name, state=row.state, reason=row.reason, output=row.output) for pos, row in kept
+            TaskRow(pos=pos, name=row.name, state=row.state, reason=row.reason, output=row.output, memo=row.memo)
+            for pos, row in kept
         ]
 
     def refused(self, error: InputError, code: str = CHILD_INPUT) -> ExecutionResult:

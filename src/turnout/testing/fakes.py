@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, NoReturn
 
 from turnout.authoring.annotations import annotations_of
@@ -27,7 +28,7 @@ class FakedRegistry(Registry):
     def __init__(self, workflow: Workflow[..., Any], fakes: Fakes) -> None:
         super().__init__()
         self.add(workflow)
-        self._stand_ins: dict[tuple[str, str], Callable[..., Any]] = {}
+        self._stand_ins: dict[tuple[str, str], Task[..., Any]] = {}
         for who, fake in fakes.items():
             named = [
                 (full_name, name, each.tasks[name])
@@ -37,10 +38,11 @@ class FakedRegistry(Registry):
             if not named:
                 _refuse(who, {name for each in self.workflows.values() for name in each.tasks})
             for full_name, name, task in named:
-                self._stand_ins[full_name, name] = stand_in(task.function, fake)
+                faked = self._stand_ins[full_name, name] = copy(task)
+                faked.function = stand_in(task.function, fake)
 
-    def body_of(self, workflow_full_name: str, task: TaskSpec) -> Callable[..., Any] | None:
-        return self._stand_ins.get((workflow_full_name, task.name)) or super().body_of(workflow_full_name, task)
+    def find(self, workflow_full_name: str, task: TaskSpec) -> Task[..., Any] | None:
+        return self._stand_ins.get((workflow_full_name, task.name)) or super().find(workflow_full_name, task)
 
 
 def _named(tasks: Mapping[str, Task[..., Any]], who: Any) -> list[str]:
