@@ -5,6 +5,7 @@ TurnoutError
 │   ├── InvalidWorkflow        cycle, unknown_dependency, duplicate_task, bad_identifier, empty_workflow, …
 │   ├── InvalidRouting         unknown_executor, malformed_pattern, unsupported_body, …
 │   ├── InvalidSetting         a value that a setting cannot have
+│   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
 │   └── NotYetAValue           a placeholder was used as if it were a value
 ├── InputError                 what was handed in for one run
 │   ├── InvalidInput           missing_parameter, unknown_parameter, invalid_parameter, …
@@ -68,6 +69,10 @@ class InvalidRouting(DefinitionError):
 
 class InvalidSetting(DefinitionError):
     code = "invalid_setting"
+
+
+class InvalidTarget(DefinitionError):
+    code = "invalid_target"
 
 
 class NotYetAValue(DefinitionError, TypeError):

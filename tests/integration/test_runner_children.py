@@ -564,14 +564,14 @@ def apart(make_runner, parent, gate, change, until, store_url) -> tuple[Runner, 
     second = make_runner(workflows=[parent], settings=settings)
     session = second._core.engine.session_id
     change(store_url, f"update run set owner = '{session}' where id = '{run.id}'")
-    until(lambda: second.drives(run.id), "the second has the parent")
+    until(lambda: second.owns(run.id), "the second has the parent")
     return first, second, run.id
 
 
 def test_the_end_of_a_child_reaches_a_parent_that_another_runner_has_taken_over(apart, gate):
     first, second, run_id = apart
     [child] = second.get(run_id).children()
-    assert first.drives(child.id) and not second.drives(child.id)
+    assert first.owns(child.id) and not second.owns(child.id)
     gate.open()
     assert second.get(run_id).result(30) == "done"
     assert [each.id for each in second.get(run_id).children()] == [child.id]

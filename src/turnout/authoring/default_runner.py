@@ -54,7 +54,7 @@ class DefaultRunner(Protocol):
 class OpenRunner(DefaultRunner, Protocol):
     """A Runner of this program that bodies may belong to."""
 
-    def drives(self, run_id: str) -> bool:
+    def owns(self, run_id: str) -> bool:
         """Whether it is the owner of this run."""
         ...
 
@@ -92,7 +92,7 @@ def current_runner() -> DefaultRunner:
     info = current_task()
     if info is not None:
         for runner in _slot.open:
-            if runner.drives(info.run_id):
+            if runner.owns(info.run_id):
                 return runner
     return default_runner()
 

@@ -21,6 +21,7 @@ from turnout.model.rows import (
     RunWrite,
     Session,
     StoredRun,
+    StoreFacts,
     TaskRow,
     WriteOutcome,
 )
@@ -185,6 +186,10 @@ class Store(Protocol):
 
     def waiting(self) -> dict[str, Any]:
         """How many non-terminal runs exist, by state and by whether they are owned: for start-up and health."""
+        ...
+
+    def about(self) -> StoreFacts:
+        """The server's version, its clock and the schema: for health."""
         ...
 
     def record_routing(self, session_id: str, config: str) -> int:

@@ -61,6 +61,8 @@ class Engine:
         """Executor keys that pollers serve: their tasks are never dispatched from here."""
         self.late_results = 0
         self.stopping = False
+        self.bystander = False
+        """Starts nothing and claims nothing by itself: what it is handed is stored for others."""
         self.ledger = Ledger(store, max_commit=settings.max_commit, wake=self._topics)
         self.parking = Parking()
         self.shadows = Shadows()
@@ -191,7 +193,7 @@ class Engine:
     @property
     def may_start(self) -> bool:
         """Whether new attempts may begin here."""
-        return not self.stopping and not self.keeper.fenced
+        return not (self.stopping or self.bystander) and not self.keeper.fenced
 
     # -- the loop -----------------------------------------------------------------------------------------------
     def in_thread(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from turnout.errors import StoreError
+from turnout.errors import RunNotFound, StoreError
 from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, decode_result
 from turnout.model.names import task_id
@@ -221,3 +221,24 @@ class Sweeper:
         if row.state is TaskState.RUNNING and row.attempt == attempt:
             owned.results.append(Answer(pos, ExecutionResult.lost(owned.machine.event(pos), reason)))
             self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+
+    async def take(self, run_id: str) -> None:
+        """Own this run as soon as nobody else does; returns when it is owned by somebody alive, or has ended."""
+        engine = self._engine
+        while run_id not in engine.runs:
+            stored = await engine.in_thread(engine.store.run, run_id)
+            if stored is None:
+                raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+            if stored.row.state.terminal:
+                return
+            if stored.owner is not None:
+                sessions = await engine.in_thread(engine.store.live_sessions)
+                if any(one.id == stored.owner and not seen_dead(one) for one in sessions):
+                    return
+                await self._bury(by_lease=True)
+            loaded = await engine.in_thread(
+                engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
+            )
+            if loaded is not None:
+                return await engine.adoption.take_over([loaded])
+            await asyncio.sleep(0.05)

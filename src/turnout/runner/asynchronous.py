@@ -17,7 +17,8 @@ from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.orchestration.moves import Final, Request
-from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.core import Core, Options
+from turnout.runner.settings import runner_config
 from turnout.runner.synchronous import Submitting
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
@@ -84,7 +85,7 @@ class AsyncRunner:
     """
 
     def __init__(self, database_url: str | None = None, **options: Any) -> None:
-        self._config = RunnerConfig(database_url=database_url, **options)
+        self._config = runner_config(database_url=database_url, **options)
         self._core: Core | None = None
         self._for_bodies: Submitting | None = None
 

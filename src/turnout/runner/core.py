@@ -11,7 +11,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
@@ -19,10 +19,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from turnout.authoring.workflow import Workflow
-from turnout.contracts.executor import TaskExecutor
-from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
+from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, TurnoutError
-from turnout.executors.thread import ThreadExecutor
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
@@ -30,19 +28,21 @@ from turnout.model.rerun import new_input
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
-from turnout.model.values import MAX_BYTES, dump_output
+from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.reruns import reused_rows, stored_graph
 from turnout.orchestration.results import run_result
-from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.registration import registry_of
-from turnout.runner.settings import database_url
+from turnout.runner.settings import RunnerConfig
+from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
+from turnout.runner.wiring import make_dispatcher
 from turnout.store import connect
+from turnout.store.urls import shown_url
 
 log = logging.getLogger("turnout.runner")
 T = TypeVar("T")
@@ -60,32 +60,19 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULTS = Options()
 
 
-class RunnerConfig(msgspec.Struct, kw_only=True):
-    """Everything that a Runner is made of."""
-
-    database_url: str | None = None
-    routing: RoutingConfig | None = None
-    executors: Mapping[str, TaskExecutor] = {}
-    workflows: Iterable[Workflow[..., Any]] | None = None
-    tenant: str = "public"
-    dispatcher: bool = True
-    polling: Iterable[str] = ()
-    settings: EngineSettings = EngineSettings()
-    placement: PlacementSettings = PlacementSettings()
-    max_output_bytes: int = MAX_BYTES
-
-
 class Core:
     """Submits, watches, controls and reads runs."""
 
     def __init__(self, config: RunnerConfig) -> None:
         self.config = config
-        self.url = database_url(config.database_url)
+        self.url = config.database_url
         self.registry = registry_of(config.workflows, config.tenant)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.store = connect(self.url)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
         self.engine.polled = frozenset(config.polling)
+        self.engine.bystander = not config.drives
+        self.engine.adoption.only = None if config.claims is None else frozenset(config.claims)
         if self.dispatcher is not None:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
             self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
@@ -99,13 +86,7 @@ class Core:
         self._open()
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
-        placement = msgspec.structs.replace(config.placement, polled_keys=frozenset(config.polling))
-        dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
-        executors = dict(config.executors)
-        if "default" not in executors:
-            executors = {"default": ThreadExecutor(max_output_bytes=config.max_output_bytes), **executors}
-        for key, executor in executors.items():
-            dispatcher.register_executor(key, executor)
+        dispatcher = make_dispatcher(config)
         dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
         return dispatcher
 
@@ -124,7 +105,7 @@ class Core:
         await self.engine.start()
         unfinished = (await self.engine.in_thread(self.store.waiting))["unfinished"]
         if unfinished:
-            log.info("resuming: %d unfinished runs in %s", unfinished, self.url.rpartition("@")[2])
+            log.info("resuming: %d unfinished runs in %s", unfinished, shown_url(self.url))
         self.sweeper = Sweeper(self.engine)
         if self.dispatcher is not None and self.config.routing is not None:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
@@ -256,10 +237,22 @@ class Core:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
         return run
 
+    def spec_of(self, run_id: str) -> WorkflowSpec:
+        """The workflow as the run knows it, whatever the code says today."""
+        return spec_of_version(self.store, self.stored(run_id).new.version)
+
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
         run = self.stored(run_id)
         graph = stored_graph(self.store, run.new.version)
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
+
+    def look(self, run_id: str) -> list[TaskRow]:
+        """The run's tasks as they are now, without outputs: from memory while it is driven here, else from the store.
+
+        Called from any thread: the rows are frozen, and a copy of their list is made in one step.
+        """
+        owned = self.engine.runs.get(run_id)
+        return list(owned.machine.tasks) if owned is not None else self.store.tasks(run_id, outputs=False)
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
         self._check_open()
@@ -279,12 +272,17 @@ class Core:
         workflow = self.registry.workflows.get(graph.spec.full_name)
         return value if workflow is None else workflow.returned(value)
 
+    def take(self, run_id: str) -> None:
+        """Drive this run here if nobody else does; returns once somebody does, or it has ended."""
+        self._check_open()
+        self.call(self.sweeper.take(run_id)).result()
+
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
         self._check_open()
         return self.call(self.engine.commands.carry_out(run_id, kind, reason))
 
-    def drives(self, run_id: str) -> bool:
+    def owns(self, run_id: str) -> bool:
         """Whether this orchestrator is the run's owner."""
         return run_id in self.engine.runs
 

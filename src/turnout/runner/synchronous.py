@@ -20,10 +20,10 @@ from turnout.model.durations import Duration, seconds
 from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
-from turnout.model.values import MAX_BYTES
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.core import Core, Options
+from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -123,9 +123,9 @@ class Submitting:
         options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
         return self._submit([self._core.request(workflow, args, input or {}, options)])[0]
 
-    def drives(self, run_id: str) -> bool:
+    def owns(self, run_id: str) -> bool:
         """Whether this Runner is the run's owner at the moment."""
-        return self._core.drives(run_id)
+        return self._core.owns(run_id)
 
     def _submit(self, requests: Sequence[Request]) -> list[RunHandle[Any]]:
         self._core.submit(requests)
@@ -154,26 +154,32 @@ class Runner(Submitting):
         routing: RoutingConfig | None = None,
         executors: Mapping[str, TaskExecutor] | None = None,
         workflows: Iterable[Workflow[..., Any]] | None = None,
-        tenant: str = "public",
+        tenant: str | None = None,
         dispatcher: bool | None = True,
-        polling: Iterable[str] = (),
+        polling: Iterable[str] | None = None,
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
-        max_output_bytes: int = MAX_BYTES,
+        max_output_bytes: int | None = None,
+        claims: Iterable[str] | None = None,
+        drives: bool = True,
+        config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
         core = Core(
-            RunnerConfig(
+            runner_config(
+                config,
                 database_url=database_url,
                 routing=routing,
-                executors=executors or {},
+                executors=executors,
                 workflows=workflows,
                 tenant=tenant,
-                dispatcher=bool(dispatcher),
-                polling=tuple(polling),
-                settings=settings or EngineSettings(),
-                placement=placement or PlacementSettings(),
+                dispatcher=dispatcher,
+                polling=polling,
+                settings=settings,
+                placement=placement,
                 max_output_bytes=max_output_bytes,
+                claims=claims,
+                drives=drives,
             )
         )
         super().__init__(core)
@@ -183,6 +189,11 @@ class Runner(Submitting):
     @property
     def url(self) -> str:
         return self._core.url
+
+    @property
+    def core(self) -> Core:
+        """The orchestrator behind it."""
+        return self._core
 
     # -- running ------------------------------------------------------------------------------------------------
     def submit_many(
