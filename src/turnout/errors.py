@@ -27,6 +27,7 @@ TurnoutError
 │   └── MigrationMismatch
 ├── RunError
 │   ├── RunNotFound
+│   ├── RunNotFinished         what is only done to a run that has ended
 │   ├── RunFailed
 │   ├── RunCancelled
 │   ├── RunTimedOut
@@ -172,6 +173,10 @@ class RunError(TurnoutError):
 
 class RunNotFound(RunError):
     code = "run_not_found"
+
+
+class RunNotFinished(RunError):
+    code = "run_not_finished"
 
 
 class RunFailed(RunError):

@@ -166,6 +166,7 @@ class Engine:
     def _session_lost(self) -> None:
         """Others have declared this orchestrator dead and may own its runs: forget everything and come back as new."""
         log.error("session %s was declared dead: its runs are dropped here", self.session_id)
+        self.admission.forget_versions()
         for owned in list(self.runs.values()):
             self.drop(owned)
         if self.dispatcher is not None:

@@ -1,7 +1,8 @@
 """One orchestrator inside a program: the engine on an event loop in a thread of its own.
 
 Both faces, ``Runner`` and ``AsyncRunner``, call the methods here from their own threads; what takes time answers with
-a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's.
+a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's; and the engine
+never runs in the caller's context, which may be that of a body.
 """
 
 from __future__ import annotations
@@ -13,29 +14,37 @@ import threading
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from contextvars import Context
 from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from turnout.authoring.workflow import Workflow
+from turnout.bodies.capture import capture
 from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, TurnoutError
+from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.rerun import new_input
+from turnout.model.retention import Deleted
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.log_writer import LogWriter
 from turnout.orchestration.moves import Final, Request
+from turnout.orchestration.pruner import Pruner
 from turnout.orchestration.reruns import reused_rows, stored_graph
 from turnout.orchestration.results import run_result
+from turnout.orchestration.settings import Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
+from turnout.runner.logs import LogReader
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
@@ -73,9 +82,14 @@ class Core:
         self.engine.polled = frozenset(config.polling)
         self.engine.bystander = not config.drives
         self.engine.adoption.only = None if config.claims is None else frozenset(config.claims)
+        logs = config.settings.logs
+        self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
+        self._end_capture = lambda: None
         if self.dispatcher is not None:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
-            self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
+            self.dispatcher.bind(
+                MemoryLoader(self.store, self.registry, self.engine.runs, fenced, output=self.log_writer)
+            )
             self.dispatcher.timeouts = self._timeout_of
         self.engine.children.births.output_limit = config.max_output_bytes
         self._checked: dict[str, WorkflowSpec] = {}
@@ -95,6 +109,8 @@ class Core:
             self.store.open()
             self._thread.start()
             self.call(self._start()).result()
+            if self.log_writer is not None and self.dispatcher is not None:
+                self._end_capture = capture()
         except BaseException:
             self._stop_loop()
             self.store.close()
@@ -111,10 +127,12 @@ class Core:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
             await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
         await self.sweeper.start()
+        self.pruner = Pruner(self.engine)
+        self.pruner.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return Context().run(asyncio.run_coroutine_threadsafe, work, self._loop)
 
     def close(self, timeout: float | None = None) -> None:
         """Hand over and stop. May be called twice."""
@@ -127,9 +145,13 @@ class Core:
             self.call(self._stop(grace)).result(grace + 10)
         finally:
             self._stop_loop()
+            self._end_capture()
+            if self.log_writer is not None:
+                self.log_writer.stop()
             self.store.close()
 
     async def _stop(self, grace: float) -> None:
+        await self.pruner.stop()
         await self.sweeper.stop()
         await self.engine.stop(grace)
 
@@ -147,6 +169,11 @@ class Core:
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
         return owned.machine.graph.tasks[split_task_id(event.task_id)[1]].timeout if owned else None
+
+    def _name_of(self, run_id: str, pos: int, full_name: str) -> str:
+        owned = self.engine.runs.get(run_id)
+        tasks = owned.machine.graph.tasks if owned is not None else ()
+        return tasks[pos].name if pos < len(tasks) else full_name.rpartition("::")[2]
 
     # -- submitting ---------------------------------------------------------------------------------------------
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
@@ -207,7 +234,7 @@ class Core:
     def submit(self, requests: Sequence[Request]) -> None:
         """Hand requests to the engine; each one's ``accepted`` tells when it is durable."""
         self._check_open()
-        self._loop.call_soon_threadsafe(self.engine.submit, requests)
+        self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
@@ -256,7 +283,7 @@ class Core:
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
         self._check_open()
-        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future)
+        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future, context=Context())
 
     def result(self, final: Final) -> Any:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
@@ -276,6 +303,25 @@ class Core:
         """Drive this run here if nobody else does; returns once somebody does, or it has ended."""
         self._check_open()
         self.call(self.sweeper.take(run_id)).result()
+
+    def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
+        return LogReader(self.store, self.log_writer, run_id, follow=follow)
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:
+        self._check_open()
+        return self.call(self.pruner.delete(run_id, force=force, rows=self._retention.rows))
+
+    def prune(self, older_than: Duration | None, states: Sequence[RunState | str]) -> Future[Deleted]:
+        self._check_open()
+        retention = self._retention
+        age = seconds(retention.older_than if older_than is None else older_than, "older_than")
+        ended = ended_states(states or retention.states)
+        return self.call(self.pruner.prune(age, ended, retention.runs, retention.rows))
+
+    @property
+    def _retention(self) -> Retention:
+        return self.config.settings.retention or Retention()
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:

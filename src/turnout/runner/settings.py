@@ -16,6 +16,7 @@ from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
 from turnout.model.values import MAX_BYTES
+from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config import CONFIG_VARIABLE, Config, read_config
 from turnout.runner.configured_executors import make_executor
@@ -38,6 +39,7 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     settings: EngineSettings = EngineSettings()
     placement: PlacementSettings = PlacementSettings()
     max_output_bytes: int = MAX_BYTES
+    on_output: Observer | None = None
     claims: Iterable[str] | None = None
     """Full names of the workflows whose stored runs it takes over; None: all that it has the code for."""
     drives: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
@@ -17,12 +17,16 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.model.durations import Duration, seconds
+from turnout.model.logs import LogLine
 from turnout.model.picture import picture
+from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
+from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.core import Core, Options
+from turnout.runner.logs import lines_of
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
@@ -70,6 +74,10 @@ class RunHandle(Generic[R]):
     def children(self) -> list[RunView]:
         """The child runs of this run, by task and attempt."""
         return [run_view(run) for run in self._core.store.children(self.id)]
+
+    def logs(self, task: str | None = None, *, attempt: int | None = None, follow: bool = False) -> Iterator[LogLine]:
+        """What the run's attempts printed and logged; with ``follow``, also what they say until the run has ended."""
+        return lines_of(self._core.logs(self.id, follow=follow).begin(task, attempt))
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Cancel from any state that is not an end; returns when that is committed."""
@@ -160,6 +168,7 @@ class Runner(Submitting):
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
         max_output_bytes: int | None = None,
+        on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
         drives: bool = True,
         config: ConfigSource = True,
@@ -178,6 +187,7 @@ class Runner(Submitting):
                 settings=settings,
                 placement=placement,
                 max_output_bytes=max_output_bytes,
+                on_output=on_output,
                 claims=claims,
                 drives=drives,
             )
@@ -232,6 +242,15 @@ class Runner(Submitting):
     def set_routing(self, routing: RoutingConfig) -> list[str]:
         """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
         return self._core.set_routing(routing).result()
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def delete(self, run_id: str, *, force: bool = False) -> Deleted:
+        """Delete a run that has ended, with its child runs; with ``force``, one that has not is cancelled first."""
+        return self._core.delete(run_id, force=force).result()
+
+    def prune(self, older_than: Duration | None = None, *, states: Sequence[RunState | str] = ()) -> Deleted:
+        """Delete the runs that ended longer ago, in small steps; by default those that the settings name."""
+        return self._core.prune(older_than, states).result()
 
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:

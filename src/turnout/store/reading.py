@@ -83,7 +83,7 @@ class Reading:
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
         # Two processes may pick the same number for different versions: the loser counts again.
         for _ in range(20):
-            if self.workflow(version) is not None:
+            if self._database.write("use_workflow", version=version):
                 return
             self._database.write("put_workflow", version=version, full_name=full_name, spec=spec)
         if self.workflow(version) is None:

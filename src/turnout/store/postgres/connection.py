@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import TextLoader
 
 from turnout.errors import InvalidSetting, StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
-from turnout.store.blocks import load_blocks
+from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.postgres.settings import PostgresSettings
 
@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 class PostgresDatabase:
     """One connection per thread, made anew after it broke, and one more that only lease renewals use."""
+
+    dialect: Dialect = "postgres"
 
     def __init__(self, url: str, settings: PostgresSettings) -> None:
         self._url = url
