@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.authoring.registry import Registry, children_of
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.failure import Exit, exit_code, report
 from turnout.cli.interrupt import Interrupt
@@ -29,7 +30,12 @@ def open_runner(config: Config, database: str | None, workflows: Iterable[AnyWor
     """A Runner that has this code and drives only what it is asked to, and the child runs of that."""
     known = tuple(workflows)
     tenant = config.get("tenant") or DEFAULT_TENANT
-    called = {task.body.ref for workflow in known for task in workflow.spec_for(tenant).tasks}
+    called = {
+        spec.full_name
+        for workflow in known
+        for child in children_of(workflow)
+        for spec in Registry().family_of(child, tenant)
+    }
     return Runner(database, config=config, workflows=known, claims=called, **options)
 
 

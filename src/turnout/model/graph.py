@@ -14,6 +14,7 @@ class Graph:
 
     __slots__ = (
         "_taken",
+        "children",
         "dependents",
         "deps",
         "excuses",
@@ -54,6 +55,8 @@ class Graph:
         )
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
         self._hook_up()
+        self.children = frozenset(pos for pos, task in enumerate(spec.tasks) if task.body.kind == "workflow")
+        """Positions of tasks that are child runs."""
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
 
