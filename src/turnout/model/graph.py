@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnout.model.bindings import tasks_in
+from turnout.model.rows import TaskRow
 from turnout.model.rules import names_failures, needs_context
 from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.model.states import TASK_PENDING
 
 
 class Graph:
@@ -14,6 +16,7 @@ class Graph:
 
     __slots__ = (
         "_taken",
+        "dep_counts",
         "dependents",
         "deps",
         "excuses",
@@ -24,6 +27,7 @@ class Graph:
         "spec",
         "tasks",
         "version",
+        "waiting",
     )
 
     def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
@@ -50,6 +54,12 @@ class Graph:
             for dep in self.deps[pos]
         )
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        self.waiting = tuple(
+            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TASK_PENDING)
+            for pos, task in enumerate(spec.tasks)
+        )
+        """The rows of a new run, which all runs of this version share until they change."""
+        self.dep_counts = tuple(len(deps) for deps in self.deps)
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
 
