@@ -110,7 +110,7 @@ class RunTable:
             row.state is not TaskState.READY
             or not row.poll_key
             or row.retry_in
-            or self.run.state is not RunState.RUNNING
+            or self.run.state not in (RunState.RUNNING, RunState.CANCELLING)
         ):
             return None
         attempt = row.attempt + 1
@@ -145,6 +145,8 @@ class RunTable:
 
     def _check_task(self, row: TaskRow) -> None:
         there = self.tasks[row.pos]
+        if row.state is there.state is TaskState.READY and row.attempt == there.attempt:
+            return  # No move: it is offered to pollers, or another reason is given.
         if (there.state, row.state) not in task_writes() or row.attempt < there.attempt:
             raise IllegalMove(f"task {row.pos}: {there.state} {there.attempt} to {row.state} {row.attempt}")
 

@@ -13,8 +13,12 @@ from turnout.authoring.default_runner import set_default_runner_factory
 from turnout.authoring.task import Task, task
 from turnout.authoring.workflow import Workflow, workflow
 from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer
+from turnout.model.hooks import RunOutcome, TaskOutcome
 from turnout.model.info import TaskInfo, current_task
 from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
+from turnout.model.types import register_type
 
 if TYPE_CHECKING:
     from turnout.dispatcher import RoutingConfig, RoutingRule
@@ -22,14 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncRunner",
+    "Branch",
     "Context",
+    "Defer",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
+    "RunOutcome",
     "Runner",
     "Task",
     "TaskInfo",
+    "TaskOutcome",
     "TurnoutError",
     "Workflow",
     "all_",
@@ -38,6 +46,7 @@ __all__ = [
     "context_value",
     "current_task",
     "none_",
+    "register_type",
     "task",
     "task_failed",
     "task_skipped",

@@ -17,6 +17,7 @@ from turnout.authoring.options import (
     selector,
 )
 from turnout.model.spec import Body, TaskSpec, Template
+from turnout.model.validation import validate_task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +45,8 @@ class Task(Generic[P, R]):
         """What ``.after`` was given: placeholders, tasks or names."""
         self.named_explicitly = False
         functools.update_wrapper(self, function)
+        if self.given:
+            validate_task(self.spec(self.name))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         drawing = current_drawing()
@@ -57,7 +60,9 @@ class Task(Generic[P, R]):
 
     def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
         """This task with other options, for the calls made through the copy."""
-        return self._copy(given={**self.given, **checked(options, self.name)})
+        changed = self._copy(given={**self.given, **checked(options, self.name)})
+        validate_task(changed.spec(changed.name))
+        return changed
 
     def named(self, name: str) -> Task[P, R]:
         """This task under another name; a name given like this must be unique in its workflow."""

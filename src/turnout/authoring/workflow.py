@@ -10,15 +10,18 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
+from turnout.authoring.annotations import RETURN
 from turnout.authoring.default_runner import default_runner
 from turnout.authoring.drawing import Drawing, current_drawing
-from turnout.authoring.durations import Duration
-from turnout.authoring.options import optional_seconds, selector
+from turnout.authoring.hooks import add_hooks
+from turnout.authoring.options import Hooks, optional_seconds, selector
 from turnout.authoring.places import place
 from turnout.authoring.sources import ContextSource, FunctionSource, Source
 from turnout.authoring.task import Task
-from turnout.errors import DefinitionError, InvalidInput
-from turnout.model.bindings import check_input
+from turnout.errors import DefinitionError, InvalidInput, WrongType
+from turnout.model.annotations import Unfit
+from turnout.model.durations import Duration
+from turnout.model.inputs import check_input
 from turnout.model.spec import WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
 
@@ -53,8 +56,12 @@ class Workflow(Generic[P, R]):
         package: str = DEFAULT_PACKAGE,
         timeout: Duration | None = None,
         worker_selector: WorkerSelector = None,
+        on_success: Hooks = None,
+        on_failure: Hooks = None,
+        on_exit: Hooks = None,
     ) -> None:
-        self._set_up(ContextSource(name, tasks), name, package, timeout, worker_selector)
+        hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
+        self._set_up(ContextSource(name, tasks), name, package, timeout, worker_selector, hooks)
 
     @classmethod
     def from_function(
@@ -65,22 +72,33 @@ class Workflow(Generic[P, R]):
         package: str = DEFAULT_PACKAGE,
         timeout: Duration | None = None,
         worker_selector: WorkerSelector = None,
+        on_success: Hooks = None,
+        on_failure: Hooks = None,
+        on_exit: Hooks = None,
     ) -> Workflow[Q, S]:
         """The workflow that the function draws: what ``@workflow`` does."""
         made: Workflow[Q, S] = Workflow.__new__(Workflow)
         name = name or function.__name__
-        made._set_up(FunctionSource(name, function), name, package, timeout, worker_selector)
+        hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
+        made._set_up(FunctionSource(name, function), name, package, timeout, worker_selector, hooks)
         functools.update_wrapper(made, function)
         return made
 
     def _set_up(
-        self, source: Source, name: str, package: str, timeout: Duration | None, worker_selector: WorkerSelector
+        self,
+        source: Source,
+        name: str,
+        package: str,
+        timeout: Duration | None,
+        worker_selector: WorkerSelector,
+        hooks: Mapping[str, Hooks],
     ) -> None:
         self.name = name
         self.package = package
         self.source = source
         self.timeout = optional_seconds(timeout, f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(worker_selector)
+        self.hooks = hooks
         self._lock = threading.RLock()
         self._drawn: tuple[Drawing, WorkflowSpec] | None = None
         _defined.add(self)
@@ -99,7 +117,7 @@ class Workflow(Generic[P, R]):
 
     @property
     def tasks(self) -> Mapping[str, Task[..., Any]]:
-        """Its tasks by their names in the graph."""
+        """Its tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -119,7 +137,7 @@ class Workflow(Generic[P, R]):
                 raise InvalidInput(
                     f"workflow {self.name!r} got two values for the parameter {name!r}", code="duplicate_parameter"
                 )
-        return check_input(spec, {**given, **kwargs})
+        return check_input(spec, {**given, **kwargs}, self.source.types)
 
     def _bind_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if len(args) > 1 or not all(isinstance(each, Mapping) for each in args):
@@ -127,7 +145,24 @@ class Workflow(Generic[P, R]):
                 f"workflow {self.name!r} takes one dict as its context, and keywords that are set in it",
                 code="invalid_input",
             )
-        return {**(args[0] if args else {}), **kwargs}
+        return check_input(self.spec, {**(args[0] if args else {}), **kwargs})
+
+    def returned(self, value: Any) -> Any:
+        """A run's result, a JSON value, as the workflow function's return annotation says. None stays None: what a
+        result is made of may have been skipped."""
+        known = self.source.types.get(RETURN)
+        if value is None or known is None or known.is_json or known.convert is None:
+            return value
+        try:
+            return known.convert(value)
+        except Unfit as error:
+            raise WrongType(
+                f"the run completed, but its result does not fit the annotation of workflow {self.name!r}: "
+                f"{known.text} is expected, but a value of type {type(value).__name__} was returned: {error}",
+                workflow=self.name,
+                type=type(value).__name__,
+                value=value,
+            ) from error
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it durably on the default Runner and return its result."""
@@ -148,6 +183,7 @@ class Workflow(Generic[P, R]):
             if self._drawn is None:
                 drawing = Drawing(self.name)
                 self.source.draw(drawing)
+                add_hooks(drawing, self.hooks)
                 self._drawn = drawing, self._validated(drawing, DEFAULT_TENANT)
             return self._drawn
 
@@ -193,6 +229,9 @@ def workflow(
     package: str = DEFAULT_PACKAGE,
     timeout: Duration | None = None,
     worker_selector: WorkerSelector = None,
+    on_success: Hooks = None,
+    on_failure: Hooks = None,
+    on_exit: Hooks = None,
 ) -> Decorator: ...
 def workflow(function: Callable[..., Any] | None = None, /, **options: Any) -> Workflow[..., Any] | Decorator:
     """Make a function a workflow. It is executed once, with placeholders, to draw the graph.

@@ -22,6 +22,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     task: TaskSpec
     body: Callable[..., Any] | None
     """The Python function; None for other kinds of body."""
+    workflow: str = ""
+    """The workflow's full name."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = {}
     context: dict[str, Any] | None = None
@@ -31,6 +33,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The same for every attempt of this task in this run."""
     token: str = ""
     """The fencing token: grows with every attempt."""
+    saved: Any = None
+    """What an earlier attempt saved when it deferred itself."""
     retry_predicate: Callable[[BaseException], bool] | None = None
     call: Callable[[TaskInfo], Any] | None = None
     """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in

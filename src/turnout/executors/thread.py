@@ -20,9 +20,9 @@ from turnout.bodies.threads import Threads
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
 from turnout.model.events import (
-    STATUS_COMPLETED,
     STATUS_RETURNED,
     ExecutionResult,
+    ExecutionStatus,
     ExecutorMetrics,
     TaskReadyEvent,
 )
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 STOPPING = "executor_stopping"
 MOST_ASYNC_NAMES = 10_000
+_NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
 
 
 class ThreadExecutor:
@@ -292,7 +293,7 @@ class ThreadExecutor:
         if result.status is not STATUS_RETURNED:
             with self._lock:
                 self._executed += 1
-                self._failed += result.status is not STATUS_COMPLETED
+                self._failed += result.status not in _NO_FAILURE
         try:
             attempt.report(result)
         except Exception:

@@ -21,10 +21,13 @@ class Graph:
         "deps",
         "excuses",
         "full_name",
+        "hooks",
         "position",
         "prioritised",
         "rule_context",
+        "run_hooks",
         "spec",
+        "task_hooks",
         "tasks",
         "version",
         "waiting",
@@ -60,10 +63,24 @@ class Graph:
         )
         """The rows of a new run, which all runs of this version share until they change."""
         self.dep_counts = tuple(len(deps) for deps in self.deps)
+        self._hook_up()
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
 
+    def _hook_up(self) -> None:
+        hooks = [(pos, task.hook) for pos, task in enumerate(self.tasks) if task.hook is not None]
+        self.hooks = frozenset(pos for pos, _ in hooks)
+        """Positions of all hooks."""
+        self.run_hooks = tuple(pos for pos, hook in hooks if not hook.of)
+        of_tasks: dict[int, list[int]] = {}
+        for pos, hook in hooks:
+            if hook.of:
+                of_tasks.setdefault(self.position[hook.of], []).append(pos)
+        self.task_hooks = {pos: tuple(some) for pos, some in of_tasks.items()}
+
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
+        if task.hook is not None:
+            return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
 

@@ -11,8 +11,9 @@ from turnout.model.events import ExecutionResult
 RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
 """Reasons for which a run that is being cancelled ends as failed."""
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
-"""Reasons of a skip by choice, by a branch or by a rule, which the default rule of the dependents forgives."""
+"""Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule forgives."""
 NO_CAPACITY, FOR_POLLERS = "no_capacity", "waiting_for_poller"
+DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 
 _encode = msgspec.json.Encoder().encode
 
@@ -27,6 +28,11 @@ def decided(executor: str, reason: str) -> str:
 def because(reason: str | None) -> str | None:
     """The detail of a move that no result caused."""
     return None if reason is None else _encode({"reason": reason}).decode()
+
+
+def chose(chosen: tuple[str, ...]) -> str:
+    """The detail of a branch's success."""
+    return _encode({"chosen": chosen}).decode()
 
 
 def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:

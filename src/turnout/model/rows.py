@@ -54,6 +54,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     finished_at: float | None = None
     seq: int = 0
     """The sequence number of the task's newest history row."""
+    memo: str | None = None
+    """JSON text of a ``Memo``: what the task carries over its attempts, and what it chose."""
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -8,18 +8,13 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
+from turnout.model.choices import by_choice, checked, leave_out, take_over_choices, why_skipped
+from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
 from turnout.model.machine import RunMachine, placeable
-from turnout.model.reasons import (
-    FOR_POLLERS,
-    NOT_CHOSEN,
-    RULE_SAID_NO,
-    RUN_TIMED_OUT,
-    STORE_REJECTED,
-    because,
-    decided,
-    ended,
-)
+from turnout.model.memo import Memo, write_memo
+from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import (
@@ -35,6 +30,8 @@ from turnout.model.states import (
     TaskState,
 )
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
+
+_NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
 
 def _no_jitter() -> float:
@@ -54,7 +51,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     answered: list[int] = []
     """Positions whose running attempt ended by a result."""
     _ended: int = 0
-    _contested: bool = False
+    contested: bool = False
     """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
     _to_follow: list[int] | None = None
     """Ended tasks whose dependents are being looked at, and those that ended by that."""
@@ -73,12 +70,19 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         return self.run or self.machine.row
 
     @property
+    def left(self) -> int:
+        """How many tasks are open after this turn, hooks included."""
+        return self.machine.open - self._ended
+
+    @property
     def empty(self) -> bool:
         return not self.rows and self.run is None
 
     def ready(self) -> list[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
-        if self.run_row.state is not RUN_RUNNING:
+        state = self.run_row.state
+        # While a run is being cancelled only its hooks can be ready.
+        if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
             return []
         rows, before = self.rows, self.machine.ready
         found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
@@ -94,8 +98,11 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
+        hooks = self.machine.graph.hooks
+        if self.machine.new.rerun_of is not None:
+            take_over_choices(self)
         for pos, left in enumerate(self.machine.remaining):
-            if left == 0 and self.task(pos).state is TASK_PENDING:
+            if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
                 self._judge(pos)
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
@@ -122,6 +129,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             seq=seq,
             was=committed.state,
             was_attempt=committed.attempt,
+            memo=row.memo,
         )
         self.rows[pos] = placed
         return self.machine.event(pos, placed)
@@ -152,12 +160,13 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
         self.answered.append(pos)
-        run = self.run_row
-        if run.state is RUN_CANCELLING:
+        run, graph = self.run_row, self.machine.graph
+        if result.chosen is not None:
+            result = checked(result, graph, pos)
+        if run.state is RUN_CANCELLING and pos not in graph.hooks:
             said = verdict_when_cancelling(result, run.reason)
         else:
-            machine = self.machine
-            said = verdict(result, row, machine.graph.tasks[pos], machine.limits, self.jitter)
+            said = verdict(result, row, graph.tasks[pos], self.machine.limits, self.jitter, self.now)
         if said.state is TASK_READY:
             self._again(pos, result, said)
         else:
@@ -165,28 +174,38 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         return True
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
-        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop."""
-        if self.run_row.state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
+        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop.
+
+        Hooks are left to run. A second order to cancel ends them too.
+        """
+        state, hooks = self.run_row.state, self.machine.graph.hooks
+        if state is RUN_CANCELLING and hooks and reason != RUN_TIMED_OUT:
+            return end_hooks(self, reason)
+        if state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
+        if hooks and reason == RUN_TIMED_OUT and only_hooks_left(self):
+            return []  # In time but for its hooks, which have no say in how the run ends.
         self._move_run(RUN_CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
-        """End what has not started in a run that is being cancelled; returns the running tasks."""
-        reason = self.run_row.reason
+        """End what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
+        reason, hooks = self.run_row.reason, self.machine.graph.hooks
         running: list[int] = []
         for pos in range(len(self.machine.tasks)):
+            if pos in hooks:
+                continue
             row = self.task(pos)
             if row.state is TASK_RUNNING:
                 running.append(pos)
             elif row.state not in TASK_TERMINAL:
-                self._stop(pos, TaskState.CANCELLED, reason)
+                self.stop(pos, TaskState.CANCELLED, reason)
         return running
 
     def stop_running(self, pos: int, reason: str) -> None:
         """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
         if self.task(pos).state is TASK_RUNNING:
-            self._stop(pos, TaskState.CANCELLED, reason)
+            self.stop(pos, TaskState.CANCELLED, reason)
 
     def pause(self) -> None:
         if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
@@ -201,25 +220,20 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         self.cancel(STORE_REJECTED, error)
         for pos in range(len(self.machine.tasks)):
             self.stop_running(pos, STORE_REJECTED)
-        if not self._contested:
+        end_hooks(self, STORE_REJECTED)
+        if not self.contested:
             self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
-        if self.machine.open - self._ended or self._contested:
+        graph = self.machine.graph
+        if graph.hooks:
+            call_hooks(self)
+        if self.left or self.contested:
             return
-        state = self.run_row.state
-        if state is RUN_CANCELLING:
-            row = self.run_row
-            end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
-            self._move_run(end, reason=row.reason, error=row.error)
-        elif state is RUN_RUNNING:
-            failed = [pos for pos in range(len(self.machine.tasks)) if self._unexcused(pos)]
-            if failed:
-                first = self.task(failed[0])
-                self._move_run(RunState.FAILED, reason=f"task_failed:{first.name}", error=first.error)
-            else:
-                self._move_run(RunState.COMPLETED)
+        if self.run_row.state in (RUN_RUNNING, RUN_CANCELLING):
+            end = end_of(graph, self.run_row, self.task)
+            self._move_run(end.state, reason=end.reason, error=end.error)
 
     def write(self) -> RunWrite:
         new = self.machine.new
@@ -267,25 +281,28 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             executor=row.executor,
             decision=row.decision,
             labels=row.labels,
-            error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
+            error=row.error if result.status in _NO_FAILURE else result.error,
             seq=self._log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
             was=self._was(pos),
             was_attempt=self.machine.tasks[pos].attempt,
+            memo=said.memo or row.memo,
         )
 
     def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
         committed = self.machine.tasks[pos]
         row = self.rows.get(pos, committed)
-        output = error = detail = started = finished = None
+        output = error = detail = started = finished = memo = None
         if result is None:
             detail = because(said.reason)
         else:
             started, finished = result.started_at, result.finished_at
             if state is TASK_COMPLETED:
                 output = "null" if result.output is None else result.output
+                if result.chosen is not None:
+                    detail, memo = chose(result.chosen), write_memo(Memo(chosen=result.chosen))
             else:
-                error = result.error or row.error
+                error = result.error or said.error or row.error
                 detail = ended(result, said.reason, None)
         self.rows[pos] = TaskRow(
             pos=pos,
@@ -309,13 +326,16 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             seq=self._log(pos, row.state, state, row.attempt, detail),
             was=committed.state,
             was_attempt=committed.attempt,
+            memo=memo,
         )
         self._ended += 1
         if committed.state is TASK_READY and committed.poll_key is not None:
-            self._contested = True
+            self.contested = True
+        if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
+            leave_out(self, pos, result.chosen or ())
         self._follow(pos)
 
-    def _stop(self, pos: int, state: TaskState, reason: str | None) -> None:
+    def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
         self._end(pos, state, None, Verdict(state, reason))
 
@@ -347,19 +367,23 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
             go = self._all_completed(deps) or default_rule(
-                (row.state, _by_choice(row)) for row in (self.task(dep) for dep in deps)
+                (row.state, by_choice(row)) for row in (self.task(dep) for dep in deps)
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go:
-            row = self.task(pos)
-            seq = self._log(pos, TASK_PENDING, TASK_READY, 0, None)
-            self.rows[pos] = TaskRow(
-                pos=pos, name=row.name, priority=row.priority, state=TASK_READY, seq=seq, was=TASK_PENDING
-            )
+            self.make_ready(pos)
         else:
-            self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
+            self.stop(pos, TaskState.SKIPPED, why_skipped(self.task(dep) for dep in deps))
+
+    def make_ready(self, pos: int) -> None:
+        """Pending to ready."""
+        row = self.task(pos)
+        seq = self._log(pos, TASK_PENDING, TASK_READY, 0, None)
+        self.rows[pos] = TaskRow(
+            pos=pos, name=row.name, priority=row.priority, state=TASK_READY, seq=seq, was=TASK_PENDING
+        )
 
     def _all_completed(self, positions: tuple[int, ...]) -> bool:
         rows, tasks = self.rows, self.machine.tasks
@@ -377,25 +401,6 @@ class Turn(msgspec.Struct, gc=False, eq=False):
                 value = msgspec.json.decode(row.output)
                 left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
         return merge_contexts(left)
-
-    def _why_skipped(self, deps: tuple[int, ...]) -> str:
-        by_choice = RULE_SAID_NO
-        for dep in deps:
-            row = self.task(dep)
-            if _by_choice(row):
-                by_choice = NOT_CHOSEN
-            elif row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
-                return f"dependency_{row.state.value}:{self.machine.graph.tasks[dep].name}"
-        return by_choice
-
-    def _unexcused(self, pos: int) -> bool:
-        if self.task(pos).state is not TaskState.FAILED:
-            return False
-        graph = self.machine.graph
-        return not any(
-            pos in graph.excuses[dependent] and self.task(dependent).state is TASK_COMPLETED
-            for dependent in graph.dependents[pos]
-        )
 
     # -- writing ------------------------------------------------------------------------------------------------
     def _was(self, pos: int) -> TaskState:
@@ -420,7 +425,3 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             started_at=row.started_at or self.now,
             finished_at=self.now if state.terminal else None,
         )
-
-
-def _by_choice(row: TaskRow) -> bool:
-    return row.state is TaskState.SKIPPED and row.reason in (NOT_CHOSEN, RULE_SAID_NO)

@@ -10,13 +10,19 @@ import msgspec
 
 from turnout.authoring.calling import caller
 from turnout.authoring.registry import Registry
+from turnout.bodies.attempt import is_async
+from turnout.bodies.conditions import once_met
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
+from turnout.model.ending import RowOf
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.hooks import told
+from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
+from turnout.model.rows import RunRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
 from turnout.orchestration.owned import OwnedRun
@@ -47,7 +53,9 @@ class StoreLoader:
         rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
         needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
         outputs = self._store.outputs(run_id, needed) if needed else {}
-        return prepare(event, graph, pos, stored.new.input, outputs, self._registry)
+        return prepare(
+            event, graph, pos, stored.new.input, outputs, self._registry, stored.row, lambda each: rows[each]
+        )
 
     def _graph(self, version: str) -> Graph:
         graph = self._graphs.get(version)
@@ -104,11 +112,21 @@ class MemoryLoader(StoreLoader):
             if fetch is None:
                 return None
             outputs.update(fetch(run_id, large))
-        return prepare(event, machine.graph, pos, machine.new.input, outputs, self._registry)
+        tasks = machine.tasks
+        return prepare(
+            event, machine.graph, pos, machine.new.input, outputs, self._registry, machine.row, tasks.__getitem__
+        )
 
 
 def prepare(
-    event: TaskReadyEvent, graph: Graph, pos: int, input: str, outputs: Mapping[int, str], registry: Registry
+    event: TaskReadyEvent,
+    graph: Graph,
+    pos: int,
+    input: str,
+    outputs: Mapping[int, str],
+    registry: Registry,
+    run: RunRow,
+    row_of: RowOf,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos]
@@ -123,17 +141,20 @@ def prepare(
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     context = None
-    if task.uses_context:
+    if task.hook is not None:
+        args = told(graph, pos, event.run_id, run, row_of, output_of)
+    elif task.uses_context:
         context = context_for(graph.spec, task, params, output_of)
     else:
         args = tuple([resolve(template, params, output_of) for template in task.args])
         if task.kwargs:
             kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
-    return Work(
+    work = Work(
         event=event,
         task=task,
         body=body,
+        workflow=graph.full_name,
         args=args,
         kwargs=kwargs,
         context=context,
@@ -143,3 +164,14 @@ def prepare(
         retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
     )
+    memo = row_of(pos).memo
+    return work if memo is None else _going_on(work, read_memo(memo))
+
+
+def _going_on(work: Work, memo: Memo) -> Work:
+    """The work of a task that was deferred: with what it saved, and behind the condition that it waits for."""
+    saved = None if memo.saved is None else _decode(memo.saved)
+    if memo.condition is None or work.body is None:
+        return msgspec.structs.replace(work, saved=saved)
+    call = once_met(memo.condition, work.invoke, is_async=is_async(work))
+    return msgspec.structs.replace(work, saved=saved, call=call)

@@ -100,7 +100,7 @@ class Turns:
         for order in orders:
             match order.kind:
                 case "cancel":
-                    running += turn.cancel(order.reason or "cancelled")
+                    running += self._cancel(turn, order)
                 case "pause":
                     turn.pause()
                 case "resume":
@@ -108,6 +108,14 @@ class Turns:
                 case _:
                     log.error("unknown command %r", order.kind)
         return self._stop_elsewhere(turn, running)
+
+    @staticmethod
+    def _cancel(turn: Turn, order: Order) -> list[int]:
+        cancelling = turn.run_row.state is RunState.CANCELLING
+        if order.ends_hooks is None:
+            order.ends_hooks = cancelling
+        # An order that is tried again after its commit failed in part is not a second order.
+        return [] if cancelling and not order.ends_hooks else turn.cancel(order.reason or "cancelled")
 
     def _stop_elsewhere(self, turn: Turn, running: Sequence[int]) -> list[int]:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""

@@ -22,8 +22,9 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.bindings import ABSENT, check_input, result_of
+from turnout.model.bindings import ABSENT, result_of
 from turnout.model.graph import Graph
+from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
@@ -228,7 +229,9 @@ class Core:
         if input is None:
             given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
         else:
-            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input})
+            workflow = self.registry.workflows.get(graph.spec.full_name)
+            types = None if workflow is None else workflow.source.types
+            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input}, types)
         kept = reusable(graph, rows, from_task)
         outputs = self.store.outputs(run_id, kept)
         reuse = [
@@ -240,6 +243,7 @@ class Core:
                 reason=f"reused:{run_id}",
                 output=outputs[pos],
                 finished_at=rows[pos].finished_at,
+                memo=rows[pos].memo,
             )
             for pos in kept
         ]
@@ -272,7 +276,7 @@ class Core:
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
-            raise failure_of(run, rows.values())
+            raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
         fetched: dict[int, str] = {}
 
         def output_of(name: str) -> Any:
@@ -288,7 +292,9 @@ class Core:
             return msgspec.json.decode(fetched[pos])
 
         states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
-        return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        value = result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        workflow = self.registry.workflows.get(graph.spec.full_name)
+        return value if workflow is None else workflow.returned(value)
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:

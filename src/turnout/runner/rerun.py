@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from turnout.errors import InvalidInput
+from turnout.model.choices import by_branch
 from turnout.model.graph import Graph
 from turnout.model.rows import TaskRow
 from turnout.model.states import TaskState
@@ -14,13 +15,14 @@ from turnout.model.suggestions import close
 def reusable(graph: Graph, rows: Mapping[int, TaskRow], from_task: str | None) -> list[int]:
     """Positions whose outputs count in the new run: all that completed, but the first to run again and what follows.
 
-    By default a rerun starts from the tasks that did not complete.
+    By default a rerun starts from the tasks that did not complete. Those that a branch left out are left out again,
+    unless the branch itself runs again. Hooks always do.
     """
+    undone = {pos for pos, row in rows.items() if row.state is not TaskState.COMPLETED and not by_branch(row)}
     if from_task is None:
-        again = {pos for pos, row in rows.items() if row.state is not TaskState.COMPLETED}
+        again = undone
     elif from_task in graph.position:
-        again = {graph.position[from_task]}
-        again |= {pos for pos, row in rows.items() if row.state is not TaskState.COMPLETED}
+        again = {graph.position[from_task], *undone}
     else:
         raise InvalidInput(
             f"workflow {graph.spec.name!r} has no task {from_task!r}{close(from_task, list(graph.position))}",
@@ -33,4 +35,5 @@ def reusable(graph: Graph, rows: Mapping[int, TaskRow], from_task: str | None) -
             if dependent not in again:
                 again.add(dependent)
                 open_.append(dependent)
-    return [pos for pos in sorted(rows) if pos not in again]
+    completed = (pos for pos in sorted(rows) if rows[pos].state is TaskState.COMPLETED)
+    return [pos for pos in completed if pos not in again and pos not in graph.hooks]

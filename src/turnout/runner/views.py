@@ -8,6 +8,7 @@ import msgspec
 
 from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut
 from turnout.model.events import ErrorInfo
+from turnout.model.names import is_hook
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 
@@ -28,6 +29,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dispatched_at: float | None = None
     started_at: float | None = None
     finished_at: float | None = None
+    hook: bool = False
+    """A hook of the workflow or of one of its tasks: it has no say in how the run ends."""
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,6 +93,7 @@ def task_view(row: TaskRow) -> TaskView:
         dispatched_at=row.dispatched_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
+        hook=is_hook(row.name),
     )
 
 

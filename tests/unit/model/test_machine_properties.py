@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tiny_runs import HERE, SOON, RunTable, graph_of, new_run, task
 
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer, Unmet
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.machine import RunMachine
-from turnout.model.names import split_task_id
+from turnout.model.names import hook_name, is_hook, split_task_id
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.rules import (
     Rule,
@@ -28,13 +30,13 @@ from turnout.model.rules import (
     task_success,
 )
 from turnout.model.rules import TaskFailed as FailureOf
-from turnout.model.spec import TaskSpec
+from turnout.model.spec import Hook, HookedOn, TaskSpec
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.verdict import Limits
 
 POLLED = DispatchDecision("pollers", "a rule")
-LIMITS = Limits(crashes=3, losses=4, inline_output=40)
+LIMITS = Limits(crashes=3, losses=4, deferrals=3, inline_output=40)
 ENDS: dict[str, Callable[[TaskReadyEvent], ExecutionResult]] = {
     "completed": lambda event: ExecutionResult.success(event, {"k": event.attempt % 2, "by": event.attempt}),
     "completed_large": lambda event: ExecutionResult.success(event, {"k": 1, "by": event.attempt, "text": "x" * 40}),
@@ -46,7 +48,12 @@ ENDS: dict[str, Callable[[TaskReadyEvent], ExecutionResult]] = {
     "lost": lambda event: ExecutionResult.lost(event, "worker gone"),
     "returned": lambda event: ExecutionResult.returned(event, "no_capacity"),
     "cancelled": ExecutionResult.cancelled,
+    "deferred": lambda event: ExecutionResult.deferred(event, Defer(0, save=event.attempt)),
+    "deferred_for_long": lambda event: ExecutionResult.deferred(event, Defer(SOON)),
+    "deferred_until": lambda event: ExecutionResult.deferred(event, Defer(condition="m:holds")),
+    "condition_unmet": lambda event: ExecutionResult.deferred(event, Unmet("m:holds")),
 }
+BRANCHES = ("branch", "branch_to_nowhere")
 CHOICES = st.integers(0, 99)
 
 
@@ -81,7 +88,12 @@ def workflows(draw: st.DrawFn) -> tuple[TaskSpec, ...]:
                 delay=draw(st.sampled_from([0.0, SOON])),
             )
         )
-    return tuple(draw(st.permutations(tasks)))
+    ordered = draw(st.permutations(tasks))
+    ends: list[HookedOn] = ["success", "failure", "exit"]
+    owners = st.sampled_from(["", "", *(each.name for each in ordered)])
+    called = draw(st.lists(st.tuples(st.sampled_from(ends), owners), unique=True, max_size=4))
+    hooks = [task(hook_name(on, "tell", of), attempts=2, hook=Hook(on, of)) for on, of in called]
+    return (*ordered, *hooks)
 
 
 # -- the life of one run ----------------------------------------------------------------------------------------
@@ -99,13 +111,12 @@ class RunLife(RuleBasedStateMachine):
         self.fresh = False
         self.mail: list[ExecutionResult] = []
         self.orders: list[str] = []
-        self.cancelled = False
+        self.cancelled = 0
         self.in_flight: dict[tuple[int, int], TaskReadyEvent] = {}
         """Attempts that an executor or a poller has, answered or not yet."""
         self.answers: dict[tuple[int, int], ExecutionResult] = {}
         """What an executor answered: if it says so again, it says the same."""
         self.holders: dict[tuple[int, int], str] = {}
-        self.returned: set[tuple[int, int]] = set()
         self.attempts = dict.fromkeys(range(len(tasks)), 0)
         self.final: bytes | None = None
         self.machine = RunMachine.fresh(self.graph, self.new, LIMITS)
@@ -131,16 +142,17 @@ class RunLife(RuleBasedStateMachine):
 
     # -- what an owner does -------------------------------------------------------------------------------------
     def place(self, turn: Turn) -> list[TaskReadyEvent]:
-        for pos in turn.made_ready():
-            if pos in self.polled:
+        for pos in {**turn.machine.ready, **dict.fromkeys(turn.made_ready())}:
+            if pos in self.polled and turn.task(pos).state is TaskState.READY:
                 turn.offer(pos, POLLED)
         return [turn.place(pos, HERE, self.owner) for pos in turn.ready() if pos not in self.polled]
 
     def dispatch(self, events: Sequence[TaskReadyEvent]) -> None:
         """Only after the commit: the database has exactly this attempt running, for this holder, in a run that runs."""
         for event in events:
-            assert self.table.run.state is RunState.RUNNING
             pos = split_task_id(event.task_id)[1]
+            state = self.table.run.state
+            assert state is RunState.RUNNING or (state is RunState.CANCELLING and pos in self.graph.hooks)
             row = self.table.tasks[pos]
             assert (row.state, row.attempt, row.holder) == (TaskState.RUNNING, event.attempt, self.owner)
             assert (pos, event.attempt) not in self.in_flight, "an attempt was dispatched twice"
@@ -189,9 +201,6 @@ class RunLife(RuleBasedStateMachine):
     def settled(self, turn: Turn, events: Sequence[TaskReadyEvent]) -> None:
         """The turn was applied."""
         self.machine.adopt(turn)
-        for pos in turn.answered:
-            ended = [one for one in self.mail if split_task_id(one.task_id)[1] == pos]
-            self.returned |= {(pos, one.attempt) for one in ended if one.status == "returned"}
         self.mail, self.orders, self.fresh = [], [], False
         self.dispatch(events)
         self.memory_equals_the_database()
@@ -214,7 +223,11 @@ class RunLife(RuleBasedStateMachine):
             self.take_over()
 
     @precondition(lambda self: self.in_flight and not self.over())
-    @rule(which=CHOICES, end=st.sampled_from([*ENDS, "completed", "completed", "completed"]), times=st.integers(1, 2))
+    @rule(
+        which=CHOICES,
+        end=st.sampled_from([*ENDS, "completed", "completed", "completed", "branch", "branch", *BRANCHES]),
+        times=st.integers(1, 2),
+    )
     def an_attempt_ends(self, which: int, end: str, times: int) -> None:
         keys = sorted(set(self.in_flight) - set(self.answers)) or sorted(self.in_flight)
         self.deliver(keys[which % len(keys)], end, times)
@@ -225,10 +238,18 @@ class RunLife(RuleBasedStateMachine):
         self.deliver(sorted(self.answers)[which % len(self.answers)], "completed", 1)
 
     def deliver(self, key: tuple[int, int], end: str, times: int) -> None:
-        result = self.answers.setdefault(key, ENDS[end](self.in_flight[key]))
+        result = self.answers.setdefault(key, self.answer(key, end))
         if self.holders[key].startswith("poller"):
             self.machine.observe_claim(*key, self.holders[key])
         self.mail += [result] * times
+
+    def answer(self, key: tuple[int, int], end: str) -> ExecutionResult:
+        event = self.in_flight[key]
+        if end not in BRANCHES:
+            return ENDS[end](event)
+        names = [self.graph.tasks[pos].name for pos in self.graph.dependents[key[0]]]
+        chosen = names[event.attempt % 2 :: 2] if end == "branch" else ["nowhere"]
+        return ExecutionResult.success(event, Branch(*chosen, value={"k": 1, "by": event.attempt}))
 
     @precondition(lambda self: not self.over())
     @rule(which=CHOICES)
@@ -257,7 +278,7 @@ class RunLife(RuleBasedStateMachine):
     @precondition(lambda self: not self.over())
     @rule(order=st.sampled_from(["pause", "resume", "pause", "resume", "enough", "run_timed_out"]))
     def somebody_orders(self, order: str) -> None:
-        self.cancelled |= order not in ("pause", "resume")
+        self.cancelled += order not in ("pause", "resume")
         self.orders.append(order)
 
     @precondition(lambda self: not self.over())
@@ -345,10 +366,16 @@ class RunLife(RuleBasedStateMachine):
             self.attempts[pos] = row.attempt
 
     @invariant()
-    def an_at_most_once_task_starts_at_most_once(self) -> None:
+    def an_at_most_once_task_starts_again_only_if_it_was_handed_back_or_deferred_itself(self) -> None:
+        again = {
+            (move.pos, move.attempt)
+            for move in self.table.history
+            if (move.old, move.new) == (TaskState.RUNNING, TaskState.READY)
+            and msgspec.json.decode(move.detail or "{}")["status"] in ("returned", "deferred")
+        }
         for pos, spec in enumerate(self.graph.tasks):
             if spec.at_most_once:
-                assert len([key for key in self.in_flight if key[0] == pos and key not in self.returned]) <= 1
+                assert len([key for key in self.in_flight if key[0] == pos and key not in again]) <= 1
 
     @invariant()
     def budgets_are_kept(self) -> None:
@@ -362,10 +389,41 @@ class RunLife(RuleBasedStateMachine):
         tasks = self.table.tasks
         for pos, row in tasks.items():
             open_ = [dep for dep in self.graph.deps[pos] if tasks[dep].state not in TASK_TERMINAL]
+            if pos in self.graph.hooks or (row.reason or "").startswith("not_chosen"):
+                continue
             if row.state is TaskState.PENDING:
                 assert open_ or self.fresh, "a task is pending though nothing it waits for is open"
             elif row.state is not TaskState.CANCELLED:
                 assert not open_, "a task left pending before its dependencies had ended"
+
+    @invariant()
+    def a_hook_starts_only_after_the_end_that_calls_it(self) -> None:
+        tasks, graph = self.table.tasks, self.graph
+        for pos in graph.hooks:
+            hook = graph.tasks[pos].hook
+            assert hook is not None
+            if tasks[pos].attempt and hook.of:
+                of = tasks[graph.position[hook.of]]
+                assert of.state in TASK_TERMINAL and of.attempt
+            elif tasks[pos].attempt:
+                later = {p for p in graph.run_hooks if self.on(p) == "exit"} if hook.on == "exit" else graph.run_hooks
+                others = [row for row in tasks.values() if row.pos not in later]
+                assert all(row.state in TASK_TERMINAL for row in others)
+
+    def on(self, pos: int) -> str:
+        hook = self.graph.tasks[pos].hook
+        return hook.on if hook else ""
+
+    def the_right_hooks_were_called(self) -> None:
+        ends = {"completed": ["success", "exit"], "failed": ["failure", "exit"], "cancelled": ["exit"], "skipped": []}
+        for pos in self.graph.hooks:
+            hook, row = self.graph.tasks[pos].hook, self.table.tasks[pos]
+            assert hook is not None
+            of = self.table.tasks[self.graph.position[hook.of]] if hook.of else None
+            end = self.table.run.state if of is None else of.state
+            called = hook.on in ends[end.value] and (of is None or of.attempt > 0)
+            assert (row.attempt > 0) == called, f"{row.name}: {row.state} after {end}"
+            assert row.state is not TaskState.CANCELLED
 
     @invariant()
     def the_end_is_the_end(self) -> None:
@@ -383,11 +441,12 @@ class RunLife(RuleBasedStateMachine):
         elif run.reason == "run_timed_out":
             assert run.state is RunState.FAILED
         else:
-            failed = {row.name for row in tasks.values() if row.state is TaskState.FAILED}
+            failed = {row.name for row in tasks.values() if row.state is TaskState.FAILED and not is_hook(row.name)}
             assert run.state is (RunState.FAILED if failed - self.excused() else RunState.COMPLETED)
         if not self.cancelled:
             assert run.state is not RunState.CANCELLED
             assert not [row for row in tasks.values() if row.state is TaskState.CANCELLED]
+            self.the_right_hooks_were_called()
 
     def excused(self) -> set[str]:
         completed = [self.graph.tasks[row.pos] for row in self.table.tasks.values() if row.state is TaskState.COMPLETED]

@@ -21,7 +21,7 @@ from turnout.store.sqlite.rows import Values, changed_run, changed_tasks, histor
 from turnout.store.sqlite.sifting import sift
 from turnout.store.writes import check, finishes
 
-# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 25 columns
+# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 26 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _FREE_TEXT = {"start_tasks": (4,), "complete_tasks": (4,), "insert_history": (6,)}

@@ -43,7 +43,7 @@ select distinct full_name from workflow
 -- name: tasks
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq
+    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq, memo
 from task where run_id = :id
 order by pos
 
