@@ -69,7 +69,7 @@ class Task(Generic[P, R]):
         return self._copy(given={**self.given, "name": name}, named_explicitly=True)
 
     def _copy(self, **changes: Any) -> Task[P, R]:
-        copy: Task[P, R] = Task(self.function, self.given)
+        copy: Task[P, R] = type(self).__new__(type(self))
         copy.__dict__.update({**self.__dict__, **changes})
         return copy
 
@@ -105,6 +105,11 @@ class Task(Generic[P, R]):
         function: Any = self.function
         return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
+    @property
+    def body(self) -> Body:
+        """What it does, as a value."""
+        return Body("python", self.ref)
+
     def spec(
         self,
         name: str,
@@ -119,7 +124,7 @@ class Task(Generic[P, R]):
         prefix, separator, _ = self._given_name.rpartition("::")
         return TaskSpec(
             name=name,
-            body=Body("python", self.ref),
+            body=self.body,
             full_name=f"{prefix}::{name}" if separator else "",
             args=args,
             kwargs=kwargs or {},

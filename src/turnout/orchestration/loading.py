@@ -20,6 +20,7 @@ from turnout.model.ending import RowOf
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.hooks import told
+from turnout.model.info import Output
 from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.rows import RunRow
@@ -33,9 +34,10 @@ _decode = msgspec.json.Decoder().decode
 class StoreLoader:
     """Reads everything from the store: for executors in a process that does not own the run."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, output: Output | None = None) -> None:
         self._store = store
         self._registry = registry
+        self._output = output
         self._graphs: dict[str, Graph] = {}
 
     async def load(self, event: TaskReadyEvent) -> Work:
@@ -54,7 +56,15 @@ class StoreLoader:
         needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
         outputs = self._store.outputs(run_id, needed) if needed else {}
         return prepare(
-            event, graph, pos, stored.new.input, outputs, self._registry, stored.row, lambda each: rows[each]
+            event,
+            graph,
+            pos,
+            stored.new.input,
+            outputs,
+            self._registry,
+            stored.row,
+            lambda each: rows[each],
+            output=self._output,
         )
 
     def _graph(self, version: str) -> Graph:
@@ -76,8 +86,9 @@ class MemoryLoader(StoreLoader):
         registry: Registry,
         runs: Mapping[str, OwnedRun],
         fenced: Callable[[], bool] = lambda: False,
+        output: Output | None = None,
     ) -> None:
-        super().__init__(store, registry)
+        super().__init__(store, registry, output)
         self._runs = runs
         self._fenced = fenced
 
@@ -112,9 +123,16 @@ class MemoryLoader(StoreLoader):
             if fetch is None:
                 return None
             outputs.update(fetch(run_id, large))
-        tasks = machine.tasks
         return prepare(
-            event, machine.graph, pos, machine.new.input, outputs, self._registry, machine.row, tasks.__getitem__
+            event,
+            machine.graph,
+            pos,
+            machine.new.input,
+            outputs,
+            self._registry,
+            machine.row,
+            machine.tasks.__getitem__,
+            output=self._output,
         )
 
 
@@ -127,6 +145,8 @@ def prepare(
     registry: Registry,
     run: RunRow,
     row_of: RowOf,
+    *,
+    output: Output | None = None,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos]
@@ -163,6 +183,7 @@ def prepare(
         token=f"{key}:{event.attempt}",
         retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
+        output=output,
     )
     memo = row_of(pos).memo
     return work if memo is None else _going_on(work, read_memo(memo))
@@ -174,4 +195,4 @@ def _going_on(work: Work, memo: Memo) -> Work:
     if memo.condition is None or work.body is None:
         return msgspec.structs.replace(work, saved=saved)
     call = once_met(memo.condition, work.invoke, is_async=is_async(work))
-    return msgspec.structs.replace(work, saved=saved, call=call)
+    return msgspec.structs.replace(work, saved=saved, condition=memo.condition, call=call)
