@@ -61,12 +61,14 @@ class Settlement:
     def _applied(self, move: Move, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
         engine, owned, turn = self._engine, move.owned, move.turn
         machine = owned.machine
+        shadowing = engine.dispatcher is not None and engine.dispatcher.has_shadows
         machine.adopt(turn)
         if move.request is not None:
             engine.admission.accepted(move, move.request)
         for key, event in move.events:
             dispatches.setdefault(key, []).append(event)
-            self._shadow(machine, event, dispatches)
+            if shadowing:
+                self._shadow(machine, event, dispatches)
         for row in turn.rows.values():
             if row.retry_in and row.poll_key is None:
                 self.wait_until_due(owned, row)
