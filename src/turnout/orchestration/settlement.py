@@ -81,6 +81,11 @@ class Settlement:
                 order.carried_out()
         if machine.graph.hooks:
             self._warn_of_hooks(owned, turn)
+        self._go_on(owned, turn)
+
+    def _go_on(self, owned: OwnedRun, turn: Turn) -> None:
+        """Bring the run to where it has to go next."""
+        engine, machine = self._engine, owned.machine
         if machine.row.state in RUN_TERMINAL:
             owned.dropped = True
             if machine.new.parent_run is not None:
