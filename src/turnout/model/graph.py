@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from turnout.model.bindings import tasks_in
 from turnout.model.rules import names_failures, needs_context
-from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.model.spec import FromTask, TaskSpec, Template, WorkflowSpec
 
 
 class Graph:
@@ -14,9 +14,14 @@ class Graph:
 
     __slots__ = (
         "_taken",
+        "counted_by",
         "dependents",
         "deps",
         "excuses",
+        "limited",
+        "mapped",
+        "piped_into",
+        "pipes",
         "position",
         "prioritised",
         "rule_context",
@@ -50,10 +55,35 @@ class Graph:
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
+        self.mapped = frozenset(pos for pos, task in enumerate(spec.tasks) if task.map is not None)
+        """Positions of mapped tasks, whose items are rows of their own behind those of the graph."""
+        self.limited = any(task.map is not None and task.map.max_parallel is not None for task in spec.tasks)
+        self.pipes = {
+            pos: tuple(self.position[name] for name in task.map.piped)
+            for pos, task in enumerate(spec.tasks)
+            if task.map is not None and task.map.piped
+        }
+        """By mapped task: the mapped tasks whose items its own items follow one by one."""
+        self.piped_into = {
+            source: tuple(pos for pos, sources in self.pipes.items() if source in sources)
+            for source in {source for sources in self.pipes.values() for source in sources}
+        }
+        self.counted_by = self._counted_by()
+        """By task: the mapped tasks that have to look into its output to know how many items they have."""
 
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
+
+    def _counted_by(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, list[int]] = {}
+        for pos in sorted(self.mapped):
+            for template in lists_of(self.tasks[pos]):
+                if isinstance(template, FromTask):
+                    source = self.position[template.name]
+                    if template.path or source not in self.mapped:
+                        found.setdefault(source, []).append(pos)
+        return {source: tuple(some) for source, some in found.items()}
 
     def inputs(self, pos: int, completed: Callable[[int], bool]) -> list[int]:
         """The completed tasks whose outputs this task's call needs."""
@@ -72,3 +102,9 @@ class Graph:
                 else:
                     open_.extend(self.deps[dep])
         return list(found)
+
+
+def lists_of(task: TaskSpec) -> list[Template]:
+    """The arguments of a mapped task that are lists to go through."""
+    over = task.map.over if task.map is not None else ()
+    return [task.args[which] if isinstance(which, int) else task.kwargs[which] for which in over]

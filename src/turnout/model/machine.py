@@ -13,19 +13,36 @@ import msgspec
 
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.groups import Group, keeps, placeable, restored
 from turnout.model.names import task_id
+from turnout.model.outputs import Outputs
 from turnout.model.rows import NewRun, RunRow, TaskRow
+from turnout.model.spec import TaskSpec
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Limits
 
 if TYPE_CHECKING:
+    from turnout.model.expansion import Expansion
     from turnout.model.turn import Turn
 
 
 class RunMachine:
     """The committed state of one run in its owner's memory."""
 
-    __slots__ = ("epoch", "graph", "limits", "new", "open", "ready", "remaining", "row", "seq", "tasks")
+    __slots__ = (
+        "epoch",
+        "graph",
+        "groups",
+        "limits",
+        "new",
+        "open",
+        "ready",
+        "remaining",
+        "row",
+        "seq",
+        "settling",
+        "tasks",
+    )
 
     def __init__(
         self, graph: Graph, new: NewRun, row: RunRow, tasks: list[TaskRow], *, epoch: int, seq: int, limits: Limits
@@ -34,6 +51,7 @@ class RunMachine:
         self.new = new
         self.row = row
         self.tasks = tasks
+        """The tasks of the graph by position, then the items of its mapped tasks."""
         self.epoch = epoch
         self.seq = seq
         self.limits = limits
@@ -41,6 +59,13 @@ class RunMachine:
         self.open = sum(task.state not in TASK_TERMINAL for task in tasks)
         self.ready: dict[int, None] = dict.fromkeys(t.pos for t in tasks if placeable(t))
         """Positions of tasks that could start at once, in the order in which they became ready."""
+        self.groups: dict[int, Group] = {}
+        """The items of mapped tasks, by the position of the mapped task."""
+        self.settling: list[int] = []
+        """Mapped tasks that run although all of their items have ended."""
+        if len(tasks) > len(graph.tasks):
+            self.groups = restored(graph, tasks, self.ready)
+            self._look_for_ended_groups()
 
     @classmethod
     def fresh(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
@@ -50,12 +75,23 @@ class RunMachine:
             for pos, task in enumerate(graph.tasks)
         ]
         for row in reuse:
-            tasks[row.pos] = row
+            if row.group is None:
+                tasks[row.pos] = row
+            else:
+                tasks.append(msgspec.structs.replace(row, pos=len(tasks)))
         return cls(graph, new, RunRow(state=RunState.RUNNING), tasks, epoch=1, seq=0, limits=limits)
 
+    def spec_of(self, pos: int) -> TaskSpec:
+        """What the task at this position is; for an item, the mapped task."""
+        group = self.tasks[pos].group
+        return self.graph.tasks[pos if group is None else group]
+
+    def outputs(self) -> Outputs:
+        return Outputs(self.graph, self.tasks.__getitem__, {pos: group.items for pos, group in self.groups.items()})
+
     def event(self, pos: int, row: TaskRow | None = None, *, shadow: bool = False) -> TaskReadyEvent:
-        task = self.graph.tasks[pos]
         row = row or self.tasks[pos]
+        task = self.graph.tasks[pos if row.group is None else row.group]
         return TaskReadyEvent(
             run_id=self.new.run_id,
             task_id=task_id(self.new.run_id, pos),
@@ -69,8 +105,11 @@ class RunMachine:
         """A ready task's waiting time is over. Nothing to commit: the stored time says the same."""
         row = self.tasks[pos]
         if row.state is TaskState.READY and row.retry_in:
-            self.tasks[pos] = msgspec.structs.replace(row, retry_in=None)
-            if row.poll_key is None:
+            row = self.tasks[pos] = msgspec.structs.replace(row, retry_in=None)
+            if row.group is not None and self.groups[row.group].limit is not None:
+                self.groups[row.group].change(row, row, self.ready)
+                self.groups[row.group].admit(self.ready)
+            elif row.poll_key is None:
                 self.ready[pos] = None
 
     def observe_claim(self, pos: int, attempt: int, holder: str, at: float | None = None) -> None:
@@ -90,7 +129,12 @@ class RunMachine:
     def adopt(self, turn: Turn) -> None:
         """The turn was committed: its rows are now the state."""
         graph = self.graph
+        if turn.expansion is not None:
+            self._add(turn.expansion)
         for pos, row in turn.rows.items():
+            if row.group is not None:
+                self._adopt_item(row)
+                continue
             before = self.tasks[pos]
             if row.state in TASK_TERMINAL and before.state not in TASK_TERMINAL:
                 self.open -= 1
@@ -100,15 +144,60 @@ class RunMachine:
                 self.ready[pos] = None
             else:
                 self.ready.pop(pos, None)
-            if row.output is not None and len(row.output) > self.limits.inline_output and pos not in graph.rule_context:
-                self.tasks[pos] = msgspec.structs.replace(row, output=None)
-            else:
-                self.tasks[pos] = row
+            self.tasks[pos] = row
+            if row.output is not None and len(row.output) > self.limits.inline_output:
+                self._shed(pos)
+        if graph.mapped:
+            self._settle_groups(turn)
         if turn.run is not None:
             self.row = turn.run
         self.seq = turn.seq
 
+    def _add(self, expansion: Expansion) -> None:
+        self.tasks.extend(expansion.added)
+        self.open += len(expansion.added)
+        for pos, items in expansion.opened.items():
+            mapped = self.graph.tasks[pos].map
+            self.groups[pos] = Group(items, mapped.max_parallel if mapped is not None else None)
 
-def placeable(row: TaskRow) -> bool:
-    """Ready, its waiting time over, and not left to pollers."""
-    return row.state is TaskState.READY and row.poll_key is None and not row.retry_in
+    def _adopt_item(self, row: TaskRow) -> None:
+        pos, before = row.pos, self.tasks[row.pos]
+        assert row.group is not None
+        group = self.groups[row.group]
+        if row.state in TASK_TERMINAL and before.state not in TASK_TERMINAL:
+            self.open -= 1
+            group.open -= 1
+        if group.limit is not None:
+            group.change(before, row, self.ready)
+        elif placeable(row):
+            self.ready[pos] = None
+        else:
+            self.ready.pop(pos, None)
+        self.tasks[pos] = row
+        if row.output is not None and len(row.output) > self.limits.inline_output:
+            self._shed(pos)
+
+    def _settle_groups(self, turn: Turn) -> None:
+        for group in self.groups.values():
+            if group.limit is not None and group.open:
+                group.admit(self.ready)
+        self._look_for_ended_groups()
+        if self.graph.counted_by and not self.graph.mapped.isdisjoint(turn.rows):
+            # A list that has been counted need not stay: what is too large for memory is shed now.
+            for source in self.graph.counted_by:
+                for pos in (source, *(self.groups[source].items if source in self.groups else ())):
+                    self._shed(pos)
+
+    def _look_for_ended_groups(self) -> None:
+        self.settling = [
+            pos
+            for pos, group in self.groups.items()
+            if not group.open and self.tasks[pos].state is TaskState.RUNNING
+        ]
+
+    def _shed(self, pos: int) -> None:
+        """Leave a large output to the store, unless the machine itself still has to look into it."""
+        row = self.tasks[pos]
+        if row.output is not None and len(row.output) > self.limits.inline_output:
+            if not keeps(self.graph, self.tasks, row):
+                self.tasks[pos] = msgspec.structs.replace(row, output=None)

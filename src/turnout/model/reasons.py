@@ -7,14 +7,24 @@ from functools import lru_cache
 import msgspec
 
 from turnout.model.events import ExecutionResult
+from turnout.model.rows import TaskRow
+from turnout.model.states import TaskState
 
 RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
 """Reasons for which a run that is being cancelled ends as failed."""
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch or by a rule, which the default rule of the dependents forgives."""
 NO_CAPACITY, FOR_POLLERS = "no_capacity", "waiting_for_poller"
+LIMIT = "limit"
+"""Why an item waits whose group has as many under way as ``max_parallel`` allows."""
+ITEMS_FAILED = "items_failed"
 
 _encode = msgspec.json.Encoder().encode
+
+
+def by_choice(row: TaskRow) -> bool:
+    """Whether the task was skipped by a branch or by a rule, not for a failure."""
+    return row.state is TaskState.SKIPPED and row.reason in (NOT_CHOSEN, RULE_SAID_NO)
 
 
 @lru_cache(maxsize=1024)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
 
 from turnout.model.bindings import merge_contexts
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.machine import RunMachine, placeable
+from turnout.model.expansion import Doors, Expansion
+from turnout.model.groups import placeable
+from turnout.model.machine import RunMachine
 from turnout.model.reasons import (
     FOR_POLLERS,
     NOT_CHOSEN,
@@ -17,6 +19,7 @@ from turnout.model.reasons import (
     RUN_TIMED_OUT,
     STORE_REJECTED,
     because,
+    by_choice,
     decided,
     ended,
 )
@@ -35,6 +38,7 @@ class Turn:
         "_lefts",
         "_to_follow",
         "answered",
+        "expansion",
         "history",
         "jitter",
         "machine",
@@ -42,29 +46,34 @@ class Turn:
         "rows",
         "run",
         "seq",
+        "tasks",
     )
 
     def __init__(self, machine: RunMachine, now: float, jitter: Callable[[], float] = lambda: 0.0) -> None:
         self.machine = machine
         self.now = now
         self.jitter = jitter
+        self.tasks: Sequence[TaskRow] = machine.tasks
+        """The rows as they were before this turn; those that it adds come last."""
         self.rows: dict[int, TaskRow] = {}
         self.run: RunRow | None = None
         self.history: list[HistoryRow] = []
         self.seq = machine.seq
         self.answered: list[int] = []
         """Positions whose running attempt ended by a result."""
+        self.expansion: Expansion | None = None
+        """What happens to mapped tasks; see ``_groups``."""
         self._ended = 0
         self._contested = False
         """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
         self._to_follow: list[int] = []
-        """Ended tasks whose dependents are still to be looked at."""
+        """Ended tasks whose dependents are still to be looked at, and ``~pos`` of mapped tasks that got their items."""
         self._lefts: dict[int, int] = {}
         """How many dependencies of a task are open after this turn, where that has changed."""
 
     # -- looking ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
-        return self.rows.get(pos) or self.machine.tasks[pos]
+        return self.rows.get(pos) or self.tasks[pos]
 
     @property
     def run_row(self) -> RunRow:
@@ -78,6 +87,9 @@ class Turn:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
         if self.run_row.state is not RunState.RUNNING:
             return
+        if self.machine.graph.limited:
+            yield from list(self._groups().ready_within_limits())
+            return
         for pos in list(self.machine.ready):
             if pos not in self.rows or placeable(self.rows[pos]):
                 yield pos
@@ -89,12 +101,20 @@ class Turn:
         """Tasks that this turn makes ready, now or later."""
         return [pos for pos, row in self.rows.items() if row.state is TaskState.READY]
 
+    def offerable(self) -> list[int]:
+        """Ready tasks that may be left to pollers, also those whose time has not come."""
+        if self.machine.graph.limited:
+            return list(self._groups().offerable())
+        return list({**self.machine.ready, **dict.fromkeys(self.made_ready())})
+
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TaskState.PENDING:
                 self._judge(pos)
+        if self.machine.graph.pipes:
+            self._groups().resume()
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
         """Ready to running: the one door in."""
@@ -119,8 +139,10 @@ class Turn:
             error=row.error,
             dispatched_at=self.now,
             seq=seq,
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
+            group=row.group,
+            index=row.index,
         )
         self.rows[pos] = placed
         return self.machine.event(pos, placed)
@@ -135,8 +157,8 @@ class Turn:
             decision=decision.reason,
             labels=decision.labels,
             reason=FOR_POLLERS,
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
         )
 
     def explain(self, pos: int, reason: str) -> None:
@@ -156,7 +178,8 @@ class Turn:
             said = verdict_when_cancelling(result, run.reason)
         else:
             machine = self.machine
-            said = verdict(result, row, machine.graph.tasks[pos], machine.limits, self.jitter)
+            task = machine.graph.tasks[pos if row.group is None else row.group]
+            said = verdict(result, row, task, machine.limits, self.jitter)
         if said.state is TaskState.READY:
             self._again(pos, result, said)
         else:
@@ -174,10 +197,12 @@ class Turn:
         """End what has not started in a run that is being cancelled; returns the running tasks."""
         reason = self.run_row.reason
         running: list[int] = []
-        for pos in range(len(self.machine.tasks)):
+        for pos in range(len(self.tasks)):
             row = self.task(pos)
             if row.state is TaskState.RUNNING:
-                running.append(pos)
+                # A mapped task ends with the last of its items.
+                if pos not in self.machine.graph.mapped:
+                    running.append(pos)
             elif row.state not in TASK_TERMINAL:
                 self._stop(pos, TaskState.CANCELLED, reason)
         return running
@@ -198,13 +223,15 @@ class Turn:
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
         self.cancel(STORE_REJECTED, error)
-        for pos in range(len(self.machine.tasks)):
+        for pos in range(len(self.tasks)):
             self.stop_running(pos, STORE_REJECTED)
         if not self._contested:
             self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
+        for group in self.machine.settling:
+            self._groups().settle(group)
         if self.machine.open - self._ended or self._contested:
             return
         state = self.run_row.state
@@ -213,7 +240,7 @@ class Turn:
             end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
             self._move_run(end, reason=row.reason, error=row.error)
         elif state is RunState.RUNNING:
-            failed = [pos for pos in range(len(self.machine.tasks)) if self._unexcused(pos)]
+            failed = [pos for pos in range(len(self.machine.graph.tasks)) if self._unexcused(pos)]
             if failed:
                 first = self.task(failed[0])
                 self._move_run(RunState.FAILED, reason=f"task_failed:{first.name}", error=first.error)
@@ -226,15 +253,22 @@ class Turn:
             run_id=new.run_id,
             epoch=self.machine.epoch,
             run=self.run,
-            tasks=list(self.rows.values()),
+            tasks=list(self.rows.values()) if self.expansion is None else self._rows_to_change(),
+            items=self._rows_to_add() if self.expansion is not None else [],
             history=self.history,
         )
+
+    def _rows_to_change(self) -> list[TaskRow]:
+        return [row for pos, row in self.rows.items() if pos < len(self.machine.tasks)]
+
+    def _rows_to_add(self) -> list[TaskRow]:
+        return [self.task(row.pos) for row in self.tasks[len(self.machine.tasks) :]]
 
     def insert(self, owner: str | None) -> RunWrite:
         """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
         machine = self.machine
         state = RunState.RUNNING if owner else RunState.PENDING
-        rows = [self.rows.get(row.pos, row) for row in machine.tasks] if owner else machine.tasks
+        rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else machine.tasks
         first = HistoryRow(0, -1, None, state)
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
         return RunWrite(
@@ -268,14 +302,17 @@ class Turn:
             labels=row.labels,
             error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
             seq=self._log(pos, TaskState.RUNNING, TaskState.READY, row.attempt, detail),
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
+            group=row.group,
+            index=row.index,
         )
 
     def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
         row = self.task(pos)
-        output = error = detail = started = finished = None
+        output = error = detail = finished = None
+        started = row.started_at
         if result is None:
             detail = because(said.reason)
         else:
@@ -305,13 +342,17 @@ class Turn:
             started_at=started,
             finished_at=finished or self.now,
             seq=self._log(pos, row.state, state, row.attempt, detail),
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
+            group=row.group,
+            index=row.index,
         )
         self._ended += 1
-        committed = self.machine.tasks[pos]
+        committed = self.tasks[pos]
         self._contested |= committed.state is TaskState.READY and committed.poll_key is not None
         self._follow(pos)
+        if row.group is not None:
+            self._groups().item_ended(row.group, contested=self._contested)
 
     def _stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
@@ -326,13 +367,35 @@ class Turn:
         self._to_follow.append(pos)
         if len(self._to_follow) > 1:
             return
+        graph = self.machine.graph
         for done in self._to_follow:
-            for dependent in self.machine.graph.dependents[done]:
+            if graph.mapped and self._follow_in_groups(done):
+                continue
+            for dependent in graph.dependents[done]:
                 left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
                 self._lefts[dependent] = left
                 if left == 0 and self.task(dependent).state is TaskState.PENDING:
                     self._judge(dependent)
+                elif dependent in graph.pipes:
+                    self._groups().try_open(dependent)
         self._to_follow.clear()
+
+    def _follow_in_groups(self, pos: int) -> bool:
+        """Follow an item that ended, or a mapped task that has got its items; False for a task that ended."""
+        graph = self.machine.graph
+        if pos >= len(graph.tasks):
+            self._groups().follow_item(pos)
+        elif pos < 0:
+            for follower in graph.piped_into.get(~pos, ()):
+                self._groups().try_open(follower)
+        else:
+            return False
+        return True
+
+    def _groups(self) -> Expansion:
+        if self.expansion is None:
+            self.expansion = Expansion(self, Doors(self._end, self._follow, self._log))
+        return self.expansion
 
     def _judge(self, pos: int) -> None:
         graph = self.machine.graph
@@ -340,12 +403,14 @@ class Turn:
         if task.rule is None:
             rows = [self.task(dep) for dep in deps]
             go = all(row.state is TaskState.COMPLETED for row in rows) or default_rule(
-                (row.state, _by_choice(row)) for row in rows
+                (row.state, by_choice(row)) for row in rows
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
-        if go:
+        if pos in graph.mapped:
+            self._judge_mapped(pos, go)
+        elif go:
             row = self.task(pos)
             seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)
             self.rows[pos] = TaskRow(
@@ -354,39 +419,46 @@ class Turn:
         else:
             self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
 
+    def _judge_mapped(self, pos: int, go: bool) -> None:
+        groups, graph = self._groups(), self.machine.graph
+        if not go:
+            self._stop(pos, TaskState.SKIPPED, self._why_skipped(graph.deps[pos]))
+        elif graph.tasks[pos].rule is None and groups.lists_skipped(pos):
+            self._stop(pos, TaskState.SKIPPED, NOT_CHOSEN)
+        else:
+            groups.open(pos)
+
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
         """What a trigger rule sees: the run's input, then what the dependencies left."""
         left = [msgspec.json.decode(self.machine.new.input)]
         for dep in deps:
             row = self.task(dep)
             if row.output is not None:
-                value = msgspec.json.decode(row.output)
+                mapped = dep in self.machine.graph.mapped
+                value = self._groups().value(dep) if mapped else msgspec.json.decode(row.output)
                 left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
         return merge_contexts(left)
 
     def _why_skipped(self, deps: tuple[int, ...]) -> str:
-        by_choice = RULE_SAID_NO
+        reason = RULE_SAID_NO
         for dep in deps:
             row = self.task(dep)
-            if _by_choice(row):
-                by_choice = NOT_CHOSEN
+            if by_choice(row):
+                reason = NOT_CHOSEN
             elif row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
                 return f"dependency_{row.state.value}:{self.machine.graph.tasks[dep].name}"
-        return by_choice
+        return reason
 
     def _unexcused(self, pos: int) -> bool:
-        if self.task(pos).state is not TaskState.FAILED:
+        row, graph = self.task(pos), self.machine.graph
+        if row.state is not TaskState.FAILED or (pos in graph.mapped and (row.reason or "").startswith("dependency_")):
             return False
-        graph = self.machine.graph
         return not any(
             pos in graph.excuses[dependent] and self.task(dependent).state is TaskState.COMPLETED
             for dependent in graph.dependents[pos]
         )
 
     # -- writing ------------------------------------------------------------------------------------------------
-    def _was(self, pos: int) -> TaskState:
-        return self.machine.tasks[pos].state
-
     def _log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
         self.seq += 1
         self.history.append(HistoryRow(self.seq, pos, old, new, attempt, detail))
@@ -406,7 +478,3 @@ class Turn:
             started_at=row.started_at or self.now,
             finished_at=self.now if state.terminal else None,
         )
-
-
-def _by_choice(row: TaskRow) -> bool:
-    return row.state is TaskState.SKIPPED and row.reason in (NOT_CHOSEN, RULE_SAID_NO)

@@ -14,7 +14,7 @@ from turnout.model.states import TaskState
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The two budgets that are not the retry policy's, how soon a refused attempt is offered, what memory keeps."""
+    """The two budgets that are not the retry policy's, how soon a refused attempt is offered, how much is too much."""
 
     crashes: int = 3
     losses: int = 20
@@ -23,6 +23,8 @@ class Limits(msgspec.Struct, frozen=True):
     code_missing_delay: float = 2.0
     """The same where the process that got it did not have its code."""
     inline_output: int = 1024
+    map_items: int = 50_000
+    """Items of one mapped task; a longer list fails it before any item starts."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):

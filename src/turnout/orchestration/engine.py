@@ -260,6 +260,6 @@ class Engine:
                 topics.add("runs")
             if write.run is not None and write.run.state.terminal:
                 topics.add("finished")
-            if any(row.poll_key for row in write.tasks):
+            if any(row.poll_key for row in (*write.tasks, *write.items)):
                 topics.add("ready")
         return frozenset(topics)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.machine import RunMachine
+from turnout.model.reasons import LIMIT, NO_CAPACITY
 from turnout.model.rows import TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
@@ -150,13 +151,13 @@ class Turns:
         if full:
             for pos in turn.made_ready():
                 row = turn.task(pos)
-                if row.retry_in is None and row.poll_key is None:
-                    turn.explain(pos, "no_capacity")
+                if row.retry_in is None and row.poll_key is None and row.reason != LIMIT:
+                    turn.explain(pos, NO_CAPACITY)
 
     def _offer(self, machine: RunMachine, turn: Turn) -> None:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
-        for pos in {**machine.ready, **dict.fromkeys(turn.made_ready())}:
+        for pos in turn.offerable():
             if turn.task(pos).state is not TaskState.READY:
                 continue
             decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
@@ -169,4 +170,5 @@ class Turns:
             return DispatchDecision(row.executor, row.decision or "", row.labels)
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
-        return dispatcher.decide(machine.graph.tasks[pos], machine.graph.spec, machine.new.run_id)
+        task = machine.graph.tasks[pos if row.group is None else row.group]
+        return dispatcher.decide(task, machine.graph.spec, machine.new.run_id)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
@@ -29,12 +30,13 @@ from turnout.store.writes import check, finishes, last_seq
 
 Values: TypeAlias = Sequence[Any]
 
-# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 25 columns
+# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 27 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 # The driver looks for an adapter for whatever is not a plain string or number, None and enum members included, which
 # takes several times as long as binding it. So states go as plain strings, and "" stands for null (nullif in the SQL).
 _PLAIN: dict[object, str] = {None: "", **{state: str(state.value) for state in (*TaskState, *RunState)}}
+TASKS, ITEMS = attrgetter("tasks"), attrgetter("items")
 _encode = msgspec.json.Encoder().encode
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -68,21 +70,34 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
     new = [write for write in writes if write.insert is not None]
     old = [write for write in writes if write.insert is None]
     _expect(_many(connection, "insert_runs", [_new_run(write, now) for write in new]), len(new))
-    _many(connection, "insert_tasks", _tasks(new, now))
+    _many(connection, "insert_tasks", _tasks(new, now, TASKS))
     runs = [_run(write) for write in old if write.run is not None]
     _expect(_many(connection, "update_runs", runs), len(runs))
-    tasks = _tasks(old, now)
+    tasks = _tasks(old, now, TASKS)
     _expect(_many(connection, "update_tasks", tasks), len(tasks))
+    _add_items(connection, [write for write in old if write.items], now)
     _many(connection, "insert_history", _history(writes, now))
     _clear(connection, old, now)
+
+
+def _add_items(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
+    """Items come with the change of the mapped task that has them, and only under the run's epoch."""
+    if writes:
+        _expect_epochs(connection, [(write.run_id, write.epoch) for write in writes])
+        _many(connection, "insert_tasks", _tasks(writes, now, ITEMS))
+
+
+def _expect_epochs(connection: sqlite3.Connection, wanted: Sequence[tuple[str, int]]) -> None:
+    ids = json_list([run_id for run_id, _ in wanted])
+    rows = connection.execute(load_blocks("sqlite")["current_runs"], {"ids": ids}).fetchall()
+    _expect(len({(run_id, epoch) for run_id, epoch, _ in rows} & set(wanted)), len(wanted))
 
 
 def _clear(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
     blocks = load_blocks("sqlite")
     if any((write.inbox_done or write.commands_done) and not write.tasks and write.run is None for write in writes):
         bare = [(write.run_id, write.epoch) for write in writes if not write.tasks and write.run is None]
-        rows = connection.execute(blocks["current_runs"], {"ids": json_list([run_id for run_id, _ in bare])}).fetchall()
-        _expect(len({(run_id, epoch) for run_id, epoch, _ in rows} & set(bare)), len(bare))
+        _expect_epochs(connection, bare)
     for block, ids in (
         ("inbox_done", [id for write in writes for id in write.inbox_done]),
         ("inbox_of_finished", [write.run_id for write in writes if finishes(write)]),
@@ -162,12 +177,12 @@ def _run(write: RunWrite) -> Values:
     return (write.run_id, write.epoch, str(run.was), *image, last_seq(write))
 
 
-def _tasks(writes: Sequence[RunWrite], now: float) -> list[Values]:
+def _tasks(writes: Sequence[RunWrite], now: float, which: Callable[[RunWrite], list[TaskRow]]) -> list[Values]:
     """A TaskRow's fields in their order, behind the run's id and epoch."""
     rows: list[Values] = []
     for write in writes:
         run_id, epoch = write.run_id, write.epoch
-        for task in write.tasks:
+        for task in which(write):
             common = task.retry_in is None and task.labels is None and task.error is None
             pos, state, was, *rest = astuple(task if common else _storable(task, now))
             plain = ["" if field is None else field for field in rest]
