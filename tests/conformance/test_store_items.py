@@ -47,7 +47,10 @@ def test_items_are_added_with_their_history_and_say_whose_they_are(store: Store,
     assert store.commit([write])[0].applied
     assert store.tasks(run.run_id)[1:] == [plain(row) for row in (*write.tasks, *write.items)]
     assert store.items(run.run_id) == {1: range(2, 2 + COUNT)}
-    assert [(row.pos, row.group, row.index) for row in store.tasks_at(run.run_id, [1, 3])] == [(1, None, None), (3, 1, 1)]
+    assert [(row.pos, row.group, row.index) for row in store.tasks_at(run.run_id, [1, 3])] == [
+        (1, None, None),
+        (3, 1, 1),
+    ]
     assert moved(store, run.run_id)[3:] == [
         (1, "pending", "running"),
         *((2 + n, "pending", "ready") for n in range(COUNT)),
@@ -115,7 +118,9 @@ def test_an_adopter_reads_items_and_fences_those_that_are_open(store: Store, run
     store.release_runs("owner", [run.run_id])
     claimed = store.claim_runs("other", [WORKFLOW], 10, 1024)[0]
     assert [(row.pos, row.group, row.index) for row in claimed.tasks[2:]] == [(2, 1, 0), (3, 1, 1), (4, 1, 2)]
-    done = TaskRow(pos=2, state=TaskState.COMPLETED, was=TaskState.RUNNING, was_attempt=1, attempt=1, seq=40, output="1")
+    done = TaskRow(
+        pos=2, state=TaskState.COMPLETED, was=TaskState.RUNNING, was_attempt=1, attempt=1, seq=40, output="1"
+    )
     assert not store.commit([update(run.run_id, done)])[0].applied
     assert store.commit([update(run.run_id, done, epoch=2)])[0].applied
 

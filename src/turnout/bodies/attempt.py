@@ -48,7 +48,11 @@ class Attempt:
     def begin(self, work: Work, place: Place, now: float) -> TaskInfo:
         self.work = work
         self.info = info = info_of(
-            self.event, idempotency_key=work.idempotency_key, token=work.token, timeout=work.timeout
+            self.event,
+            idempotency_key=work.idempotency_key,
+            token=work.token,
+            timeout=work.timeout,
+            index=work.index,
         )
         self.started_at = now
         self.place = place

@@ -26,6 +26,8 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     token: str = ""
     """The fencing token: grows with every attempt, so that a resource can refuse a late one."""
     timeout: float | None = None
+    index: int | None = None
+    """Of an item of a mapped task: which one, from 0."""
     shadow: bool = False
     cancelled: bool = False
     """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
@@ -42,7 +44,12 @@ def current_task() -> TaskInfo | None:
 
 
 def info_of(
-    event: TaskReadyEvent, *, idempotency_key: str = "", token: str = "", timeout: float | None = None
+    event: TaskReadyEvent,
+    *,
+    idempotency_key: str = "",
+    token: str = "",
+    timeout: float | None = None,
+    index: int | None = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know."""
     return TaskInfo(
@@ -54,5 +61,6 @@ def info_of(
         idempotency_key=idempotency_key,
         token=token,
         timeout=timeout,
+        index=index,
         shadow=event.shadow,
     )

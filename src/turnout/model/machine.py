@@ -190,14 +190,12 @@ class RunMachine:
 
     def _look_for_ended_groups(self) -> None:
         self.settling = [
-            pos
-            for pos, group in self.groups.items()
-            if not group.open and self.tasks[pos].state is TaskState.RUNNING
+            pos for pos, group in self.groups.items() if not group.open and self.tasks[pos].state is TaskState.RUNNING
         ]
 
     def _shed(self, pos: int) -> None:
         """Leave a large output to the store, unless the machine itself still has to look into it."""
         row = self.tasks[pos]
-        if row.output is not None and len(row.output) > self.limits.inline_output:
-            if not keeps(self.graph, self.tasks, row):
-                self.tasks[pos] = msgspec.structs.replace(row, output=None)
+        large = row.output is not None and len(row.output) > self.limits.inline_output
+        if large and not keeps(self.graph, self.tasks, row):
+            self.tasks[pos] = msgspec.structs.replace(row, output=None)

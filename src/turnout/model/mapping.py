@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 from turnout.errors import InvalidInput
 from turnout.model.bindings import tasks_in
 from turnout.model.events import ErrorInfo
-from turnout.model.graph import lists_of
+from turnout.model.graph import Graph, lists_of
 from turnout.model.outputs import Outputs
 from turnout.model.spec import FromTask, ListOf, Literally, TaskSpec, Template
 
@@ -65,6 +65,21 @@ def arguments_of(task: TaskSpec) -> Iterator[tuple[int | str, Template]]:
     """Every argument with its position or name."""
     yield from enumerate(task.args)
     yield from task.kwargs.items()
+
+
+def rows_near(graph: Graph, items: Mapping[int, range], pos: int) -> list[int]:
+    """The rows that have to be known to call the task at this position: its own, the graph's, and those of items."""
+    near = dict.fromkeys((*range(len(graph.tasks)), pos))
+    group = next((group for group, some in items.items() if pos in some), None)
+    task = graph.tasks[pos if group is None else group]
+    for which, template in arguments_of(task):
+        sources = [items[graph.position[name]] for name in tasks_in(template) if graph.position[name] in items]
+        whole_list = isinstance(template, FromTask) and not template.path
+        if group is not None and task.map is not None and which in task.map.over and whole_list:
+            sources = [range(some[pos - items[group].start], some[pos - items[group].start] + 1) for some in sources]
+        for some in sources:
+            near.update(dict.fromkeys(some))
+    return list(near)
 
 
 def texts_for_item(outputs: Outputs, group: int, index: int, have: Container[int | str]) -> list[int]:

@@ -172,6 +172,8 @@ class Turn:
         row = self.task(pos)
         if row.state is not TaskState.RUNNING or row.attempt != result.attempt or result.shadow:
             return False
+        if pos in self.machine.graph.mapped:
+            return False
         self.answered.append(pos)
         run = self.run_row
         if run.state is RunState.CANCELLING:

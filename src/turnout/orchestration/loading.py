@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
-
 import msgspec
 
 from turnout.authoring.calling import caller
@@ -13,15 +11,20 @@ from turnout.authoring.registry import Registry
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreUnreachable
-from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.mapping import rows_near
 from turnout.model.names import split_task_id
-from turnout.model.spec import WorkflowSpec
+from turnout.model.outputs import Outputs
+from turnout.model.rows import TaskRow
+from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.states import TaskState
+from turnout.orchestration.arguments import Arguments, Call, plain_arguments
+from turnout.orchestration.lists import SplitLists
 from turnout.orchestration.owned import OwnedRun
 
-_decode = msgspec.json.Decoder().decode
+REMEMBERED_RUNS = 256
+"""Runs of which a loader remembers where their items are."""
 
 
 class StoreLoader:
@@ -31,6 +34,8 @@ class StoreLoader:
         self._store = store
         self._registry = registry
         self._graphs: dict[str, Graph] = {}
+        self._lists = SplitLists()
+        self._items_known: dict[str, Mapping[int, range]] = {}
 
     async def load(self, event: TaskReadyEvent) -> Work:
         return await asyncio.to_thread(self.load_blocking, event)
@@ -43,11 +48,35 @@ class StoreLoader:
         stored = self._store.run(run_id)
         if stored is None:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
-        graph = self._graph(stored.new.version)
+        graph, input = self._graph(stored.new.version), stored.new.input
+        if graph.mapped:
+            call = Call(run_id, input, *self._rows_near(run_id, graph, pos), self._lists)
+            texts = self._store.outputs(run_id, call.needed) if call.needed else {}
+            return prepare(event, graph, call.task, call.arguments(texts), self._registry, call.index)
         rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
         needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
-        outputs = self._store.outputs(run_id, needed) if needed else {}
-        return prepare(event, graph, pos, stored.new.input, outputs, self._registry)
+        texts = self._store.outputs(run_id, needed) if needed else {}
+        task = graph.tasks[pos]
+        return prepare(event, graph, task, plain_arguments(graph, task, input, texts), self._registry)
+
+    def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
+        items = self._items(run_id, graph, pos)
+        rows = {row.pos: row for row in self._store.tasks_at(run_id, rows_near(graph, items, pos))}
+        return Outputs(graph, rows.__getitem__, items), rows[pos]
+
+    def _items(self, run_id: str, graph: Graph, pos: int) -> Mapping[int, range]:
+        """Where items are; once it is known for those that this task asks about, it does not change."""
+        known = self._items_known.get(run_id)
+        own = next((group for group, some in (known or {}).items() if pos in some), pos)
+        if (
+            known is None
+            or own >= len(graph.tasks)
+            or any(dep in graph.mapped and dep not in known for dep in graph.deps[own])
+        ):
+            if len(self._items_known) >= REMEMBERED_RUNS:
+                self._items_known.clear()
+            known = self._items_known[run_id] = self._store.items(run_id)
+        return known
 
     def _graph(self, version: str) -> Graph:
         graph = self._graphs.get(version)
@@ -91,51 +120,53 @@ class MemoryLoader(StoreLoader):
         if owned is None:
             return None
         machine = owned.machine
-        outputs: dict[int, str] = {}
+        graph, input = machine.graph, machine.new.input
+        call = None
+        if graph.mapped:
+            call = Call(run_id, input, machine.outputs(), machine.tasks[pos], self._lists)
+            needed = call.needed
+        else:
+            needed = graph.inputs(pos, lambda dep: machine.tasks[dep].state is TaskState.COMPLETED)
+        texts: dict[int, str] = {}
         large: list[int] = []
-        for dep in machine.graph.inputs(pos, lambda dep: machine.tasks[dep].state is TaskState.COMPLETED):
+        for dep in needed:
             output = machine.tasks[dep].output
             if output is None:
                 large.append(dep)
             else:
-                outputs[dep] = output
+                texts[dep] = output
         fetched = fetch(run_id, large)
         if fetched is None:
             return None
-        return prepare(event, machine.graph, pos, machine.new.input, {**outputs, **fetched}, self._registry)
+        texts.update(fetched)
+        if call is not None:
+            return prepare(event, graph, call.task, call.arguments(texts), self._registry, call.index)
+        task = graph.tasks[pos]
+        return prepare(event, graph, task, plain_arguments(graph, task, input, texts), self._registry)
 
 
 def prepare(
-    event: TaskReadyEvent, graph: Graph, pos: int, input: str, outputs: Mapping[int, str], registry: Registry
+    event: TaskReadyEvent,
+    graph: Graph,
+    task: TaskSpec,
+    given: Arguments,
+    registry: Registry,
+    index: int | None = None,
 ) -> Work:
-    """The attempt's work, its values freshly decoded so that a body may change what it is given."""
-    task = graph.tasks[pos]
+    """The attempt's work."""
     body = registry.body_of(graph.spec.full_name, task)
-
-    def output_of(name: str) -> Any:
-        text = outputs.get(graph.position[name])
-        return ABSENT if text is None else _decode(text)
-
-    params: dict[str, Any] = _decode(input) if input != "{}" else {}
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}
-    context = None
-    if task.uses_context:
-        context = context_for(graph.spec, task, params, output_of)
-    else:
-        args = tuple(resolve(template, params, output_of) for template in task.args)
-        kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
     return Work(
         event=event,
         task=task,
         body=body,
-        args=args,
-        kwargs=kwargs,
-        context=context,
+        args=given.args,
+        kwargs=given.kwargs,
+        context=given.context,
+        index=index,
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
         retry_predicate=registry.predicate_of(graph.spec.full_name, task),
-        call=caller(body, args, kwargs, context) if body is not None else None,
+        call=caller(body, given.args, given.kwargs, given.context) if body is not None else None,
     )

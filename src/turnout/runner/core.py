@@ -25,6 +25,7 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.model.bindings import ABSENT, check_input, result_of
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id, split_task_id
+from turnout.model.outputs import Outputs, items_of
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
@@ -36,7 +37,7 @@ from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.registration import registry_of
-from turnout.runner.rerun import reusable
+from turnout.runner.rerun import reusable, reused
 from turnout.runner.settings import database_url
 from turnout.runner.views import failure_of
 from turnout.store import connect
@@ -160,7 +161,7 @@ class Core:
 
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
-        return owned.machine.graph.tasks[split_task_id(event.task_id)[1]].timeout if owned else None
+        return owned.machine.spec_of(split_task_id(event.task_id)[1]).timeout if owned else None
 
     # -- submitting ---------------------------------------------------------------------------------------------
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
@@ -230,19 +231,7 @@ class Core:
         else:
             given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input})
         kept = reusable(graph, rows, from_task)
-        outputs = self.store.outputs(run_id, kept)
-        reuse = [
-            TaskRow(
-                pos=pos,
-                name=rows[pos].name,
-                priority=rows[pos].priority,
-                state=TaskState.COMPLETED,
-                reason=f"reused:{run_id}",
-                output=outputs[pos],
-                finished_at=rows[pos].finished_at,
-            )
-            for pos in kept
-        ]
+        reuse = reused(run_id, rows, kept, self.store.outputs(run_id, kept))
         options = Options(priority=run.new.priority, timeout=run.new.timeout)
         return self._request(graph, given, options, reuse=reuse, rerun_of=run_id)
 
@@ -268,26 +257,25 @@ class Core:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
         run = final.run
         if final.machine is not None:
-            graph, rows = final.machine.graph, {row.pos: row for row in final.machine.tasks}
+            graph, rows = final.machine.graph, dict(enumerate(final.machine.tasks))
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
             raise failure_of(run, rows.values())
-        fetched: dict[int, str] = {}
+        outputs = Outputs(graph, rows.__getitem__, items_of(rows.values()) if graph.mapped else {})
+        texts = {pos: row.output for pos, row in rows.items() if row.output is not None}
 
         def output_of(name: str) -> Any:
             pos = graph.position[name]
-            row = rows[pos]
-            if row.state is not TaskState.COMPLETED:
+            if not outputs.completed(pos):
                 return ABSENT
-            if row.output is not None:
-                return msgspec.json.decode(row.output)
-            if pos not in fetched:
-                wanted = [p for p, r in rows.items() if r.state is TaskState.COMPLETED and r.output is None]
-                fetched.update(self.store.outputs(run.new.run_id, wanted if final.machine is None else [pos]))
-            return msgspec.json.decode(fetched[pos])
+            lacking = [each for each in outputs.behind(pos) if each not in texts]
+            if lacking:
+                everything = [p for p, r in rows.items() if r.state is TaskState.COMPLETED and p not in texts]
+                texts.update(self.store.outputs(run.new.run_id, everything if final.machine is None else lacking))
+            return outputs.value(pos, texts)
 
-        states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
+        states = {task.name: rows[pos].state for pos, task in enumerate(graph.tasks)}
         return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
 
     # -- controlling --------------------------------------------------------------------------------------------

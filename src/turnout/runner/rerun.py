@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from turnout.errors import InvalidInput
 from turnout.model.graph import Graph
@@ -16,21 +16,41 @@ def reusable(graph: Graph, rows: Mapping[int, TaskRow], from_task: str | None) -
 
     By default a rerun starts from the tasks that did not complete.
     """
-    if from_task is None:
-        again = {pos for pos, row in rows.items() if row.state is not TaskState.COMPLETED}
-    elif from_task in graph.position:
-        again = {graph.position[from_task]}
-        again |= {pos for pos, row in rows.items() if row.state is not TaskState.COMPLETED}
-    else:
-        raise InvalidInput(
-            f"workflow {graph.spec.name!r} has no task {from_task!r}{close(from_task, list(graph.position))}",
-            code="unknown_task",
-            task=from_task,
-        )
+    tasks = range(len(graph.tasks))
+    again = {pos for pos in tasks if rows[pos].state is not TaskState.COMPLETED}
+    if from_task is not None:
+        if from_task not in graph.position:
+            raise InvalidInput(
+                f"workflow {graph.spec.name!r} has no task {from_task!r}{close(from_task, list(graph.position))}",
+                code="unknown_task",
+                task=from_task,
+            )
+        again.add(graph.position[from_task])
     open_ = list(again)
     while open_:
         for dependent in graph.dependents[open_.pop()]:
             if dependent not in again:
                 again.add(dependent)
                 open_.append(dependent)
-    return [pos for pos in sorted(rows) if pos not in again]
+    # Items go with their mapped task: all of them, or none.
+    items = [pos for pos in sorted(rows) if rows[pos].group is not None and rows[pos].group not in again]
+    return [pos for pos in tasks if pos not in again] + items
+
+
+def reused(run_id: str, rows: Mapping[int, TaskRow], kept: Sequence[int], outputs: Mapping[int, str]) -> list[TaskRow]:
+    """These rows as the new run begins with them. An item that failed in a task that completed stays what it was."""
+    return [
+        TaskRow(
+            pos=pos,
+            name=rows[pos].name,
+            priority=rows[pos].priority,
+            state=rows[pos].state,
+            reason=f"reused:{run_id}",
+            output=outputs.get(pos),
+            error=rows[pos].error,
+            finished_at=rows[pos].finished_at,
+            group=rows[pos].group,
+            index=rows[pos].index,
+        )
+        for pos in kept
+    ]

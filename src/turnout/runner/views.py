@@ -11,6 +11,9 @@ from turnout.model.events import ErrorInfo
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 
+SHOWN = 10
+"""How many failed tasks the message of RunFailed shows; its ``failures`` has all of them."""
+
 
 class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One task of a run: its state, where it ran or will run, and why."""
@@ -28,6 +31,9 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dispatched_at: float | None = None
     started_at: float | None = None
     finished_at: float | None = None
+    group: str | None = None
+    """Of an item of a mapped task: the mapped task's name."""
+    index: int | None = None
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,6 +96,8 @@ def task_view(row: TaskRow) -> TaskView:
         dispatched_at=row.dispatched_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
+        group=None if row.group is None else row.name.rpartition("[")[0],
+        index=row.index,
     )
 
 
@@ -112,8 +120,10 @@ def failure_of(run: StoredRun, tasks: Iterable[TaskRow]) -> RunError:
     if failures:
         said = "\n".join(
             f"  {one.task} (attempt {one.attempts}): {one.type}: {one.message}\n{_indented(one.traceback)}".rstrip()
-            for one in failures
+            for one in failures[:SHOWN]
         )
+        if len(failures) > SHOWN:
+            said += f"\n  … and {len(failures) - SHOWN:,} more"
     else:
         said = f"  {row.error.type}: {row.error.message}" if row.error else f"  {row.reason}"
     error = RunFailed(f"run {run_id} of {run.new.workflow} failed:\n{said}", run_id=run_id, failures=failures)

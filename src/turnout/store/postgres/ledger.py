@@ -75,8 +75,7 @@ def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcom
     done = set(msgspec.json.decode(applied or "[]", type=list[tuple[str, int]]))
     outcomes: dict[str, WriteOutcome] = {}
     for write in writes:
-        rows = (*write.tasks, *write.items)
-        stale = [task.pos for task in rows if (write.run_id, task.pos) not in done]
+        stale = [task.pos for task in (*write.tasks, *write.items) if (write.run_id, task.pos) not in done]
         if write.run is not None and (write.run_id, -1) not in done:
             stale.append(-1)
         if stale:
