@@ -161,6 +161,8 @@ class RunTable:
 
     def _check_task(self, row: TaskRow) -> None:
         there = self.tasks[row.pos]
+        if there.state is row.state is TaskState.READY and there.attempt == row.attempt:
+            return  # It makes no move: it is left to pollers now.
         if (there.state, row.state) not in task_writes() or row.attempt < there.attempt:
             raise IllegalMove(f"task {row.pos}: {there.state} {there.attempt} to {row.state} {row.attempt}")
 

@@ -28,6 +28,8 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.runner import EngineSettings, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+FAN = 8
+"""Items of a mapped task."""
 C = ctypes.PyDLL(None)
 """The C library without letting go of the interpreter."""
 
@@ -116,6 +118,39 @@ def four(seconds: float) -> tuple[str, ...]:
     return tuple(slow.named(f"slow{n}")(f"four{n}", seconds) for n in range(4))
 
 
+@task
+def listed(key: str, info: TaskInfo) -> list[str]:
+    record(key, info)
+    return [f"{key}.{n}" for n in range(FAN)]
+
+
+@task
+def item(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(random.random() * seconds)
+    return key
+
+
+@task
+def followed(key: str, info: TaskInfo) -> str:
+    record(key, info)
+    return key
+
+
+@workflow
+def fanned(key: str, seconds: float) -> list[str]:
+    """One list, a map with a limit, a map that follows it item by item, and what collects it."""
+    passed = followed.map(item.partial(seconds=seconds).map(listed(key), max_parallel=3))
+    return collected(key, passed)
+
+
+@task
+def collected(key: str, passed: list[str], info: TaskInfo) -> list[str]:
+    record(key, info)
+    assert passed == [f"{key}.{n}" for n in range(FAN)], passed
+    return passed
+
+
 def wide_workflow(tasks: int) -> Workflow[..., Any]:
     @workflow(name=f"wide{tasks}")
     def wide(key: str) -> str:
@@ -126,7 +161,7 @@ def wide_workflow(tasks: int) -> Workflow[..., Any]:
     return wide
 
 
-WORKFLOWS: dict[str, Workflow[..., Any]] = {each.name: each for each in (chain, slowly, blocking, holding)}
+WORKFLOWS: dict[str, Workflow[..., Any]] = {each.name: each for each in (chain, slowly, blocking, holding, fanned)}
 
 
 class KilledAfterCommit:
