@@ -137,18 +137,18 @@ def followed(key: str, info: TaskInfo) -> str:
     return key
 
 
-@workflow
-def fanned(key: str, seconds: float) -> list[str]:
-    """One list, a map with a limit, a map that follows it item by item, and what collects it."""
-    passed = followed.map(item.partial(seconds=seconds).map(listed(key), max_parallel=3))
-    return collected(key, passed)
-
-
 @task
 def collected(key: str, passed: list[str], info: TaskInfo) -> list[str]:
     record(key, info)
     assert passed == [f"{key}.{n}" for n in range(FAN)], passed
     return passed
+
+
+@workflow
+def fanned(key: str, seconds: float) -> list[str]:
+    """One list, a map with a limit, a map that follows it item by item, and what collects it."""
+    passed = followed.map(item.partial(seconds=seconds).map(listed(key), max_parallel=3))
+    return collected(key, passed)
 
 
 def wide_workflow(tasks: int) -> Workflow[..., Any]:

@@ -14,6 +14,7 @@ from tiny_runs import HERE, SOON, RunTable, graph_of, new_run, task
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
+from turnout.model.reasons import by_choice
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.rules import (
     Rule,
@@ -416,12 +417,15 @@ class RunLife(RuleBasedStateMachine):
                 assert not open_, "a task left pending before its dependencies had ended"
 
     def waited_for(self, row: TaskRow) -> list[int]:
-        """An item waits for its counterparts in a pipe; a mapped task with a pipe only until those exist."""
+        """An item waits for its counterparts in a pipe; a mapped task with a pipe only until those exist, if nothing
+        else stands in its way."""
         pipes = self.graph.pipes.get(row.pos if row.group is None else row.group, ())
         if row.group is not None:
             return [each.pos for each in self.table.tasks.values() if each.group in pipes and each.index == row.index]
-        opened = [pos for pos in pipes if self.table.tasks[pos].state is TaskState.RUNNING]
-        if row.state is TaskState.PENDING and len(opened) < len(pipes):
+        tasks = self.table.tasks
+        opened = [pos for pos in pipes if tasks[pos].state is TaskState.RUNNING]
+        others = [tasks[dep] for dep in self.graph.deps[row.pos] if dep not in opened]
+        if row.state is TaskState.PENDING and not all(r.state is TaskState.COMPLETED or by_choice(r) for r in others):
             opened = []
         return [dep for dep in self.graph.deps[row.pos] if dep not in opened]
 
