@@ -20,7 +20,7 @@ def test_a_map_survives_kill_9_of_its_only_process_again_and_again(children: Chi
     chance, executions = random.Random(3), children.executions
     options = {"workflow": "fanned", "runs": RUNS, "seconds": 0.05}
     child = children.start("submit", **options)
-    for kill in range(KILLS):
+    for _ in range(KILLS):
         child.wait_for("ready")
         wanted = len(executions) + chance.randint(1, max(1, RUNS * TASKS // (KILLS + 1)))
         eventually("bodies run", lambda wanted=wanted, child=child: len(executions) >= wanted or child.said("finished"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Gate
-from turnout import Runner, TaskInfo, context_value, task, task_failed, workflow
+from turnout import RoutingConfig, RoutingRule, Runner, TaskInfo, context_value, task, task_failed, workflow
 from turnout.errors import RunCancelled, RunFailed, RunTimedOut
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.verdict import Limits
@@ -201,6 +201,27 @@ def test_views_say_whose_items_they_are(runner: Runner) -> None:
         ("double[0]", "double", 0),
     ]
     assert runner.explain(flow)["double"].text().startswith("public::embedded::flow::double[…] → default")
+
+
+def test_items_are_routed_by_their_tasks_name_and_keep_their_decision(make_runner: Callable[..., Runner]) -> None:
+    rule = RoutingRule("**::double", "gpu")
+    runner = make_runner(
+        routing=RoutingConfig("default", (rule,)), executors={"gpu": ThreadExecutor(threads=2, name="gpu")}
+    )
+
+    @workflow
+    def flow(count: int) -> Any:
+        return double.map(numbers(count))
+
+    run = runner.submit(flow, 3)
+    assert run.result() == [0, 2, 4]
+    assert {view.name: view.executor for view in run.tasks()} == {
+        "numbers": "default",
+        "double": None,
+        "double[0]": "gpu",
+        "double[1]": "gpu",
+        "double[2]": "gpu",
+    }
 
 
 # -- failures ---------------------------------------------------------------------------------------------------------

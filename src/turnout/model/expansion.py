@@ -5,7 +5,7 @@ A mapped task runs, held by nobody, from the commit that adds its items until th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -13,13 +13,12 @@ import msgspec
 from turnout.model.bindings import resolve
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import lists_of
-from turnout.model.groups import Group, occupies, placeable
 from turnout.model.mapping import count_items
 from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
-from turnout.model.reasons import ITEMS_FAILED, LIMIT, by_choice, decided
+from turnout.model.reasons import ITEMS_FAILED, LIMIT, because, by_choice
 from turnout.model.rows import TaskRow
-from turnout.model.spec import FromTask, Template
+from turnout.model.spec import FromParam, FromTask, Template
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict
 
@@ -59,7 +58,7 @@ class Expansion:
         turn = self._turn
         task, row = turn.machine.graph.tasks[pos], turn.task(pos)
         self._doors.log(pos, TaskState.PENDING, TaskState.READY, 0, None)
-        seq = self._doors.log(pos, TaskState.READY, TaskState.RUNNING, 1, decided("", "mapped: its items run"))
+        seq = self._doors.log(pos, TaskState.READY, TaskState.RUNNING, 1, because("mapped"))
         turn.rows[pos] = TaskRow(
             pos=pos,
             name=row.name,
@@ -138,7 +137,7 @@ class Expansion:
             source = graph.position[template.name]
             if source in graph.mapped and turn.task(source).state in (TaskState.RUNNING, TaskState.COMPLETED):
                 return self.items(source)
-        params = msgspec.json.decode(turn.machine.new.input)
+        params = msgspec.json.decode(turn.machine.new.input) if isinstance(template, FromParam) else {}
         return resolve(template, params, lambda name: self.value(graph.position[name]))
 
     def items(self, pos: int) -> range:
@@ -181,40 +180,6 @@ class Expansion:
             group=row.group,
             index=row.index,
         )
-
-    def ready_within_limits(self) -> Iterator[int]:
-        """Ready tasks, as many of a limited group as it has places left after this turn."""
-        turn, machine = self._turn, self._turn.machine
-        room = self._room()
-        held = [pos for group in machine.groups.values() for pos in group.held]
-        new = [pos for pos in turn.rows if pos not in machine.ready]
-        for pos in dict.fromkeys([*machine.ready, *held, *new]):
-            row = turn.task(pos)
-            if placeable(row):
-                if row.group in room:
-                    if room[row.group] <= 0:
-                        continue
-                    room[row.group] -= 1
-                yield pos
-
-    def offerable(self) -> Iterator[int]:
-        """The same for pollers. A task whose time has not come may be left to them too, and keeps its place for it."""
-        waiting = [pos for pos in self._turn.made_ready() if self._turn.task(pos).retry_in]
-        yield from waiting
-        yield from list(self.ready_within_limits())
-
-    def _room(self) -> dict[int | None, int]:
-        turn, machine = self._turn, self._turn.machine
-        room: dict[int | None, int] = {}
-        groups: Mapping[int, Group] = machine.groups
-        for pos in machine.graph.mapped:
-            mapped = machine.graph.tasks[pos].map
-            if mapped is not None and mapped.max_parallel is not None:
-                room[pos] = mapped.max_parallel - (groups[pos].busy if pos in groups else 0)
-        for pos, row in turn.rows.items():
-            if row.group in room:
-                room[row.group] -= occupies(row) - occupies(turn.tasks[pos])
-        return room
 
     # -- an item ends -------------------------------------------------------------------------------------------
     def follow_item(self, pos: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -11,6 +11,7 @@ from turnout.model.bindings import merge_contexts
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.expansion import Doors, Expansion
 from turnout.model.groups import placeable
+from turnout.model.limits import offerable_within_limits, ready_within_limits
 from turnout.model.machine import RunMachine
 from turnout.model.reasons import (
     FOR_POLLERS,
@@ -88,7 +89,7 @@ class Turn:
         if self.run_row.state is not RunState.RUNNING:
             return
         if self.machine.graph.limited:
-            yield from list(self._groups().ready_within_limits())
+            yield from list(ready_within_limits(self))
             return
         for pos in list(self.machine.ready):
             if pos not in self.rows or placeable(self.rows[pos]):
@@ -101,11 +102,11 @@ class Turn:
         """Tasks that this turn makes ready, now or later."""
         return [pos for pos, row in self.rows.items() if row.state is TaskState.READY]
 
-    def offerable(self) -> list[int]:
+    def offerable(self) -> Iterable[int]:
         """Ready tasks that may be left to pollers, also those whose time has not come."""
         if self.machine.graph.limited:
-            return list(self._groups().offerable())
-        return list({**self.machine.ready, **dict.fromkeys(self.made_ready())})
+            return offerable_within_limits(self)
+        return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
 
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:

@@ -18,6 +18,9 @@ Split: TypeAlias = Sequence[bytes]
 KEPT_BYTES = 32 * 1024 * 1024
 """Beyond it the lists that were used least recently are forgotten, and read again when they are needed."""
 
+ENTRY, ITEM = 512, 48
+"""Bytes that a list and each of its items take beside their text, roughly."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -41,7 +44,7 @@ class SplitLists:
     def split(self, run_id: str, source: Source, value: list[Any]) -> Split:
         """Take the list apart and keep it."""
         parts = [_encode(item) for item in value]
-        size = sum(map(len, parts))
+        size = ENTRY + sum(len(part) + ITEM for part in parts)
         with self._lock:
             before = self._lists.pop((run_id, source), None)
             self._lists[run_id, source] = (parts, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+
 import msgspec
 
 from turnout.authoring.calling import caller
