@@ -15,6 +15,7 @@ from turnout.authoring.workflow import Workflow, workflow
 from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
 from turnout.model.info import TaskInfo, current_task
 from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
+from turnout.model.types import register_type
 
 if TYPE_CHECKING:
     from turnout.dispatcher import RoutingConfig, RoutingRule
@@ -38,6 +39,7 @@ __all__ = [
     "context_value",
     "current_task",
     "none_",
+    "register_type",
     "task",
     "task_failed",
     "task_skipped",

@@ -7,7 +7,8 @@ TurnoutError
 │   ├── InvalidSetting         a value that a setting cannot have
 │   └── NotYetAValue           a placeholder was used as if it were a value
 ├── InputError                 what was handed in for one run
-│   ├── InvalidInput           missing_parameter, unknown_parameter, …
+│   ├── InvalidInput           missing_parameter, unknown_parameter, invalid_parameter, …
+│   ├── WrongType              a value does not fit the annotation of who takes it
 │   ├── NotJson                not_json, json_nul, json_surrogate, json_depth
 │   ├── TooLarge               output_too_large, input_too_large
 │   └── IdempotencyConflict    the key is taken by a run with another input
@@ -78,6 +79,12 @@ class InputError(TurnoutError):
 
 class InvalidInput(InputError):
     pass
+
+
+class WrongType(InputError):
+    """An argument of a task, or a run's result, that does not fit its annotation. The same value never will."""
+
+    code = "wrong_type"
 
 
 class NotJson(InputError):

@@ -43,7 +43,8 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     lines: list[str] = []
     for start, code in blocks(page, "python"):
         lines += [""] * (start - 1 - len(lines)) + code.splitlines()
-    program = tmp_path / f"{page.stem}.py"
+    # Not the page's own name: a program called types.py would hide a module of the standard library.
+    program = tmp_path / f"page_{page.stem}.py"
     program.write_text("\n".join(lines) + "\n")
     done = subprocess.run(
         [sys.executable, program.name],
@@ -59,7 +60,8 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
 
 
 def test_every_page_of_a_feature_has_examples() -> None:
-    features = {"workflows", "runner", "routing", "custom-executor", "polling", "guarantees", "lifecycle", "settings"}
+    features = {"workflows", "types", "testing", "runner", "routing", "custom-executor", "polling"}
+    features |= {"guarantees", "lifecycle", "settings"}
     assert features <= {page.stem for page in EXAMPLES}
 
 

@@ -15,6 +15,7 @@ from turnout.errors import RunCancelled, RunFailed, RunTimedOut
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.verdict import Limits
 from turnout.runner import EngineSettings, Poller
+from turnout.testing import inline, run_inline
 
 
 @task
@@ -548,3 +549,22 @@ def test_another_runner_goes_on_with_a_map_whose_owner_left(make_runner: Callabl
     other = make_runner(workflows=[flow], settings=settings)
     gate.open()
     assert other.get(run.id).result(30) == [0, 2, 4, 6, 8]
+
+
+# -- in tests ---------------------------------------------------------------------------------------------------------
+def test_maps_run_inline_as_they_run_durably() -> None:
+    @workflow
+    def flow(count: int) -> Any:
+        doubled = double.map(numbers(count), max_parallel=2)
+        return {"sum": total(doubled), "all": scale.partial(rate=10).map(doubled), "some": double.map(doubled[1])}
+
+    fakes = {double: lambda number: [number], total: lambda values: len(values), scale: lambda number, rate: number}
+    assert run_inline(flow, 3, fakes=fakes) == {"sum": 3, "all": [[0], [1], [2]], "some": [[1]]}
+    plain = inline(mapped_twice, 3)
+    assert plain.result() == [0, 4, 8]
+    assert (plain.tasks["double"].output, plain.tasks["double[2]"].output) == ([0, 2, 4], 4)
+
+
+@workflow
+def mapped_twice(count: int) -> Any:
+    return double.map(double.map(numbers(count)))

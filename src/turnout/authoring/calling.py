@@ -1,7 +1,7 @@
-"""With which arguments is a body called? Those of the workflow, and what it asks for by annotation.
+"""With which arguments is a body called? Those of the workflow, as annotated, and what it asks for by annotation.
 
-A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. Which parameters those
-are is found out once per function.
+A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. Other annotations that are
+not plain JSON say what the argument is made into. Which parameters those are is found out once per function.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_ar
 
 import msgspec
 
+from turnout.authoring.annotations import types_of
 from turnout.authoring.context import Context
+from turnout.authoring.conversions import Conversions, conversions_for, converted
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure
 from turnout.model.info import TaskInfo
@@ -49,12 +51,30 @@ def open_signature(body: Body) -> inspect.Signature:
     return inspect.Signature([each for each in inspect.signature(body).parameters.values() if each.name not in filled])
 
 
+class Needs(NamedTuple):
+    """What it takes to call a function, beyond passing the arguments on."""
+
+    slots: tuple[Slot, ...]
+    conversions: Conversions | None
+
+
+NOTHING = Needs((), None)
+
+
+@lru_cache(maxsize=4096)
+def needs_of(body: Body) -> Needs | None:
+    """What calling this body takes; None for most bodies: they get JSON values as they are, and nothing else."""
+    slots = slots_of(body)
+    conversions = conversions_for(types_of(body), open_signature(body).parameters.values())
+    return Needs(slots, conversions) if slots or conversions is not None else None
+
+
 def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, Any]]:
     """The function to call for this attempt and its arguments; in Context style it returns what the body leaves."""
     assert work.body is not None, "only Python bodies are called"
     body = work.body
     context = None if work.context is None else _own_copy(work.context)
-    args, kwargs = _fill(slots_of(body), work.args, work.kwargs, info, context)
+    args, kwargs = _as_needed(needs_of(body) or NOTHING, work.args, work.kwargs, info, context)
     if context is None:
         return body, args, kwargs
     return _leaving(body, context), args, kwargs
@@ -64,20 +84,30 @@ def caller(
     body: Body, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> Callable[[TaskInfo], Any] | None:
     """What ``Work.call`` is for this body: None if calling it with its arguments is all there is to it."""
-    slots = slots_of(body)
-    if not slots and context is None:
-        return None
+    needs = needs_of(body)
+    if needs is None:
+        if context is None:
+            return None
+        needs = NOTHING
 
     def invoke(info: TaskInfo) -> Any:
         own = None if context is None else _own_copy(context)
-        filled, named = _fill(slots, args, kwargs, info, own)
+        filled, named = _as_needed(needs, args, kwargs, info, own)
         function = body if own is None else _leaving(body, own)
         return function(*filled, **named)
 
     return invoke
 
 
-def _fill(
+def _as_needed(
+    needs: Needs, args: tuple[Any, ...], kwargs: Mapping[str, Any], info: TaskInfo, context: Context | None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if needs.conversions is not None:
+        args, kwargs = converted(needs.conversions, args, kwargs, info.task_name)
+    return fill(needs.slots, args, kwargs, info, context)
+
+
+def fill(
     slots: tuple[Slot, ...],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, get_args
 
 from turnout.authoring.durations import Duration, seconds
 from turnout.errors import InvalidWorkflow
@@ -48,12 +48,37 @@ class TaskOptions(TypedDict, total=False):
     """Never start the body a second time, even if it is not known how the first time ended."""
 
 
+_SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (lambda value: isinstance(value, str) and bool(value), "text"),
+    "depends_on": (
+        lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | dict),
+        'a list of tasks or of their names, such as ["extract"]',
+    ),
+    "retry_if": (lambda value: value is None or callable(value), "a function that takes the exception, or None"),
+    "trigger_rule": (
+        lambda value: value is None or isinstance(value, get_args(Rule)),
+        'a rule, such as task_failed("fetch") or all_(…), or None',
+    ),
+    "executor": (lambda value: value is None or (isinstance(value, str) and bool(value)), "an executor's key, or None"),
+    "at_most_once": (lambda value: isinstance(value, bool), "True or False"),
+}
+
+
 def checked(options: TaskOptions, task: str) -> TaskOptions:
-    """The options, if all of them exist."""
-    for name in options:
+    """The options, if all of them exist and can be made a spec of; what the spec says is judged by the model."""
+    for name, value in options.items():
         if name not in TaskOptions.__annotations__:
             known = TaskOptions.__annotations__
             raise InvalidWorkflow(f"task {task!r} has no option {name!r}{close(name, known)}", code="unknown_option")
+        fits, right = _SHAPES.get(name, (None, ""))
+        if fits is not None and not fits(value):
+            raise InvalidWorkflow(
+                f"{name} of task {task!r} is {value!r}: write {right}",
+                code="bad_option",
+                task=task,
+                option=name,
+                value=value,
+            )
     return options
 
 
@@ -70,8 +95,8 @@ def retry_policy(options: TaskOptions, task: str) -> RetryPolicy:
         delay=seconds(delay, f"retry_delay of task {task!r}"),
         max_delay=optional_seconds(options.get("max_delay"), f"max_delay of task {task!r}"),
         jitter=options.get("jitter", 0.0),
-        retry_on=exception_names(options.get("retry_on", ()), task),
-        never_on=exception_names(options.get("never_on", ()), task),
+        retry_on=exception_names(options.get("retry_on", ()), "retry_on", task),
+        never_on=exception_names(options.get("never_on", ()), "never_on", task),
     )
 
 
@@ -79,20 +104,22 @@ def optional_seconds(value: Duration | None, what: str) -> float | None:
     return None if value is None else seconds(value, what)
 
 
-def exception_names(kinds: ExceptionKinds, task: str) -> tuple[str, ...]:
+def exception_names(kinds: ExceptionKinds, option: str, task: str) -> tuple[str, ...]:
     """Exception classes by the names that stored errors are compared with."""
     given: Iterable[Any] = kinds if isinstance(kinds, list | tuple | set | frozenset) else (kinds,)
-    return tuple(_exception_name(kind, task) for kind in given)
+    return tuple(_exception_name(kind, option, task) for kind in given)
 
 
-def _exception_name(kind: Any, task: str) -> str:
-    if isinstance(kind, str):
+def _exception_name(kind: Any, option: str, task: str) -> str:
+    if isinstance(kind, str) and all(part.isidentifier() for part in kind.split(".")):
         return kind
     if isinstance(kind, type) and issubclass(kind, BaseException):
         return f"{kind.__module__}.{kind.__qualname__}"
     raise InvalidWorkflow(
-        f"retry_on or never_on of task {task!r} has {kind!r}: give exception classes, or names such as 'ValueError'",
+        f"{option} of task {task!r} has {kind!r}: give exception classes, or names such as 'ValueError'",
         code="bad_retry",
+        task=task,
+        option=option,
     )
 
 

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
+import msgspec
+
+from turnout.authoring.annotations import types_of
 from turnout.authoring.calling import open_signature
+from turnout.authoring.docstrings import annotation_doc, parameter_docs
 from turnout.authoring.drawing import Drawing
 from turnout.authoring.task import Task
 from turnout.authoring.templates import template_of
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
+from turnout.model.annotations import Typed, schema_of
 from turnout.model.spec import Param, Template
+from turnout.model.types import plain
 from turnout.model.values import dump_output
+
+NO_TYPES: Mapping[str, Typed] = MappingProxyType({})
 
 
 class Source(Protocol):
-    """What a workflow asks of either style. ``result`` is known once it was drawn."""
+    """What a workflow asks of either style. ``result``, and what is said of parameters, is known once it was drawn."""
 
     context_style: bool
     params: tuple[Param, ...]
@@ -25,6 +34,11 @@ class Source(Protocol):
     result: Template | None
     ref: str | None
     """``module:qualname`` of the workflow function."""
+
+    @property
+    def types(self) -> Mapping[str, Typed]:
+        """The annotations of the workflow function; ``"return"`` is the result's."""
+        ...
 
     def draw(self, drawing: Drawing) -> None: ...
 
@@ -48,7 +62,13 @@ class FunctionSource:
         self.positional = tuple(each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY)
         self.result: Template | None = None
 
+    @property
+    def types(self) -> Mapping[str, Typed]:
+        return types_of(self.function)
+
     def draw(self, drawing: Drawing) -> None:
+        # Only now: when the function was decorated, the classes that it names may not have existed yet.
+        self.params = self._described(self.params)
         args: list[Any] = [drawing.parameter(name) for name in self.positional]
         kwargs = {p.name: drawing.parameter(p.name) for p in self.params if p.name not in self.positional}
         with drawing.open():
@@ -63,13 +83,24 @@ class FunctionSource:
             )
         if parameter.default is inspect.Parameter.empty:
             return Param(parameter.name)
+        what = f"the default of parameter {parameter.name!r} of workflow {self.name!r}"
         try:
-            dump_output(
-                parameter.default, what=f"the default of parameter {parameter.name!r} of workflow {self.name!r}"
-            )
+            default = plain(parameter.default, what)
+            dump_output(default, what=what)
         except (NotJson, TooLarge) as error:
             raise InvalidWorkflow(error.message, code=error.code) from error
-        return Param(parameter.name, required=False, default=parameter.default)
+        return Param(parameter.name, required=False, default=default)
+
+    def _described(self, params: Iterable[Param]) -> tuple[Param, ...]:
+        docs, types = parameter_docs(self.function.__doc__), self.types
+        return tuple(self._say(param, types.get(param.name), docs.get(param.name, "")) for param in params)
+
+    def _say(self, param: Param, known: Typed | None, doc: str) -> Param:
+        if known is None:
+            return msgspec.structs.replace(param, doc=doc)
+        annotation = known.annotation
+        doc = annotation_doc(annotation) or doc
+        return msgspec.structs.replace(param, type=known.text, schema=schema_of(annotation), doc=doc)
 
 
 class ContextSource:
@@ -80,6 +111,7 @@ class ContextSource:
     positional: tuple[str, ...] = ()
     result: Template | None = None
     ref: str | None = None
+    types: Mapping[str, Typed] = NO_TYPES
 
     def __init__(self, name: str, tasks: Iterable[Task[..., Any] | Callable[..., Any]]) -> None:
         self.name = name

@@ -18,6 +18,7 @@ from turnout.authoring.options import (
     selector,
 )
 from turnout.model.spec import Body, Mapped, TaskSpec, Template
+from turnout.model.validation import validate_task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,6 +49,8 @@ class Task(Generic[P, R]):
         """What ``.partial`` was given."""
         self.named_explicitly = False
         functools.update_wrapper(self, function)
+        if self.given:
+            validate_task(self.spec(self.name))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         drawing = current_drawing()
@@ -63,7 +66,9 @@ class Task(Generic[P, R]):
 
     def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
         """This task with other options, for the calls made through the copy."""
-        return self._copy(given={**self.given, **checked(options, self.name)})
+        changed = self._copy(given={**self.given, **checked(options, self.name)})
+        validate_task(changed.spec(changed.name))
+        return changed
 
     def named(self, name: str) -> Task[P, R]:
         """This task under another name; a name given like this must be unique in its workflow."""

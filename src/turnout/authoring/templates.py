@@ -8,6 +8,7 @@ from turnout.authoring.places import place
 from turnout.authoring.refs import Ref, describe, drawing_of, source_of
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
 from turnout.model.spec import DictOf, ListOf, Literally, Template
+from turnout.model.types import plain
 from turnout.model.values import dump_output
 
 if TYPE_CHECKING:
@@ -53,19 +54,14 @@ def _holds_refs(value: Any) -> bool:
 
 
 def _json(value: Any, what: str) -> Any:
-    plain = _lists(value)
     try:
-        dump_output(plain, what=what)
+        made = plain(value, what)
+        dump_output(made, what=what)
     except (NotJson, TooLarge) as error:
-        raise InvalidWorkflow(f"{place()}: {error.message}", code=error.code) from error
-    return plain
-
-
-def _lists(value: Any) -> Any:
-    match value:
-        case list() | tuple():
-            return [_lists(item) for item in value]
-        case dict():
-            return {key: _lists(item) for key, item in value.items()}
-        case _:
-            return value
+        way_out = (
+            ". A result that does not exist yet cannot be part of an object: make the object in a task, or pass a dict"
+            if error.fields.get("type") == Ref.__qualname__
+            else ""
+        )
+        raise InvalidWorkflow(f"{place()}: {error.message}{way_out}", code=error.code) from error
+    return made

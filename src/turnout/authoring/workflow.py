@@ -10,6 +10,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
+from turnout.authoring.annotations import RETURN
 from turnout.authoring.default_runner import default_runner
 from turnout.authoring.drawing import Drawing, current_drawing
 from turnout.authoring.durations import Duration
@@ -17,8 +18,9 @@ from turnout.authoring.options import optional_seconds, selector
 from turnout.authoring.places import place
 from turnout.authoring.sources import ContextSource, FunctionSource, Source
 from turnout.authoring.task import Task
-from turnout.errors import DefinitionError, InvalidInput
-from turnout.model.bindings import check_input
+from turnout.errors import DefinitionError, InvalidInput, WrongType
+from turnout.model.annotations import Unfit
+from turnout.model.inputs import check_input
 from turnout.model.spec import WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
 
@@ -119,7 +121,7 @@ class Workflow(Generic[P, R]):
                 raise InvalidInput(
                     f"workflow {self.name!r} got two values for the parameter {name!r}", code="duplicate_parameter"
                 )
-        return check_input(spec, {**given, **kwargs})
+        return check_input(spec, {**given, **kwargs}, self.source.types)
 
     def _bind_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         if len(args) > 1 or not all(isinstance(each, Mapping) for each in args):
@@ -127,7 +129,24 @@ class Workflow(Generic[P, R]):
                 f"workflow {self.name!r} takes one dict as its context, and keywords that are set in it",
                 code="invalid_input",
             )
-        return {**(args[0] if args else {}), **kwargs}
+        return check_input(self.spec, {**(args[0] if args else {}), **kwargs})
+
+    def returned(self, value: Any) -> Any:
+        """A run's result, a JSON value, as the workflow function's return annotation says. None stays None: what a
+        result is made of may have been skipped."""
+        known = self.source.types.get(RETURN)
+        if value is None or known is None or known.is_json or known.convert is None:
+            return value
+        try:
+            return known.convert(value)
+        except Unfit as error:
+            raise WrongType(
+                f"the run completed, but its result does not fit the annotation of workflow {self.name!r}: "
+                f"{known.text} is expected, but a value of type {type(value).__name__} was returned: {error}",
+                workflow=self.name,
+                type=type(value).__name__,
+                value=value,
+            ) from error
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it durably on the default Runner and return its result."""

@@ -7,6 +7,7 @@ import inspect
 from enum import Enum
 from typing import Any, TypeAlias
 
+from turnout.bodies.cancellation import wait_cancelled
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, info_of, set_current
@@ -47,16 +48,25 @@ class Attempt:
 
     def begin(self, work: Work, place: Place, now: float) -> TaskInfo:
         self.work = work
-        self.info = info = info_of(
-            self.event,
-            idempotency_key=work.idempotency_key,
-            token=work.token,
-            timeout=work.timeout,
-            index=work.index,
-        )
+        self.info = info = info_for(work, now)
         self.started_at = now
         self.place = place
         return info
+
+
+def info_for(work: Work, now: float) -> TaskInfo:
+    """What the body of this work gets to know if it begins now."""
+    return info_of(
+        work.event,
+        idempotency_key=work.idempotency_key,
+        token=work.token,
+        timeout=work.timeout,
+        index=work.index,
+        workflow=work.workflow,
+        name=work.task.name,
+        started_at=now,
+        waiter=wait_cancelled,
+    )
 
 
 def is_async(work: Work) -> bool:

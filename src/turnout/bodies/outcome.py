@@ -11,7 +11,7 @@ import msgspec
 
 import turnout.errors
 from turnout.contracts.executor import Work
-from turnout.errors import InputError, PermanentFailure, RetryAfter
+from turnout.errors import InputError, PermanentFailure, RetryAfter, WrongType
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info
 from turnout.model.values import MAX_BYTES, dump_output
 
@@ -46,7 +46,7 @@ def raised(work: Work, error: BaseException, started_at: float, finished_at: flo
     match error:
         case RetryAfter():
             retry_after = _delay(error.seconds)
-        case PermanentFailure():
+        case PermanentFailure() | WrongType():
             retryable = False
         case _ if work.retry_predicate is not None:
             try:

@@ -22,6 +22,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     task: TaskSpec
     body: Callable[..., Any] | None
     """The Python function; None for other kinds of body."""
+    workflow: str = ""
+    """The workflow's full name."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = {}
     context: dict[str, Any] | None = None

@@ -12,7 +12,6 @@ import msgspec
 from turnout.errors import InvalidInput
 from turnout.model.spec import DictOf, FromParam, FromTask, ListOf, Literally, TaskSpec, Template, WorkflowSpec
 from turnout.model.states import TaskState
-from turnout.model.suggestions import close
 
 
 class _NoOutput(Enum):
@@ -106,28 +105,6 @@ def tasks_in(template: Template) -> tuple[str, ...]:
 def params_in(template: Template) -> tuple[str, ...]:
     """The parameters that the template takes: each once, in order of appearance."""
     return tuple(dict.fromkeys(part.name for part in parts_of(template) if isinstance(part, FromParam)))
-
-
-def check_input(spec: WorkflowSpec, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's input with defaults filled in, or the error that names the parameter. A Context takes any keys."""
-    if spec.context_style:
-        return dict(input)
-    names = [param.name for param in spec.params]
-    for name in input:
-        if name not in names:
-            raise InvalidInput(
-                f"workflow {spec.name!r} has no parameter {name!r}{close(name, names)}",
-                code="unknown_parameter",
-                parameter=name,
-            )
-    for param in spec.params:
-        if param.required and param.name not in input:
-            raise InvalidInput(
-                f"workflow {spec.name!r} needs the parameter {param.name!r}",
-                code="missing_parameter",
-                parameter=param.name,
-            )
-    return {param.name: input.get(param.name, param.default) for param in spec.params}
 
 
 def context_for(spec: WorkflowSpec, task: TaskSpec, input: Mapping[str, Any], output_of: OutputOf) -> dict[str, Any]:

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
 from turnout.model.events import TaskReadyEvent
+
+if TYPE_CHECKING:
+    import logging
+
+
+class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a body says that it is."""
+
+    done: float
+    total: float | None = None
+    message: str = ""
+
+
+ProgressSink: TypeAlias = "Callable[[TaskInfo, Progress], None]"
+"""Where progress goes. Whoever runs the body gives it; it must not block, nor raise."""
+
+Waiter: TypeAlias = "Callable[[TaskInfo, float | None], bool]"
+"""How a body waits for its cancellation where it runs; see ``TaskInfo.wait_cancelled``."""
+
+
+class Settable(Protocol):
+    """What waiters wait on."""
+
+    def set(self) -> None: ...
 
 
 class TaskInfo(msgspec.Struct, kw_only=True):
@@ -21,17 +48,80 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     """The full name, ``tenant::package::workflow::task``."""
     attempt: int
     max_attempts: int
+    """The ordinal of the last attempt that the retry policy allows, as things stand now."""
+    workflow: str = ""
+    """The full name of the workflow, ``tenant::package::workflow``."""
+    name: str = ""
+    """The task's name in its workflow."""
+    item: int | None = None
+    """In a mapped task, the index of the item that this attempt is for."""
     idempotency_key: str = ""
     """The same for every attempt of this task in this run: hand it to services that can tell a repeated call."""
     token: str = ""
     """The fencing token: grows with every attempt, so that a resource can refuse a late one."""
     timeout: float | None = None
+    """Seconds that the attempt may take, from its start."""
     index: int | None = None
     """Of an item of a mapped task: which one, from 0."""
     shadow: bool = False
-    cancelled: bool = False
-    """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
-    bodies that run long look here from time to time and return."""
+    started_at: float | None = None
+    """When the attempt began, as Unix time."""
+    began: float | None = None
+    """The same by the monotonic clock, where there is a timeout to be measured."""
+    sink: ProgressSink | None = None
+    waiter: Waiter | None = None
+    waited_on: Settable | None = None
+    """Made by the waiter when a body first waits."""
+    _cancelled: bool = False
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Whether the retry policy allows no other attempt if this one fails."""
+        return self.attempt >= self.max_attempts
+
+    @property
+    def deadline(self) -> float | None:
+        """When the attempt's time is up, as Unix time (``time.time()``); None if it has no timeout."""
+        return None if self.timeout is None or self.started_at is None else self.started_at + self.timeout
+
+    def remaining(self) -> float | None:
+        """Seconds until the deadline by the monotonic clock, never below 0; None if there is no timeout."""
+        if self.timeout is None or self.began is None:
+            return self.timeout
+        return max(0.0, self.began + self.timeout - time.monotonic())
+
+    @property
+    def cancelled(self) -> bool:
+        """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
+        bodies that run long look here from time to time, or wait with ``wait_cancelled``, and return."""
+        return self._cancelled
+
+    @cancelled.setter
+    def cancelled(self, value: bool) -> None:
+        self._cancelled = value
+        # The flag first: who begins to wait after this look finds it.
+        if value and self.waited_on is not None:
+            self.waited_on.set()
+
+    def wait_cancelled(self, timeout: float | None = None) -> bool:
+        """Wait until nobody waits for this attempt any more; False if ``timeout`` seconds have passed before.
+
+        A pause that ends at once when the work has become pointless: ``if info.wait_cancelled(5): return``. For bodies
+        in threads; an ``async def`` body is cancelled at its next ``await``.
+        """
+        return self._cancelled or (self.waiter is not None and self.waiter(self, timeout))
+
+    @property
+    def logger(self) -> logging.Logger:
+        """A logger named after the task, ``turnout.task.<name>``."""
+        import logging
+
+        return logging.getLogger(f"turnout.task.{self.name or self.task_name.rpartition('::')[2]}")
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the body is: ``info.progress(3, 10, "three of ten files")``. May be called often."""
+        if self.sink is not None:
+            self.sink(self, Progress(done, total, message))
 
 
 _current: ContextVar[TaskInfo | None] = ContextVar("turnout_current_task", default=None)
@@ -50,17 +140,28 @@ def info_of(
     token: str = "",
     timeout: float | None = None,
     index: int | None = None,
+    workflow: str = "",
+    name: str = "",
+    started_at: float | None = None,
+    sink: ProgressSink | None = None,
+    waiter: Waiter | None = None,
 ) -> TaskInfo:
-    """What the body of this attempt gets to know."""
+    """What the body of this attempt gets to know, made when it begins."""
     return TaskInfo(
         run_id=event.run_id,
         task_id=event.task_id,
         task_name=event.task_name,
         attempt=event.attempt,
         max_attempts=event.max_attempts,
+        workflow=workflow,
+        name=name,
         idempotency_key=idempotency_key,
         token=token,
         timeout=timeout,
         index=index,
         shadow=event.shadow,
+        started_at=started_at,
+        began=None if timeout is None else time.monotonic(),
+        sink=sink,
+        waiter=waiter,
     )

@@ -56,6 +56,12 @@ class Param(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     required: bool = True
     default: Any = None
+    """A JSON value."""
+    type: str = ""
+    """The annotation as people write it; empty if there is none."""
+    doc: str = ""
+    schema: dict[str, Any] = {}
+    """What the annotation says as a JSON schema."""
 
 
 class Mapped(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -33,14 +33,19 @@ def validate(spec: WorkflowSpec) -> None:
         _dependencies(task, names, known)
         _arguments(task, names, known, params)
         _rule(task, names, known)
-        _retry(task)
-        _timeout(f"task {task.name!r}", task.timeout)
-        _worker_selector(f"task {task.name!r}", task.worker_selector)
-        _priority(task)
+        validate_task(task)
         _style(spec, task)
         _map(spec, task)
     _result(spec, names, known, params)
     _acyclic(spec)
+
+
+def validate_task(task: TaskSpec) -> None:
+    """The same for what can be said of one task by itself."""
+    _retry(task)
+    _timeout(f"task {task.name!r}", task.timeout)
+    _worker_selector(f"task {task.name!r}", task.worker_selector)
+    _priority(task)
 
 
 def _names(spec: WorkflowSpec) -> None:

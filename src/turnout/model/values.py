@@ -9,16 +9,20 @@ from typing import Any
 import msgspec
 
 from turnout.errors import NotJson, TooLarge
+from turnout.model.types import MAX_DEPTH, not_a_key, plain
 
-MAX_DEPTH = 100
 MAX_BYTES = 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
+class _Typed(Exception):
+    """Something in the value is not JSON yet."""
+
+
 def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> str:
-    """The value as JSON text, or the error that says why it cannot be kept."""
+    """The value as JSON text, or the error that says why it cannot be kept. Values of other types are converted."""
     match value:
         case None:
             return "null"
@@ -27,14 +31,16 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
         case int() | str() | float() | dict() | list():
             pass
         case _:
-            raise _not_json(what, value, type(value).__name__)
-    _check(value, what, 0)
+            value = plain(value, what)
     try:
+        _check(value, what, 0)
         data = _encode(value)
-    except UnicodeEncodeError as error:
-        raise NotJson(f"{what} holds a lone surrogate, which is not text", code="json_surrogate") from error
-    except (TypeError, RecursionError, ValueError) as error:
-        raise NotJson(f"{what} is not JSON: {error}") from error
+    except (_Typed, TypeError):
+        value = plain(value, what)
+        _check(value, what, 0)
+        data = _encoded(value, what)
+    except (UnicodeEncodeError, RecursionError, ValueError):
+        data = _encoded(value, what)
     if len(data) > limit:
         raise TooLarge(
             f"{what} is {len(data):,} bytes; the limit is {limit:,}. Store it elsewhere and return its path or URI",
@@ -47,6 +53,15 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
     return data.decode()
 
 
+def _encoded(value: Any, what: str) -> bytes:
+    try:
+        return _encode(value)
+    except UnicodeEncodeError as error:
+        raise NotJson(f"{what} holds a lone surrogate, which is not text", code="json_surrogate") from error
+    except (TypeError, RecursionError, ValueError) as error:
+        raise NotJson(f"{what} is not JSON: {error}") from error
+
+
 def _check(value: Any, what: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
@@ -54,7 +69,7 @@ def _check(value: Any, what: str, depth: int) -> None:
         case dict():
             for key, item in value.items():
                 if not isinstance(key, str):
-                    raise NotJson(f"{what} has the key {key!r}; JSON keys are strings", code="not_json")
+                    raise not_a_key(what, key)
                 _check(item, what, depth + 1)
         case list():
             for item in value:
@@ -65,11 +80,4 @@ def _check(value: Any, what: str, depth: int) -> None:
         case str() | int() | None:
             pass
         case _:
-            raise _not_json(what, value, type(value).__name__)
-
-
-def _not_json(what: str, value: Any, kind: str) -> NotJson:
-    return NotJson(
-        f"{what} holds a value of type {kind}, which is not JSON: return dict, list, str, int, float, bool or None",
-        type=kind,
-    )
+            raise _Typed

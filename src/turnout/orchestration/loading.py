@@ -155,12 +155,14 @@ def prepare(
     index: int | None = None,
 ) -> Work:
     """The attempt's work."""
-    body = registry.body_of(graph.spec.full_name, task)
+    workflow = graph.spec.full_name
+    body = registry.body_of(workflow, task)
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
     return Work(
         event=event,
         task=task,
         body=body,
+        workflow=workflow,
         args=given.args,
         kwargs=given.kwargs,
         context=given.context,
@@ -168,6 +170,6 @@ def prepare(
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
-        retry_predicate=registry.predicate_of(graph.spec.full_name, task),
+        retry_predicate=registry.predicate_of(workflow, task),
         call=caller(body, given.args, given.kwargs, given.context) if body is not None else None,
     )

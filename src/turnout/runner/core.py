@@ -22,8 +22,9 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.bindings import ABSENT, check_input, result_of
+from turnout.model.bindings import ABSENT, result_of
 from turnout.model.graph import Graph
+from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.outputs import Outputs, items_of
 from turnout.model.rows import NewRun, StoredRun, TaskRow
@@ -229,7 +230,9 @@ class Core:
         if input is None:
             given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
         else:
-            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input})
+            workflow = self.registry.workflows.get(graph.spec.full_name)
+            types = None if workflow is None else workflow.source.types
+            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input}, types)
         kept = reusable(graph, rows, from_task)
         reuse = reused(run_id, rows, kept, self.store.outputs(run_id, kept))
         options = Options(priority=run.new.priority, timeout=run.new.timeout)
@@ -276,7 +279,9 @@ class Core:
             return outputs.value(pos, texts)
 
         states = {task.name: rows[pos].state for pos, task in enumerate(graph.tasks)}
-        return result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        value = result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        workflow = self.registry.workflows.get(graph.spec.full_name)
+        return value if workflow is None else workflow.returned(value)
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:

@@ -28,6 +28,7 @@ EXPORTED = {
     "context_value",
     "current_task",
     "none_",
+    "register_type",
     "task",
     "task_failed",
     "task_skipped",

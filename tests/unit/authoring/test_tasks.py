@@ -126,12 +126,30 @@ def test_a_full_name_can_be_given_whole() -> None:
         ({"retires": 3}, "unknown_option", "did you mean 'retries'"),
         ({"retries": -1}, "bad_retry", "-1"),
         ({"retries": "3"}, "bad_retry", "'3'"),
+        ({"retries": True}, "bad_retry", "True"),
+        ({"retries": 1.5}, "bad_retry", "1.5"),
+        ({"retry_delay": "never"}, "bad_duration", "retry_delay"),
+        ({"retry_delay": -1}, "bad_duration", "-1"),
+        ({"max_delay": "5 min"}, "bad_duration", "max_delay"),
         ({"retries": 1, "jitter": 2}, "bad_retry", "jitter"),
+        ({"jitter": "much"}, "bad_retry", "'much'"),
         ({"backoff": "square"}, "bad_retry", "square"),
         ({"retry_on": 5}, "bad_retry", "5"),
         ({"retry_on": [int]}, "bad_retry", "int"),
+        ({"retry_on": "not a name"}, "bad_retry", "retry_on"),
+        ({"never_on": [ValueError, 7]}, "bad_retry", "never_on"),
+        ({"retry_if": "sometimes"}, "bad_option", "retry_if"),
         ({"timeout": "soon"}, "bad_duration", "'soon'"),
         ({"timeout": 0}, "bad_timeout", "0"),
+        ({"priority": "high"}, "bad_priority", "'high'"),
+        ({"priority": 10**9}, "bad_priority", "1000000000"),
+        ({"trigger_rule": "always"}, "bad_option", "'always'"),
+        ({"executor": 5}, "bad_option", "executor"),
+        ({"executor": ""}, "bad_option", "executor"),
+        ({"at_most_once": "yes"}, "bad_option", "at_most_once"),
+        ({"depends_on": "extract"}, "bad_option", "'extract'"),
+        ({"name": 5}, "bad_option", "name"),
+        ({"worker_selector": {"gpu": 1}}, "bad_worker_selector", "gpu"),
         ({"worker_selector": "gpu"}, "bad_worker_selector", "'gpu'"),
         ({"name": "a b"}, "bad_identifier", "'a b'"),
         ({"retries": 1, "at_most_once": True}, "bad_retry", "at_most_once"),
@@ -139,13 +157,23 @@ def test_a_full_name_can_be_given_whole() -> None:
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, Any], code: str, says: str) -> None:
+    def body() -> None: ...
+
     with pytest.raises(InvalidWorkflow) as caught:
-        spec_of(task(**options)(lambda: None))
-    if caught.value.code == "bad_identifier" and "name" not in options:
-        with pytest.raises(InvalidWorkflow) as caught:
-            spec_of(task(**options)(lambda: None).named("x"))
+        spec_of(task(**options)(body))
     assert caught.value.code == code
     assert says in caught.value.message
+    if code not in ("unknown_option", "bad_identifier"):
+        assert "'body'" in caught.value.message, "the task is named"
+
+
+def test_a_wrong_value_is_refused_where_it_is_written() -> None:
+    with pytest.raises(InvalidWorkflow, match="timeout of task 'plain' is 'soon'"):
+        plain.options(timeout="soon")
+    with pytest.raises(InvalidWorkflow, match="because the task is at_most_once"):
+        task(at_most_once=True)(lambda: None).options(retries=2)
+    with pytest.raises(InvalidWorkflow, match="jitter"):
+        task(jitter=3)(lambda: None)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,13 @@ import turnout
 SNIPPET = """
 from typing import Any
 from typing_extensions import assert_type
-from turnout import Context, Task, Workflow, task, workflow
+from dataclasses import dataclass
+from turnout import Context, Task, TaskInfo, Workflow, register_type, task, workflow
+from turnout.testing import InlineRun, inline, run_inline
+
+@dataclass
+class Order:
+    id: int
 
 @task
 def plain(order: dict[str, int], count: int = 1) -> list[str]:
@@ -46,6 +52,24 @@ def flow(order: dict[str, int]) -> int:
 @workflow(package="ml")
 def other(order: str) -> tuple[int, str]:
     return optioned([order]), later(2)
+
+@task
+def typed(order: Order, info: TaskInfo | None = None) -> Order:
+    if info is not None:
+        assert_type(info.cancelled, bool)
+        assert_type(info.deadline, float | None)
+        assert_type(info.wait_cancelled(1), bool)
+    return order
+
+@workflow
+def typed_flow(order: Order) -> Order:
+    assert_type(typed(order), Order)
+    return typed(order)
+
+assert_type(typed_flow(Order(1)), Order)
+assert_type(run_inline(typed_flow, Order(1), fakes={typed: lambda order: order}), Order)
+assert_type(inline(typed_flow, Order(1)), InlineRun[Order])
+register_type(complex, dump=str, load=complex)
 
 def etl(context: Context) -> None: ...
 

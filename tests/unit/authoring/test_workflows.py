@@ -41,7 +41,10 @@ def test_data_flow_and_order_make_the_graph() -> None:
     ]
     assert spec.tasks[1].args == (FromParam("order"), Literally(5))
     assert spec.tasks[2].kwargs == {"payment": FromTask("charge")}
-    assert spec.params == (Param("order"), Param("express", required=False, default=False))
+    assert spec.params == (
+        Param("order", type="Any"),
+        Param("express", required=False, default=False, type="bool", schema={"type": "boolean"}),
+    )
     assert spec.result == FromTask("ship")
     assert spec.full_name == "public::embedded::fulfil"
     assert not spec.context_style

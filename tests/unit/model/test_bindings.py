@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from turnout.errors import InvalidInput
 from turnout.model.bindings import (
     ABSENT,
-    check_input,
     context_for,
     merge_contexts,
     params_in,
@@ -20,6 +19,7 @@ from turnout.model.bindings import (
     result_of,
     tasks_in,
 )
+from turnout.model.inputs import check_input
 from turnout.model.spec import (
     Body,
     DictOf,

@@ -55,7 +55,7 @@ def flow(*tasks: TaskSpec, **more: Any) -> WorkflowSpec:
         (flow(task("a"), task("b", rule=task_success("a"))), "rule_task", "not one of its dependencies"),
         (flow(task("a"), task("b", "a", rule=task_failed("aa"))), "rule_task", "did you mean 'a'"),
         (flow(task("a", rule=ContextValue("k", ">=", 1))), "rule_op", "'>='"),  # pyright: ignore[reportArgumentType]
-        (flow(task("a", rule=all_(context_value("k", "==", {1})))), "not_json", "set"),
+        (flow(task("a", rule=all_(context_value("k", "==", 1j)))), "not_json", "complex"),
         (flow(task("a", retry=RetryPolicy(attempts=0))), "bad_retry", "attempts"),
         (flow(task("a", retry=RetryPolicy(delay=-1))), "bad_retry", "delay"),
         (flow(task("a", retry=RetryPolicy(delay=float("nan")))), "bad_retry", "delay"),

@@ -1,0 +1,227 @@
+"""What does an annotation ask of a JSON value? A converter that checks and builds it, a name, a JSON schema.
+
+Where msgspec cannot tell the members of a union apart, they are tried in the order in which they are written.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import types
+import typing
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+from turnout.model.types import load_hook, plain, schema_hook
+
+Converter: TypeAlias = Callable[[Any], Any]
+
+_JSON_TYPES = (Any, object, None, type(None), bool, int, float, str, dict, list)
+_JSON_CONTAINERS = frozenset(
+    {
+        list,
+        dict,
+        collections.abc.Sequence,
+        collections.abc.MutableSequence,
+        collections.abc.Collection,
+        collections.abc.Iterable,
+        collections.abc.Mapping,
+        collections.abc.MutableMapping,
+    }
+)
+
+
+class Unfit(ValueError):
+    """A JSON value that the annotation has no use for; the text says where and why."""
+
+
+class Typed(NamedTuple):
+    """What is known of an annotated parameter or result."""
+
+    text: str
+    """The annotation as people write it."""
+    convert: Converter | None
+    """From JSON to the annotated type, with everything checked; None: anything goes."""
+    is_json: bool
+    """JSON values are what is annotated: there is nothing to build, at most something to check."""
+    annotation: Any
+
+
+def typed(annotation: Any) -> Typed:
+    """All about one annotation."""
+    return Typed(type_text(annotation), converter_of(annotation), is_json(annotation), annotation)
+
+
+def converter_of(annotation: Any) -> Converter | None:
+    """What makes the annotated type of a JSON value, or raises ``Unfit``; None if any value will do."""
+    annotation = bare(annotation)
+    if annotation in (Any, object) or isinstance(annotation, TypeVar):
+        return None
+    try:
+        msgspec.json.Decoder(annotation, dec_hook=load_hook)
+    except Exception as error:
+        return _composed(annotation, str(error))
+    return lambda value: _by_msgspec(value, annotation)
+
+
+def _by_msgspec(value: Any, annotation: Any) -> Any:
+    try:
+        return msgspec.convert(value, annotation, dec_hook=load_hook, str_keys=True)
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
+        raise Unfit(str(error)) from error
+    except Exception as error:
+        # Out of a registered load, or of a class that builds itself.
+        raise Unfit(f"{type(error).__qualname__}: {error}") from error
+
+
+def _composed(annotation: Any, reason: str) -> Converter:
+    """For annotations that msgspec refuses as a whole: by their parts."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return _first_that_fits([(type_text(each), converter_of(each)) for each in args])
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return lambda value: _member(annotation, value)
+    if origin in (list, set, frozenset) or (origin is tuple and len(args) == 2 and args[1] is ...):
+        return _items(origin, converter_of(args[0]))
+    if origin is tuple:
+        return _places([converter_of(each) for each in args])
+    if origin is dict and args[0] is str:
+        return _values(converter_of(args[1]))
+
+    def refuse(value: Any) -> Any:
+        raise Unfit(f"the annotation cannot be used for conversion: {reason}; see register_type for types of your own")
+
+    return refuse
+
+
+def _first_that_fits(members: list[tuple[str, Converter | None]]) -> Converter:
+    def convert(value: Any) -> Any:
+        reasons: list[str] = []
+        for text, member in members:
+            if member is None:
+                return value
+            try:
+                return member(value)
+            except Unfit as error:
+                reasons.append(f"as {text}: {error}")
+        raise Unfit("; ".join(reasons))
+
+    return convert
+
+
+def _items(container: Any, item: Converter | None) -> Converter:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, list):
+            raise Unfit(f"Expected `array`, got `{_name(value)}`")
+        return container(value if item is None else (_at(index, item, each) for index, each in enumerate(value)))
+
+    return convert
+
+
+def _places(items: list[Converter | None]) -> Converter:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, list) or len(value) != len(items):
+            raise Unfit(f"Expected `array` of length {len(items)}, got `{_name(value)}`")
+        pairs = enumerate(zip(items, value, strict=True))
+        return tuple(each if item is None else _at(index, item, each) for index, (item, each) in pairs)
+
+    return convert
+
+
+def _values(item: Converter | None) -> Converter:
+    def convert(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise Unfit(f"Expected `object`, got `{_name(value)}`")
+        return {key: each if item is None else _at(key, item, each) for key, each in value.items()}
+
+    return convert
+
+
+def _at(where: str | int, convert: Converter, value: Any) -> Any:
+    try:
+        return convert(value)
+    except Unfit as error:
+        raise Unfit(f"at [{where!r}]: {error}") from error
+
+
+def _member(kind: type[Enum], value: Any) -> Enum:
+    for member in kind:
+        if type(plain(member)) is type(value) and plain(member) == value:
+            return member
+    raise Unfit(f"Invalid enum value {value!r}")
+
+
+def is_json(annotation: Any) -> bool:
+    """Whether values of that annotation are JSON as they are."""
+    annotation = bare(annotation)
+    if isinstance(annotation, TypeVar) or any(annotation is each for each in _JSON_TYPES):
+        return True
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return all(each is None or type(each) in (bool, int, str) for each in args)
+    if origin in (Union, types.UnionType):
+        return all(is_json(each) for each in args)
+    if origin in _JSON_CONTAINERS:
+        if len(args) == 2:  # noqa: SIM102 - keys and values
+            if bare(args[0]) not in (str, Any):
+                return False
+        return all(is_json(each) for each in args)
+    return origin is Annotated and is_json(args[0])
+
+
+def bare(annotation: Any) -> Any:
+    """The annotation without what only people read: new types, aliases, remarks that are no constraints."""
+    while True:
+        if get_origin(annotation) is Annotated:
+            if any(isinstance(each, msgspec.Meta) for each in annotation.__metadata__):
+                return annotation
+            annotation = annotation.__origin__
+        elif isinstance(annotation, typing.NewType):
+            annotation = annotation.__supertype__
+        elif type(annotation).__name__ == "TypeAliasType":
+            annotation = annotation.__value__
+        elif get_origin(annotation) is collections.abc.Iterable:
+            annotation = list[get_args(annotation)[0]]
+        else:
+            return annotation
+
+
+def type_text(annotation: Any) -> str:
+    """The annotation as people write it: ``int``, ``list[Order]``, ``datetime | None``."""
+    if annotation is None or annotation is type(None):
+        return "None"
+    if annotation is ...:
+        return "..."
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return type_text(args[0])
+    if origin in (Union, types.UnionType):
+        return " | ".join(dict.fromkeys(type_text(each) for each in args))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, args))}]"
+    if origin is not None and args:
+        return f"{_type_name(origin)}[{', '.join(_texts(args))}]"
+    return _type_name(annotation)
+
+
+def _texts(args: Iterable[Any]) -> list[str]:
+    return ["[" + ", ".join(_texts(each)) + "]" if isinstance(each, list) else type_text(each) for each in args]
+
+
+def _type_name(kind: Any) -> str:
+    name = getattr(kind, "__qualname__", None) or getattr(kind, "__name__", None) or str(kind)
+    return str(name).rpartition("<locals>.")[2].removeprefix("typing.")
+
+
+def schema_of(annotation: Any) -> dict[str, Any]:
+    """The annotation as a JSON schema; empty where it cannot be said."""
+    try:
+        return msgspec.json.schema(annotation, schema_hook=schema_hook)
+    except Exception:
+        return {}
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__

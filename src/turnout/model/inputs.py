@@ -1,0 +1,98 @@
+"""May a run be made of this input? All that is wrong with it is said at once, before anything is written."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.errors import InputError, InvalidInput, NotJson
+from turnout.model.annotations import Typed, Unfit
+from turnout.model.spec import Param, WorkflowSpec
+from turnout.model.suggestions import close
+from turnout.model.types import PLAIN, plain
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 60
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing that is wrong with an input."""
+
+    code: str
+    parameter: str
+    message: str
+
+
+def check_input(
+    spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, Typed] | None = None
+) -> dict[str, Any]:
+    """The run's input as JSON values, defaults filled in, or the error that names every parameter at fault.
+
+    ``types`` are the annotations of the workflow function, by parameter. A Context takes any keys.
+    """
+    values, problems = examine(spec, input, types or {})
+    if problems:
+        raise refusal(spec.name, problems)
+    return values
+
+
+def examine(
+    spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, Typed]
+) -> tuple[dict[str, Any], list[Problem]]:
+    """The input as far as it is right, and what is wrong with it."""
+    problems: list[Problem] = []
+    if spec.context_style:
+        return {name: _value(spec, Param(name), value, None, problems) for name, value in input.items()}, problems
+    names = [param.name for param in spec.params]
+    for name in input:
+        if name not in names:
+            message = f"workflow {spec.name!r} has no parameter {name!r}{close(name, names)}"
+            problems.append(Problem("unknown_parameter", name, message))
+    values: dict[str, Any] = {}
+    for param in spec.params:
+        if param.name in input:
+            values[param.name] = _value(spec, param, input[param.name], types.get(param.name), problems)
+        elif param.required:
+            message = f"workflow {spec.name!r} needs the parameter {param.name!r}"
+            message += f" ({param.type})" if param.type else ""
+            problems.append(Problem("missing_parameter", param.name, message))
+        else:
+            values[param.name] = param.default
+    return values, problems
+
+
+def refusal(workflow: str, problems: Sequence[Problem]) -> InputError:
+    """One error for all problems; of a single one it has the code."""
+    if len(problems) == 1:
+        [one] = problems
+        kind = NotJson if one.code.startswith(("not_json", "json_")) else InvalidInput
+        return kind(one.message, code=one.code, parameter=one.parameter, problems=list(problems))
+    lines = "".join(f"\n  {one.message}" for one in problems)
+    return InvalidInput(
+        f"the input of workflow {workflow!r} has {len(problems)} faults:{lines}", problems=list(problems)
+    )
+
+
+def _value(spec: WorkflowSpec, param: Param, value: Any, known: Typed | None, problems: list[Problem]) -> Any:
+    if value is None and not param.required and param.default is None:
+        return None  # ``x: int = None`` says one thing and means another
+    where = f"parameter {param.name!r} of workflow {spec.name!r}"
+    try:
+        given = value if type(value) in PLAIN else plain(value, where)
+        if known is None or known.convert is None:
+            return given
+        made = known.convert(given)
+        # What is stored is complete and in one form, whoever reads it: defaults of fields, dates, decimals.
+        return given if known.is_json else plain(made, where)
+    except NotJson as error:
+        problems.append(Problem(error.code, param.name, error.message))
+    except Unfit as error:
+        assert known is not None
+        message = (
+            f"{where} must be {known.text}, but {_short.repr(value)} ({type(value).__qualname__}) was given: {error}"
+        )
+        problems.append(Problem("invalid_parameter", param.name, message))
+    return None

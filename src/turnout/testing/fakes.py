@@ -1,0 +1,117 @@
+"""What stands in for a task's body in a test?"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from turnout.authoring.annotations import annotations_of
+from turnout.authoring.calling import fill, open_signature, slots_of
+from turnout.authoring.context import Context
+from turnout.authoring.registry import Registry
+from turnout.authoring.task import Task
+from turnout.authoring.workflow import Workflow
+from turnout.errors import DefinitionError
+from turnout.model.info import current_task
+from turnout.model.spec import TaskSpec
+from turnout.model.suggestions import close
+
+Fakes = Mapping[Any, Any]
+"""By task, by function or by name: a function to call instead, an exception to raise, or a value to return."""
+
+
+class FakedRegistry(Registry):
+    """Finds the fakes instead of the bodies that they stand for."""
+
+    def __init__(self, workflow: Workflow[..., Any], fakes: Fakes) -> None:
+        super().__init__()
+        self.add(workflow)
+        self._stand_ins: dict[str, Callable[..., Any]] = {}
+        for who, fake in fakes.items():
+            for name in _named(workflow.tasks, who):
+                self._stand_ins[name] = stand_in(workflow.tasks[name].function, fake)
+
+    def body_of(self, workflow_full_name: str, task: TaskSpec) -> Callable[..., Any] | None:
+        return self._stand_ins.get(task.name) or super().body_of(workflow_full_name, task)
+
+
+def _named(tasks: Mapping[str, Task[..., Any]], who: Any) -> list[str]:
+    """A name means one node or all calls of the task of that name; a task or function, all of its calls."""
+    if isinstance(who, str):
+        found = [who] if who in tasks else [name for name, task in tasks.items() if task.name == who]
+    else:
+        function = who.function if isinstance(who, Task) else who
+        found = [name for name, task in tasks.items() if task.function is function]
+    if not found:
+        name = who if isinstance(who, str) else getattr(who, "__name__", repr(who))
+        raise DefinitionError(
+            f"fakes names {name!r}, which is no task of this workflow{close(name, tasks)}",
+            code="unknown_task",
+            task=name,
+        )
+    return found
+
+
+def stand_in(body: Callable[..., Any], fake: Any) -> Callable[..., Any]:
+    """A function that takes what the body takes, its arguments converted by the body's annotations, and is the fake.
+
+    A fake gets a ``TaskInfo`` only if it asks for one itself, and a ``Context`` if it takes an argument.
+    """
+    if isinstance(fake, BaseException) or (isinstance(fake, type) and issubclass(fake, BaseException)):
+        given = fake
+
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            raise given
+
+    elif callable(fake):
+        answer = _calling(fake)
+    else:
+
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            return fake
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        return answer(*args, **kwargs)
+
+    _look_like(stand_in, body, takes_context=not callable(fake) or bool(_positional(fake)))
+    return stand_in
+
+
+def _calling(fake: Any) -> Callable[..., Any]:
+    function = fake.function if isinstance(fake, Task) else fake
+    slots = tuple(slot for slot in slots_of(function) if slot.kind == "info")
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        info = current_task()
+        if slots and info is not None:
+            args, kwargs = fill(slots, args, kwargs, info, None)
+        return function(*args, **kwargs)
+
+    return answer
+
+
+def _look_like(function: Any, body: Callable[..., Any], *, takes_context: bool) -> None:
+    known = annotations_of(body)
+    parameters = list(open_signature(body).parameters.values())
+    if takes_context and any(slot.kind == "context" for slot in slots_of(body)):
+        context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_ONLY, annotation=Context)
+        parameters = [context]
+    function.__signature__ = inspect.Signature(
+        [each.replace(annotation=known.get(each.name, each.annotation)) for each in parameters]
+    )
+    function.__annotations__ = {each.name: each.annotation for each in function.__signature__.parameters.values()}
+    function.__name__ = getattr(body, "__name__", "fake")
+
+
+def _positional(function: Any) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+    )
+    return [each.name for each in parameters if each.kind in kinds]

@@ -1,0 +1,240 @@
+"""How does a run go on in a test? Driven here and now, without a database, by the machine that drives it for real.
+
+Bodies run in the calling thread, one after the other. Time is a manual clock's: waits for retries are jumped over, so
+nothing sleeps. Timeouts of tasks are not enforced; those of runs are, by that clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+import msgspec
+
+from turnout.authoring.workflow import Workflow
+from turnout.bodies.attempt import call, info_for
+from turnout.bodies.outcome import describe, raised, returned_value
+from turnout.contracts.executor import Work
+from turnout.errors import InputError, RunError
+from turnout.model.bindings import ABSENT, result_of
+from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.info import TaskInfo
+from turnout.model.machine import RunMachine
+from turnout.model.names import new_run_id
+from turnout.model.reasons import RUN_TIMED_OUT
+from turnout.model.rows import HistoryRow, NewRun, StoredRun, TaskRow
+from turnout.model.states import RunState, TaskState
+from turnout.model.turn import Turn
+from turnout.model.values import dump_output
+from turnout.model.verdict import Limits
+from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.owned import OwnedRun
+from turnout.runner.views import failure_of
+from turnout.testing.clock import ManualClock
+from turnout.testing.fakes import FakedRegistry, Fakes
+
+if TYPE_CHECKING:
+    from turnout.contracts.store import Store
+
+R = TypeVar("R")
+
+HERE = DispatchDecision("inline", "run by the test")
+HOLDER = "inline"
+EVERYTHING = Limits(inline_output=1 << 62)
+"""There is no store to read large outputs from: memory keeps them all."""
+
+
+class InlineTask(msgspec.Struct, frozen=True, kw_only=True):
+    """One task of an inline run, as it is now."""
+
+    name: str
+    state: TaskState
+    attempts: int = 0
+    output: Any = None
+    """What it returned, as JSON."""
+    reason: str | None = None
+    error: ErrorInfo | None = None
+
+
+class InlineRun(Generic[R]):
+    """A run that goes on when it is told to: by ``step()``, or to its end with ``finish()`` or ``result()``."""
+
+    def __init__(
+        self,
+        workflow: Workflow[..., R],
+        input: Mapping[str, Any],
+        fakes: Fakes | None = None,
+        clock: ManualClock | None = None,
+    ) -> None:
+        self.clock = clock or ManualClock()
+        self.history: list[HistoryRow] = []
+        """Every move, in order: what a store would have written."""
+        self._workflow = workflow
+        registry = FakedRegistry(workflow, fakes or {})
+        graph = Graph(workflow.spec)
+        new = NewRun(
+            run_id=new_run_id(),
+            workflow=graph.spec.full_name,
+            version=graph.version,
+            input=dump_output(dict(input), what="input"),
+            created_at=self.clock.now(),
+            timeout=graph.spec.timeout,
+        )
+        self._machine = RunMachine.fresh(graph, new, EVERYTHING)
+        # Nothing is ever read from the store: the machine keeps every output.
+        self._loader = MemoryLoader(cast("Store", None), registry, {new.run_id: OwnedRun(self._machine)})
+        self._due: dict[int, float] = {}
+        """When tasks that wait for their retry may start again, by position, in seconds that the clock will count."""
+        self._deadline = None if new.timeout is None else self.clock.passed + new.timeout
+        self._raised: dict[int, BaseException] = {}
+        """What the newest attempt of a task raised, by position: the cause of the failure, with its traceback."""
+        turn = self._turn()
+        turn.begin()
+        self._commit(turn)
+
+    # -- looking ------------------------------------------------------------------------------------------------
+    @property
+    def id(self) -> str:
+        return self._machine.new.run_id
+
+    @property
+    def state(self) -> RunState:
+        return self._machine.row.state
+
+    @property
+    def tasks(self) -> dict[str, InlineTask]:
+        """All tasks by name; the items of mapped tasks as ``name[0]``, ``name[1]``, …"""
+        return {
+            row.name: InlineTask(
+                name=row.name,
+                state=row.state,
+                attempts=row.attempt,
+                output=None if row.output is None else self._value(row),
+                reason=row.reason,
+                error=row.error,
+            )
+            for row in self._machine.tasks
+        }
+
+    # -- moving -------------------------------------------------------------------------------------------------
+    def step(self) -> str | None:
+        """Run the next ready task and return its name; None if nothing can start at this time."""
+        self._notice_time()
+        turn = self._turn()
+        ready = list(turn.ready())
+        if not ready:
+            return None
+        pos = min(ready, key=lambda each: -turn.task(each).priority)
+        event = turn.place(pos, HERE, HOLDER)
+        self._commit(turn)
+        result = self._execute(event, pos)
+        turn = self._turn()
+        turn.result(result, pos)
+        self._commit(turn)
+        return self._machine.tasks[pos].name
+
+    def finish(self) -> RunState:
+        """Go on to the end, jumping over waits; returns the final state, or ``paused`` if somebody has to resume it."""
+        while not self.state.terminal and self.state is not RunState.PAUSED:
+            if self.step() is None and not self.state.terminal:
+                self._jump()
+        return self.state
+
+    def result(self) -> R:
+        """Go on to the end and return what the workflow returns; raises RunFailed, RunCancelled or RunTimedOut."""
+        if self.finish() is RunState.PAUSED:
+            raise RunError(f"run {self.id} is paused: resume() it first", run_id=self.id)
+        machine = self._machine
+        if machine.row.state is not RunState.COMPLETED:
+            run = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
+            raise failure_of(run, machine.tasks) from next(iter(self._raised.values()), None)
+
+        def output_of(name: str) -> Any:
+            row = machine.tasks[machine.graph.position[name]]
+            return ABSENT if row.output is None else self._value(row)
+
+        states = {row.name: row.state for row in machine.tasks}
+        value = result_of(machine.graph.spec, msgspec.json.decode(machine.new.input), output_of, states)
+        return self._workflow.returned(value)
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        turn = self._turn()
+        turn.cancel(reason)
+        self._commit(turn)
+
+    def pause(self) -> None:
+        turn = self._turn()
+        turn.pause()
+        self._commit(turn)
+
+    def resume(self) -> None:
+        turn = self._turn()
+        turn.resume()
+        self._commit(turn)
+
+    def _value(self, row: TaskRow) -> Any:
+        outputs = self._machine.outputs()
+        if row.group is not None:
+            return outputs.item(row.pos, {row.pos: row.output or "null"})
+        return outputs.value(row.pos, {pos: outputs.row_of(pos).output or "null" for pos in outputs.behind(row.pos)})
+
+    # -- inside -------------------------------------------------------------------------------------------------
+    def _turn(self) -> Turn:
+        return Turn(self._machine, self.clock.now())
+
+    def _commit(self, turn: Turn) -> None:
+        turn.finish()
+        self._machine.adopt(turn)
+        self.history += turn.history
+        for pos, row in turn.rows.items():
+            self._due.pop(pos, None)
+            if row.state is TaskState.READY and row.retry_in:
+                self._due[pos] = self.clock.passed + row.retry_in
+
+    def _notice_time(self) -> None:
+        passed = self.clock.passed
+        if self._deadline is not None and passed >= self._deadline and not self.state.terminal:
+            self.cancel(RUN_TIMED_OUT)
+        for pos in [pos for pos, at in self._due.items() if at <= passed]:
+            del self._due[pos]
+            self._machine.due(pos)
+
+    def _jump(self) -> None:
+        """Nothing can start now: let time pass until something can."""
+        times = [*self._due.values(), *([] if self._deadline is None else [self._deadline])]
+        if not times:
+            waiting = ", ".join(row.name for row in self._machine.tasks if not row.state.terminal)
+            raise RunError(f"run {self.id} cannot go on: {waiting} wait for nothing that comes", run_id=self.id)
+        self.clock.passed = max(self.clock.passed, min(times))
+
+    def _execute(self, event: TaskReadyEvent, pos: int) -> ExecutionResult:
+        self._raised.pop(pos, None)
+        try:
+            work = self._loader.load_now(event)
+        except Exception as error:
+            return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
+        assert work is not None, "the machine has everything in memory"
+        started_at = self.clock.now()
+        info = info_for(work, started_at)
+        # Nobody else is there who could cancel it: waiting for that takes no time.
+        info.waiter = None
+        try:
+            value = _call(work, info)
+            return returned_value(event, value, started_at, self.clock.now())
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            self._raised[pos] = error
+            return raised(work, error, started_at, self.clock.now())
+
+
+def _call(work: Work, info: TaskInfo) -> Any:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return Context().run(call, work, info)
+    # The caller's own event loop is waiting for us; an async body needs another one, and a loop needs a thread.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(Context().run, call, work, info).result()
