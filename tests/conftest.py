@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.postgres import GivenServer, NoPostgres, OwnServer, server
 from turnout.contracts.store import Store
 from turnout.store import connect
+
+# How long an example takes says nothing on a busy machine.
+settings.register_profile("turnout", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("turnout")
 
 
 @pytest.fixture(scope="session")

@@ -126,7 +126,7 @@ class RunTable:
             row.state is not TaskState.READY
             or not row.poll_key
             or row.retry_in
-            or self.run.state is not RunState.RUNNING
+            or self.run.state not in (RunState.RUNNING, RunState.CANCELLING)
         ):
             return None
         attempt = row.attempt + 1
@@ -161,8 +161,8 @@ class RunTable:
 
     def _check_task(self, row: TaskRow) -> None:
         there = self.tasks[row.pos]
-        if there.state is row.state is TaskState.READY and there.attempt == row.attempt:
-            return  # It makes no move: it is left to pollers now.
+        if row.state is there.state is TaskState.READY and row.attempt == there.attempt:
+            return  # No move: it is offered to pollers, or another reason is given.
         if (there.state, row.state) not in task_writes() or row.attempt < there.attempt:
             raise IllegalMove(f"task {row.pos}: {there.state} {there.attempt} to {row.state} {row.attempt}")
 

@@ -13,6 +13,9 @@ from turnout.authoring.default_runner import set_default_runner_factory
 from turnout.authoring.task import Task, task
 from turnout.authoring.workflow import Workflow, workflow
 from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer
+from turnout.model.hooks import RunOutcome, TaskOutcome
 from turnout.model.info import TaskInfo, current_task
 from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
 from turnout.model.types import register_type
@@ -23,14 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncRunner",
+    "Branch",
     "Context",
+    "Defer",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
+    "RunOutcome",
     "Runner",
     "Task",
     "TaskInfo",
+    "TaskOutcome",
     "TurnoutError",
     "Workflow",
     "all_",

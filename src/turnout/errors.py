@@ -32,7 +32,8 @@ TurnoutError
 │   └── WaitTimedOut
 └── TaskSignal                 raised by bodies, to say how an attempt ended
     ├── RetryAfter
-    └── PermanentFailure
+    ├── PermanentFailure
+    └── Defer                  (turnout.model.deferral) start again later: bad_defer, naive_datetime, bad_condition
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
 
 def test_every_page_of_a_feature_has_examples() -> None:
     features = {"workflows", "types", "testing", "runner", "routing", "custom-executor", "polling"}
-    features |= {"guarantees", "lifecycle", "settings"}
+    features |= {"guarantees", "lifecycle", "settings", "branches-and-hooks", "deferring"}
     assert features <= {page.stem for page in EXAMPLES}
 
 

@@ -118,13 +118,20 @@ def test_a_task_whose_time_has_not_come_is_not_claimed(store: Store) -> None:
     assert len(store.claim_ready(POLLER, ["gpu"], 10, 30)) == 1
 
 
-@pytest.mark.parametrize("state", [RunState.PAUSED, RunState.CANCELLING])
-def test_nothing_is_claimed_from_a_run_that_is_not_running(store: Store, state: RunState) -> None:
+def test_nothing_is_claimed_from_a_paused_run(store: Store) -> None:
     begin(store)
     write = offered()
     insert(store, write)
-    assert store.commit([update(write.run_id, run=RunRow(state=state, was=RunState.RUNNING))])[0].applied
+    assert store.commit([update(write.run_id, run=RunRow(state=RunState.PAUSED, was=RunState.RUNNING))])[0].applied
     assert store.claim_ready(POLLER, ["gpu"], 10, 30) == []
+
+
+def test_what_is_still_offered_in_a_run_that_is_being_cancelled_is_a_hook_and_can_be_claimed(store: Store) -> None:
+    begin(store)
+    write = offered()
+    insert(store, write)
+    assert store.commit([update(write.run_id, run=RunRow(state=RunState.CANCELLING, was=RunState.RUNNING))])[0].applied
+    assert [task.run_id for task in store.claim_ready(POLLER, ["gpu"], 10, 30)] == [write.run_id]
 
 
 def test_an_owner_that_writes_what_a_poller_has_claimed_is_stale(store: Store) -> None:

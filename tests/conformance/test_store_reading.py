@@ -7,8 +7,8 @@ import threading
 from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
-from turnout.model.rows import RunRow
-from turnout.model.states import RunState
+from turnout.model.rows import RunRow, TaskRow
+from turnout.model.states import RunState, TaskState
 from turnout.store import connect
 
 
@@ -144,3 +144,18 @@ def test_in_memory_everything_is_shared_between_threads() -> None:
     assert heard.is_set()
     stop()
     store.close()
+
+
+def test_a_memo_is_kept_over_a_poller_s_claim_until_another_is_written(store: Store) -> None:
+    begin(store)
+    ready = TaskRow(pos=0, name="first", state=TaskState.READY, poll_key="gpu", memo='{"saved":"1"}')
+    write = new_run(tasks=[ready])
+    insert(store, write)
+    assert store.tasks(write.run_id)[0].memo == '{"saved":"1"}'
+    assert store.claim_ready("poller", ["gpu"], 1, 30)
+    assert store.tasks(write.run_id)[0].memo == '{"saved":"1"}'
+    loaded = store.claim_run(OWNER, write.run_id, 10)
+    assert loaded is not None and loaded.tasks[0].memo == '{"saved":"1"}'
+    done = completed(memo='{"chosen":["a"]}')
+    assert store.commit([update(write.run_id, done, epoch=loaded.run.epoch)])[0].applied
+    assert store.tasks(write.run_id)[0].memo == '{"chosen":["a"]}'

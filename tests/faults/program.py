@@ -21,7 +21,7 @@ from collections import Counter, deque
 from typing import Any
 
 import turnout.runner.core
-from turnout import Runner, TaskInfo, Workflow, task, workflow
+from turnout import Defer, Runner, RunOutcome, TaskInfo, Workflow, task, workflow
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
@@ -113,6 +113,42 @@ def holding(key: str, seconds: float) -> str:
     return last(hold_the_interpreter(key, seconds))
 
 
+@task
+def nap(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    if info.saved is None:
+        raise Defer(seconds, save=key)
+    return info.saved
+
+
+@workflow
+def napping(key: str, seconds: float) -> str:
+    return last(nap(key, seconds))
+
+
+@task(at_most_once=True)
+def pay(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(seconds)
+    return key
+
+
+@workflow
+def paying(key: str, seconds: float) -> str:
+    return last(pay(key, seconds))
+
+
+@task
+def tidy_up(outcome: RunOutcome, info: TaskInfo) -> None:
+    record(outcome["status"], info)
+    time.sleep(30.0 if info.attempt == 1 else 0.0)
+
+
+@workflow(on_exit=tidy_up)
+def hooked(key: str, seconds: float) -> str:
+    return quick(key)
+
+
 @workflow
 def four(seconds: float) -> tuple[str, ...]:
     return tuple(slow.named(f"slow{n}")(f"four{n}", seconds) for n in range(4))
@@ -161,7 +197,9 @@ def wide_workflow(tasks: int) -> Workflow[..., Any]:
     return wide
 
 
-WORKFLOWS: dict[str, Workflow[..., Any]] = {each.name: each for each in (chain, slowly, blocking, holding, fanned)}
+WORKFLOWS: dict[str, Workflow[..., Any]] = {
+    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, fanned)
+}
 
 
 class KilledAfterCommit:

@@ -19,6 +19,7 @@ from turnout.authoring.context import Context
 from turnout.authoring.conversions import Conversions, conversions_for, converted
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure
+from turnout.model.branch import Branch
 from turnout.model.info import TaskInfo
 
 Body: TypeAlias = Callable[..., Any]
@@ -138,18 +139,20 @@ def _leaving(body: Body, context: Context) -> Body:
     return run
 
 
-async def _left_later(context: Context, returned: Awaitable[Any]) -> dict[str, Any]:
+async def _left_later(context: Context, returned: Awaitable[Any]) -> dict[str, Any] | Branch:
     return _left(context, await returned)
 
 
-def _left(context: Context, returned: Any) -> dict[str, Any]:
+def _left(context: Context, returned: Any) -> dict[str, Any] | Branch:
+    if isinstance(returned, Branch):
+        return Branch(*returned.chosen, value=_left(context, returned.value))
     if returned is None or returned is context:
         return dict(context)
     if isinstance(returned, dict):
         return {**context, **returned}
     raise PermanentFailure(
         f"a task in Context style returned a value of type {type(returned).__qualname__}: "
-        "return None, or a dict whose keys are set in the context",
+        "return None, a Branch, or a dict whose keys are set in the context",
         code="not_an_object",
     )
 

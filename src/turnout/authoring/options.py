@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypedDict, get_args
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.errors import InvalidWorkflow
+from turnout.model.durations import Duration, seconds
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.spec import WorkerSelector
@@ -18,6 +18,10 @@ RetryPredicate: TypeAlias = Callable[[BaseException], bool]
 
 DEFAULT_GROWING_DELAY = 1.0
 """Seconds before the first retry when a growing backoff is asked for without a ``retry_delay``."""
+
+
+Hooks: TypeAlias = Any
+"""A task or a list of tasks, called with the outcome if they take an argument."""
 
 
 class TaskOptions(TypedDict, total=False):
@@ -46,6 +50,10 @@ class TaskOptions(TypedDict, total=False):
     """A hint that a routing rule may override."""
     at_most_once: bool
     """Never start the body a second time, even if it is not known how the first time ended."""
+    on_success: Hooks
+    on_failure: Hooks
+    on_exit: Hooks
+    """Called when the task has reached its end, after the last retry; on_exit however it ended, once it was started."""
 
 
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -12,10 +12,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from turnout.authoring.durations import seconds
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidWorkflow
 from turnout.model.annotations import bare, converter_of
+from turnout.model.durations import seconds
 from turnout.model.inputs import Problem, examine, refusal
 from turnout.model.types import plain
 

@@ -71,15 +71,16 @@ class Registry:
 
     def body_of(self, workflow_full_name: str, task: TaskSpec) -> Callable[..., Any] | None:
         """The function that is this task's body; None if this program does not have it."""
-        found = self._find(workflow_full_name, task)
+        found = self.find(workflow_full_name, task)
         return None if found is None else found.function
 
     def predicate_of(self, workflow_full_name: str, task: TaskSpec) -> RetryPredicate | None:
         """The task's ``retry_if``, if it has one."""
-        found = self._find(workflow_full_name, task)
+        found = self.find(workflow_full_name, task)
         return None if found is None else found.retry_if
 
-    def _find(self, workflow_full_name: str, task: TaskSpec) -> AnyTask | None:
+    def find(self, workflow_full_name: str, task: TaskSpec) -> AnyTask | None:
+        """The task as it was written; None if this program does not have it, or it is no Python function."""
         if task.body.kind != "python":
             return None
         return self._by_name.get((workflow_full_name, task.name)) or self._by_ref.get(task.body.ref)

@@ -13,13 +13,14 @@ import msgspec
 from turnout.authoring.annotations import RETURN
 from turnout.authoring.default_runner import default_runner
 from turnout.authoring.drawing import Drawing, current_drawing
-from turnout.authoring.durations import Duration
-from turnout.authoring.options import optional_seconds, selector
+from turnout.authoring.hooks import add_hooks
+from turnout.authoring.options import Hooks, optional_seconds, selector
 from turnout.authoring.places import place
 from turnout.authoring.sources import ContextSource, FunctionSource, Source
 from turnout.authoring.task import Task
 from turnout.errors import DefinitionError, InvalidInput, WrongType
 from turnout.model.annotations import Unfit
+from turnout.model.durations import Duration
 from turnout.model.inputs import check_input
 from turnout.model.spec import WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
@@ -55,8 +56,12 @@ class Workflow(Generic[P, R]):
         package: str = DEFAULT_PACKAGE,
         timeout: Duration | None = None,
         worker_selector: WorkerSelector = None,
+        on_success: Hooks = None,
+        on_failure: Hooks = None,
+        on_exit: Hooks = None,
     ) -> None:
-        self._set_up(ContextSource(name, tasks), name, package, timeout, worker_selector)
+        hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
+        self._set_up(ContextSource(name, tasks), name, package, timeout, worker_selector, hooks)
 
     @classmethod
     def from_function(
@@ -67,22 +72,33 @@ class Workflow(Generic[P, R]):
         package: str = DEFAULT_PACKAGE,
         timeout: Duration | None = None,
         worker_selector: WorkerSelector = None,
+        on_success: Hooks = None,
+        on_failure: Hooks = None,
+        on_exit: Hooks = None,
     ) -> Workflow[Q, S]:
         """The workflow that the function draws: what ``@workflow`` does."""
         made: Workflow[Q, S] = Workflow.__new__(Workflow)
         name = name or function.__name__
-        made._set_up(FunctionSource(name, function), name, package, timeout, worker_selector)
+        hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
+        made._set_up(FunctionSource(name, function), name, package, timeout, worker_selector, hooks)
         functools.update_wrapper(made, function)
         return made
 
     def _set_up(
-        self, source: Source, name: str, package: str, timeout: Duration | None, worker_selector: WorkerSelector
+        self,
+        source: Source,
+        name: str,
+        package: str,
+        timeout: Duration | None,
+        worker_selector: WorkerSelector,
+        hooks: Mapping[str, Hooks],
     ) -> None:
         self.name = name
         self.package = package
         self.source = source
         self.timeout = optional_seconds(timeout, f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(worker_selector)
+        self.hooks = hooks
         self._lock = threading.RLock()
         self._drawn: tuple[Drawing, WorkflowSpec] | None = None
         _defined.add(self)
@@ -101,7 +117,7 @@ class Workflow(Generic[P, R]):
 
     @property
     def tasks(self) -> Mapping[str, Task[..., Any]]:
-        """Its tasks by their names in the graph."""
+        """Its tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -167,6 +183,7 @@ class Workflow(Generic[P, R]):
             if self._drawn is None:
                 drawing = Drawing(self.name)
                 self.source.draw(drawing)
+                add_hooks(drawing, self.hooks)
                 self._drawn = drawing, self._validated(drawing, DEFAULT_TENANT)
             return self._drawn
 
@@ -212,6 +229,9 @@ def workflow(
     package: str = DEFAULT_PACKAGE,
     timeout: Duration | None = None,
     worker_selector: WorkerSelector = None,
+    on_success: Hooks = None,
+    on_failure: Hooks = None,
+    on_exit: Hooks = None,
 ) -> Decorator: ...
 def workflow(function: Callable[..., Any] | None = None, /, **options: Any) -> Workflow[..., Any] | Decorator:
     """Make a function a workflow. It is executed once, with placeholders, to draw the graph.

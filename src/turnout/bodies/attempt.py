@@ -7,6 +7,8 @@ import inspect
 from enum import Enum
 from typing import Any, TypeAlias
 
+import msgspec
+
 from turnout.bodies.cancellation import wait_cancelled
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
@@ -29,22 +31,23 @@ class Place(Enum):
     NOWHERE = 3
 
 
-class Attempt:
+# Named for the hot path, as in model/states.py.
+IN_QUEUE, IN_THREAD, ON_LOOP, NOWHERE = Place.QUEUE, Place.THREAD, Place.LOOP, Place.NOWHERE
+
+
+class Attempt(msgspec.Struct, gc=False, eq=False):
     """One attempt from being taken in until its body returns, which may be later than its result."""
 
-    __slots__ = ("abandoned", "deadline", "event", "info", "key", "place", "report", "started_at", "work")
-
-    def __init__(self, key: Key, event: TaskReadyEvent, report: Report) -> None:
-        self.key = key
-        self.event = event
-        self.report = report
-        self.place = Place.QUEUE
-        self.abandoned = False
-        """Its result was given while its body still ran."""
-        self.work: Work | None = None
-        self.info: TaskInfo | None = None
-        self.deadline: int | None = None
-        self.started_at: float | None = None
+    key: Key
+    event: TaskReadyEvent
+    report: Report
+    place: Place = IN_QUEUE
+    abandoned: bool = False
+    """Its result was given while its body still ran."""
+    work: Work | None = None
+    info: TaskInfo | None = None
+    deadline: int | None = None
+    started_at: float | None = None
 
     def begin(self, work: Work, place: Place, now: float) -> TaskInfo:
         self.work = work
@@ -61,6 +64,7 @@ def info_for(work: Work, now: float) -> TaskInfo:
         idempotency_key=work.idempotency_key,
         token=work.token,
         timeout=work.timeout,
+        saved=work.saved,
         index=work.index,
         workflow=work.workflow,
         name=work.task.name,

@@ -12,7 +12,9 @@ import msgspec
 import turnout.errors
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, PermanentFailure, RetryAfter, WrongType
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer, Unmet
+from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent, error_info
 from turnout.model.values import MAX_BYTES, dump_output
 
 _OUR_CODE = os.path.dirname(os.path.abspath(turnout.errors.__file__)) + os.sep
@@ -22,6 +24,9 @@ def returned_value(
     event: TaskReadyEvent, value: Any, started_at: float, finished_at: float, limit: int = MAX_BYTES
 ) -> ExecutionResult:
     """The result of a body that returned: completed, or failed for good if the value cannot be kept."""
+    chosen = None
+    if isinstance(value, Branch):
+        chosen, value = value.chosen, value.value
     try:
         output = dump_output(value, limit=limit)
     except Exception as error:
@@ -32,16 +37,19 @@ def returned_value(
         run_id=event.run_id,
         task_id=event.task_id,
         attempt=event.attempt,
-        status=ExecutionStatus.COMPLETED,
+        status=STATUS_COMPLETED,
         output=output,
         started_at=started_at,
         finished_at=finished_at,
         shadow=event.shadow,
+        chosen=chosen,
     )
 
 
 def raised(work: Work, error: BaseException, started_at: float, finished_at: float) -> ExecutionResult:
     """The result of a body that raised: SystemExit and KeyboardInterrupt are failures like any other."""
+    if isinstance(error, Defer | Unmet):
+        return ExecutionResult.deferred(work.event, error, started_at=started_at, finished_at=finished_at)
     retryable, retry_after, remark = True, None, ""
     match error:
         case RetryAfter():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from turnout.bodies.attempt import Attempt, Place
+from turnout.bodies.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Place
 
 HORIZON = 0.05
 """Seconds of work that may wait in front of the threads: enough to hide a trip to the store, and too short to matter if
@@ -88,10 +88,10 @@ class Places:
     def abandon(self, attempt: Attempt) -> Place:
         """The attempt has ended without its body; says where that is."""
         with self._lock:
-            if attempt.place is Place.THREAD:
+            if attempt.place is IN_THREAD:
                 attempt.abandoned = True
                 self._stuck += 1
-            elif attempt.place is Place.LOOP:
+            elif attempt.place is ON_LOOP:
                 attempt.abandoned = True
                 self._on_loop -= 1
             return attempt.place
@@ -99,10 +99,10 @@ class Places:
     def leave(self, attempt: Attempt, began: float | None = None) -> None:
         """The body has returned."""
         with self._lock:
-            if attempt.place is Place.LOOP:
+            if attempt.place is ON_LOOP:
                 self._on_loop -= not attempt.abandoned
-            elif attempt.place is Place.THREAD:
+            elif attempt.place is IN_THREAD:
                 self._stuck -= attempt.abandoned
-            attempt.place = Place.NOWHERE
+            attempt.place = NOWHERE
             if began is not None:
                 self._pace.add(time.monotonic() - began)

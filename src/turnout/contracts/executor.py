@@ -15,7 +15,7 @@ Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
 
 
-class Work(msgspec.Struct, frozen=True, kw_only=True):
+class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything that is needed to run one attempt."""
 
     event: TaskReadyEvent
@@ -35,6 +35,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """The same for every attempt of this task in this run."""
     token: str = ""
     """The fencing token: grows with every attempt."""
+    saved: Any = None
+    """What an earlier attempt saved when it deferred itself."""
     retry_predicate: Callable[[BaseException], bool] | None = None
     call: Callable[[TaskInfo], Any] | None = None
     """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in

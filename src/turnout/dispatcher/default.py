@@ -165,7 +165,7 @@ class DefaultDispatcher:
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
-        if slot.has_place():
+        if slot.free_places() > 0:
             slot.reserved += 1
             return True
         slot.refused = True

@@ -8,10 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+import msgspec
+
 from turnout.contracts.executor import Report
 from turnout.dispatcher.intake import accepted
 from turnout.dispatcher.registered import RegisteredExecutor
-from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.events import STATUS_RETURNED, ExecutionResult, TaskReadyEvent
 
 log = logging.getLogger("turnout.dispatcher")
 
@@ -22,18 +24,15 @@ _ROOM = object()
 """Posted instead of an answer: the executor says that it has room."""
 
 
-class Flight:
+class Flight(msgspec.Struct, gc=False, eq=False):
     """One attempt that was handed over and not yet answered."""
 
-    __slots__ = ("cancel_asked", "event", "slot", "started", "task", "timer")
-
-    def __init__(self, event: TaskReadyEvent, slot: RegisteredExecutor) -> None:
-        self.event = event
-        self.slot = slot
-        self.task: asyncio.Task[object] | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self.started: bool = False
-        self.cancel_asked: bool = False
+    event: TaskReadyEvent
+    slot: RegisteredExecutor
+    task: asyncio.Task[object] | None = None
+    timer: asyncio.TimerHandle | None = None
+    started: bool = False
+    cancel_asked: bool = False
 
 
 class Batch:
@@ -127,7 +126,7 @@ class Flights:
             flight.timer.cancel()
         slot.flying -= 1
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
-        (batch.refused if status is ExecutionStatus.RETURNED else batch.answered).add(slot)
+        (batch.refused if status is STATUS_RETURNED else batch.answered).add(slot)
         batch.results.append(result)
 
     def _asked(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> Flight | None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from turnout.errors import InputError, NoCapacity, NotJson, PermanentFailure, RetryAfter, StoreUnreachable, TooLarge
+from turnout.model.deferral import MAX_SAVED, Defer, Deferral, Unmet
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info, printable
 from turnout.model.values import MAX_BYTES, dump_output
 
@@ -39,6 +40,8 @@ def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
     if isinstance(error, NoCapacity | StoreUnreachable):
         return ExecutionResult.returned(event, printable(str(error)))
+    if isinstance(error, Defer | Unmet):
+        return ExecutionResult.deferred(event, error)
     try:
         info = error_info(error)
     except Exception:
@@ -69,7 +72,26 @@ def _mended(event: TaskReadyEvent, result: ExecutionResult, limit: int) -> Execu
         started_at=_seconds(result.started_at),
         finished_at=_seconds(result.finished_at),
         shadow=event.shadow,
+        chosen=_chosen(result.chosen) if status is ExecutionStatus.COMPLETED else None,
+        deferral=_deferral(result.deferral) if status is ExecutionStatus.DEFERRED else None,
     )
+
+
+def _chosen(names: object) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in cast("tuple[object, ...]", names)):
+        raise TypeError(f"chosen is {names!r}, not a tuple of names")
+    return tuple(printable(name) for name in cast("tuple[str, ...]", names))
+
+
+def _deferral(given: object) -> Deferral:
+    # Through the codec, so that every field is of its type.
+    deferral = msgspec.convert(msgspec.to_builtins(given or Deferral()), Deferral)
+    for text in (deferral.saved, deferral.condition and deferral.condition.args):
+        if text is not None:
+            check_output(text, MAX_SAVED)
+    return msgspec.structs.replace(deferral, seconds=_seconds(deferral.seconds) or 0.0, until=_seconds(deferral.until))
 
 
 def check_output(output: object, limit: int = MAX_BYTES) -> None:

@@ -11,7 +11,7 @@ from contextvars import Context
 
 import msgspec
 
-from turnout.bodies.attempt import Attempt, Key, Place, call, call_async, is_async, key_of
+from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, call, call_async, is_async, key_of
 from turnout.bodies.coroutines import Coroutines
 from turnout.bodies.deadlines import Deadlines
 from turnout.bodies.outcome import describe, raised, returned_value
@@ -19,13 +19,20 @@ from turnout.bodies.places import Places
 from turnout.bodies.threads import Threads
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
-from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.events import (
+    STATUS_RETURNED,
+    ExecutionResult,
+    ExecutionStatus,
+    ExecutorMetrics,
+    TaskReadyEvent,
+)
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
 
 STOPPING = "executor_stopping"
 MOST_ASYNC_NAMES = 10_000
+_NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
 
 
 class ThreadExecutor:
@@ -181,7 +188,7 @@ class ThreadExecutor:
                 self._hand_back()
             return
         started_at = time.time()
-        info = attempt.begin(work, Place.THREAD, started_at)
+        info = attempt.begin(work, IN_THREAD, started_at)
         if work.timeout is not None:
             attempt.deadline = self._deadlines.add(work.timeout, attempt)
         began = self._places.enter_thread()
@@ -204,7 +211,7 @@ class ThreadExecutor:
             self._threads.put((attempt,))
             return
         started_at = time.time()
-        info = attempt.begin(work, Place.LOOP, started_at)
+        info = attempt.begin(work, ON_LOOP, started_at)
         self._places.enter_loop()
         self._tell_soon()
         if work.timeout is not None:
@@ -274,7 +281,7 @@ class ThreadExecutor:
         if attempt.info is not None:
             attempt.info.cancelled = True
             result = msgspec.structs.replace(result, started_at=attempt.started_at, finished_at=time.time())
-        if place is Place.LOOP:
+        if place is ON_LOOP:
             self._coroutines.cancel(attempt)
         self._report(attempt, result)
 
@@ -283,10 +290,10 @@ class ThreadExecutor:
         self._end_early(attempt, ExecutionResult.timed_out(attempt.event, timeout or 0.0))
 
     def _report(self, attempt: Attempt, result: ExecutionResult) -> None:
-        if result.status is not ExecutionStatus.RETURNED:
+        if result.status is not STATUS_RETURNED:
             with self._lock:
                 self._executed += 1
-                self._failed += result.status is not ExecutionStatus.COMPLETED
+                self._failed += result.status not in _NO_FAILURE
         try:
             attempt.report(result)
         except Exception:

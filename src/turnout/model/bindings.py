@@ -126,7 +126,9 @@ def result_of(
     if not spec.context_style:
         return None if spec.result is None else resolve(spec.result, input, completed)
     inner = {name for task in spec.tasks for name in task.depends_on}
-    return _Contexts(spec, input, completed).after([task.name for task in spec.tasks if task.name not in inner])
+    return _Contexts(spec, input, completed).after(
+        [task.name for task in spec.tasks if task.name not in inner and task.hook is None]
+    )
 
 
 class _Contexts:

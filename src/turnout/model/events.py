@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from turnout.errors import TurnoutError
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer, Deferral, Unmet
 from turnout.model.values import dump_output
 
 
@@ -50,6 +52,12 @@ class ExecutionStatus(StrEnum):
     """Whoever held the attempt (owner, worker, poller) vanished."""
     RETURNED = "returned"
     """Not started: refused or handed back. Spends no budget."""
+    DEFERRED = "deferred"
+    """The body put itself off, or waits for a condition. Spends no budget."""
+
+
+# Named for the hot path, as in states.py.
+STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -79,6 +87,9 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     started_at: float | None = None
     finished_at: float | None = None
     shadow: bool = False
+    chosen: tuple[str, ...] | None = None
+    """Of a body that returned a ``Branch``: the names of the dependents that run."""
+    deferral: Deferral | None = None
 
     @property
     def task_execution_id(self) -> str:
@@ -94,7 +105,9 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     @classmethod
     def success(cls, event: TaskReadyEvent, output: Any = None, **more: Any) -> ExecutionResult:
-        """The body returned ``output``, any JSON value."""
+        """The body returned ``output``, any JSON value or a ``Branch``."""
+        if isinstance(output, Branch):
+            more, output = {**more, "chosen": output.chosen}, output.value
         return cls._of(event, ExecutionStatus.COMPLETED, output=dump_output(output), **more)
 
     @classmethod
@@ -109,6 +122,11 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     def timed_out(cls, event: TaskReadyEvent, seconds: float, **more: Any) -> ExecutionResult:
         error = ErrorInfo("TimeoutError", f"exceeded its timeout of {seconds:g} s", mro=("builtins.TimeoutError",))
         return cls._of(event, ExecutionStatus.TIMED_OUT, error=error, **more)
+
+    @classmethod
+    def deferred(cls, event: TaskReadyEvent, signal: Defer | Unmet, **more: Any) -> ExecutionResult:
+        """The body raised ``Defer``, or its condition does not hold yet."""
+        return cls._of(event, ExecutionStatus.DEFERRED, deferral=signal.deferral, **more)
 
     @classmethod
     def returned(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:

@@ -5,20 +5,21 @@ A mapped task runs, held by nobody, from the commit that adds its items until th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from turnout.model.bindings import resolve
+from turnout.model.choices import by_choice
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import lists_of
 from turnout.model.mapping import count_items
 from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
-from turnout.model.reasons import ITEMS_FAILED, LIMIT, because, by_choice
+from turnout.model.reasons import ITEMS_FAILED, LIMIT, because
 from turnout.model.rows import TaskRow
-from turnout.model.spec import FromParam, FromTask, Template
+from turnout.model.spec import FromParam, FromTask, Mapped, Template
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict
 
@@ -29,205 +30,210 @@ NAMED = 5
 """How many failed items the reason of the whole names."""
 
 
-class Doors(NamedTuple):
-    """What the turn lends: the ways in which it changes a row."""
+class Expansion(msgspec.Struct, gc=False):
+    """What a turn adds to its run. It refers to nothing that refers back to it, as the turn does not either."""
 
-    end: Callable[[int, TaskState, ExecutionResult | None, Verdict], None]
-    follow: Callable[[int], None]
-    log: Callable[[int, str, str, int, str | None], int]
+    added: list[TaskRow] = []
+    """Rows that this turn adds, as they were before it moved them."""
+    opened: dict[int, range] = {}
+    """Mapped tasks that get their items in this turn, and where."""
+    left: dict[int, int] = {}
+    """How many items of a group are open after this turn, where that has changed."""
 
 
-class Expansion:
-    """The part of a turn that knows about groups; made for runs that have mapped tasks, when it is first needed."""
+def _expansion(turn: Turn) -> Expansion:
+    if turn.expansion is None:
+        turn.expansion = Expansion()
+    return turn.expansion
 
-    __slots__ = ("_doors", "_left", "_turn", "added", "opened")
 
-    def __init__(self, turn: Turn, doors: Doors) -> None:
-        self._turn = turn
-        self._doors = doors
-        self.added: list[TaskRow] = []
-        """Rows that this turn adds to the run, as they were before it moved them."""
-        self.opened: dict[int, range] = {}
-        """Mapped tasks that get their items in this turn, and where."""
-        self._left: dict[int, int] = {}
-        """How many items of a group are open after this turn, where that has changed."""
+def _mapped(turn: Turn, pos: int) -> Mapped:
+    mapped = turn.machine.graph.tasks[pos].map
+    assert mapped is not None
+    return mapped
 
-    # -- items come into being ----------------------------------------------------------------------------------
-    def open(self, pos: int) -> None:
-        """Pending to running: the mapped task may start, so count its lists and add its items."""
-        turn = self._turn
-        task, row = turn.machine.graph.tasks[pos], turn.task(pos)
-        self._doors.log(pos, TaskState.PENDING, TaskState.READY, 0, None)
-        seq = self._doors.log(pos, TaskState.READY, TaskState.RUNNING, 1, because("mapped"))
-        turn.rows[pos] = TaskRow(
-            pos=pos,
-            name=row.name,
+
+def items_in(turn: Turn, pos: int) -> range:
+    """Where the items of a mapped task are; empty before it has got any."""
+    group = turn.machine.groups.get(pos)
+    if group is not None:
+        return group.items
+    return range(0) if turn.expansion is None else turn.expansion.opened.get(pos, range(0))
+
+
+# -- items come into being --------------------------------------------------------------------------------------
+def open_group(turn: Turn, pos: int) -> None:
+    """Pending to running: the mapped task may start, so count its lists and add its items."""
+    task, row = turn.machine.graph.tasks[pos], turn.task(pos)
+    skipped = _skipped_list(turn, pos) if task.rule is None else None
+    if skipped is not None:
+        turn.stop(pos, TaskState.SKIPPED, skipped.reason)
+        return
+    turn.log(pos, TaskState.PENDING, TaskState.READY, 0, None)
+    turn.rows[pos] = TaskRow(
+        pos=pos,
+        name=row.name,
+        priority=row.priority,
+        state=TaskState.RUNNING,
+        attempt=1,
+        dispatched_at=turn.now,
+        started_at=turn.now,
+        seq=turn.log(pos, TaskState.READY, TaskState.RUNNING, 1, because("mapped")),
+        was=TaskState.PENDING,
+    )
+    count = count_items(task, lambda template: _list_of(turn, template), turn.machine.limits.map_items)
+    if isinstance(count, ErrorInfo):
+        _end(turn, pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, failures=1), error=count)
+    elif count == 0:
+        _end(turn, pos, ExecutionStatus.COMPLETED, Verdict(TaskState.COMPLETED), output="0")
+    else:
+        _add(turn, pos, row, count)
+
+
+def _add(turn: Turn, pos: int, row: TaskRow, count: int) -> None:
+    expansion, first = _expansion(turn), len(turn.tasks)
+    expansion.opened[pos] = range(first, first + count)
+    expansion.left[pos] = count
+    added = [
+        TaskRow(
+            pos=first + index,
+            name=f"{row.name}[{index}]",
             priority=row.priority,
-            state=TaskState.RUNNING,
-            attempt=1,
-            dispatched_at=turn.now,
-            started_at=turn.now,
-            seq=seq,
-            was=TaskState.PENDING,
+            state=TaskState.PENDING,
+            group=pos,
+            index=index,
         )
-        count = count_items(task, self._list_of, turn.machine.limits.map_items)
-        if isinstance(count, ErrorInfo):
-            self._end(pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, failures=1), error=count)
-        elif count == 0:
-            self._end(pos, ExecutionStatus.COMPLETED, Verdict(TaskState.COMPLETED), output="0")
-        else:
-            self._add(pos, row, count)
+        for index in range(count)
+    ]
+    expansion.added += added
+    turn.tasks = [*turn.tasks, *added]
+    for item in added:
+        _judge(turn, item)
+    turn.follow(~pos)
 
-    def _add(self, pos: int, row: TaskRow, count: int) -> None:
-        turn = self._turn
-        first = len(turn.tasks)
-        self.opened[pos] = range(first, first + count)
-        self._left[pos] = count
-        added = [
-            TaskRow(
-                pos=first + index,
-                name=f"{row.name}[{index}]",
-                priority=row.priority,
-                state=TaskState.PENDING,
-                group=pos,
-                index=index,
-            )
-            for index in range(count)
-        ]
-        self.added += added
-        turn.tasks = [*turn.tasks, *added]
-        for item in added:
-            self._judge(item)
-        self._doors.follow(~pos)
 
-    def try_open(self, pos: int) -> None:
-        """Open a mapped task that goes through other mapped tasks' items, if those are known and the rest is there."""
-        turn, graph = self._turn, self._turn.machine.graph
-        if turn.task(pos).state is not TaskState.PENDING or pos not in graph.pipes:
+def _skipped_list(turn: Turn, pos: int) -> TaskRow | None:
+    """The task that a list was to come from and that was skipped by choice: then there is nothing to go through."""
+    graph = turn.machine.graph
+    for template in lists_of(graph.tasks[pos]):
+        if isinstance(template, FromTask):
+            row = turn.task(graph.position[template.name])
+            if by_choice(row):
+                return row
+    return None
+
+
+def try_open(turn: Turn, pos: int) -> None:
+    """Open a mapped task that goes through other mapped tasks' items, if those are known and the rest is there."""
+    graph = turn.machine.graph
+    if turn.task(pos).state is not TaskState.PENDING or pos not in graph.pipes:
+        return
+    for dep in graph.deps[pos]:
+        row = turn.task(dep)
+        piped = dep in graph.pipes[pos] and row.state is TaskState.RUNNING
+        if not (piped or row.state is TaskState.COMPLETED or by_choice(row)):
             return
-        for dep in graph.deps[pos]:
-            row = turn.task(dep)
-            piped = dep in graph.pipes[pos] and row.state is TaskState.RUNNING
-            if not (piped or row.state is TaskState.COMPLETED or by_choice(row)):
-                return
-        if not self.lists_skipped(pos):
-            self.open(pos)
+    open_group(turn, pos)
 
-    def lists_skipped(self, pos: int) -> bool:
-        """Whether a task that a list comes from was skipped by choice: then there is nothing to go through."""
-        turn, graph = self._turn, self._turn.machine.graph
-        return any(
-            by_choice(turn.task(graph.position[template.name]))
-            for template in lists_of(graph.tasks[pos])
-            if isinstance(template, FromTask)
-        )
 
-    def resume(self) -> None:
-        """Look at everything that an earlier owner may have left undone."""
-        for pos in self._turn.machine.graph.pipes:
-            self.try_open(pos)
-            group = self._turn.machine.groups.get(pos)
-            for each in group.items if group is not None and group.open else ():
-                self._judge(self._turn.task(each))
+def resume_groups(turn: Turn) -> None:
+    """Look at everything in pipes that an earlier owner may have left undone."""
+    for pos in turn.machine.graph.pipes:
+        try_open(turn, pos)
+        group = turn.machine.groups.get(pos)
+        for each in group.items if group is not None and group.open else ():
+            _judge(turn, turn.task(each))
 
-    # -- what an item takes -------------------------------------------------------------------------------------
-    def _list_of(self, template: Template) -> Any:
-        turn, graph = self._turn, self._turn.machine.graph
-        if isinstance(template, FromTask) and not template.path:
-            source = graph.position[template.name]
-            if source in graph.mapped and turn.task(source).state in (TaskState.RUNNING, TaskState.COMPLETED):
-                return self.items(source)
-        params = msgspec.json.decode(turn.machine.new.input) if isinstance(template, FromParam) else {}
-        return resolve(template, params, lambda name: self.value(graph.position[name]))
 
-    def items(self, pos: int) -> range:
-        group = self._turn.machine.groups.get(pos)
-        return self.opened.get(pos, range(0)) if group is None else group.items
+# -- what items take --------------------------------------------------------------------------------------------
+def _list_of(turn: Turn, template: Template) -> Any:
+    graph = turn.machine.graph
+    if isinstance(template, FromTask) and not template.path:
+        source = graph.position[template.name]
+        if source in graph.mapped and turn.task(source).state in (TaskState.RUNNING, TaskState.COMPLETED):
+            return items_in(turn, source)
+    params = msgspec.json.decode(turn.machine.new.input) if isinstance(template, FromParam) else {}
+    return resolve(template, params, lambda name: value_in(turn, graph.position[name]))
 
-    def value(self, pos: int) -> Any:
-        """What a task of the graph has returned; its output is in memory."""
-        turn = self._turn
-        items = {pos: self.items(pos)} if pos in turn.machine.graph.mapped else {}
-        outputs = Outputs(turn.machine.graph, turn.task, items)
-        texts = {each: turn.task(each).output or "null" for each in outputs.behind(pos)}
-        return outputs.value(pos, texts)
 
-    # -- an item starts -----------------------------------------------------------------------------------------
-    def _judge(self, row: TaskRow) -> None:
-        """An item that waits for nothing becomes ready; one whose part of a pipe did not complete is skipped."""
-        if row.state is not TaskState.PENDING or row.group is None or row.index is None:
+def value_in(turn: Turn, pos: int) -> Any:
+    """What a task of the graph has returned; its output is in memory."""
+    outputs = Outputs(turn.machine.graph, turn.task, {pos: items_in(turn, pos)})
+    texts = {each: turn.task(each).output or "null" for each in outputs.behind(pos)}
+    return outputs.value(pos, texts)
+
+
+# -- an item starts ---------------------------------------------------------------------------------------------
+def _judge(turn: Turn, row: TaskRow) -> None:
+    """An item that waits for nothing becomes ready; one whose part of a pipe did not complete is skipped."""
+    if row.state is not TaskState.PENDING or row.group is None or row.index is None:
+        return
+    for source in turn.machine.graph.pipes.get(row.group, ()):
+        before = turn.task(items_in(turn, source)[row.index])
+        if before.state not in TASK_TERMINAL:
             return
-        turn, graph = self._turn, self._turn.machine.graph
-        for source in graph.pipes.get(row.group, ()):
-            before = turn.task(self.items(source)[row.index])
-            if before.state not in TASK_TERMINAL:
-                return
-            mapped = graph.tasks[source].map
-            given = mapped is not None and mapped.return_exceptions and before.state is TaskState.FAILED
-            if before.state is not TaskState.COMPLETED and not given:
-                reason = f"dependency_{before.state.value}:{before.name}"
-                self._doors.end(row.pos, TaskState.SKIPPED, None, Verdict(TaskState.SKIPPED, reason))
-                return
-        mapped = graph.tasks[row.group].map
-        turn.rows[row.pos] = TaskRow(
-            pos=row.pos,
-            name=row.name,
-            priority=row.priority,
-            state=TaskState.READY,
-            reason=LIMIT if mapped is not None and mapped.max_parallel is not None else None,
-            seq=self._doors.log(row.pos, TaskState.PENDING, TaskState.READY, 0, None),
-            was=TaskState.PENDING,
-            group=row.group,
-            index=row.index,
-        )
-
-    # -- an item ends -------------------------------------------------------------------------------------------
-    def follow_item(self, pos: int) -> None:
-        """An item ended: look at the items that follow it in pipes."""
-        row = self._turn.task(pos)
-        if row.group is None or row.index is None:
+        given = before.state is TaskState.FAILED and _mapped(turn, source).return_exceptions
+        if before.state is not TaskState.COMPLETED and not given:
+            turn.stop(row.pos, TaskState.SKIPPED, f"dependency_{before.state.value}:{before.name}")
             return
-        for follower in self._turn.machine.graph.piped_into.get(row.group, ()):
-            items = self.items(follower)
+    turn.make_ready(row.pos, None if _mapped(turn, row.group).max_parallel is None else LIMIT)
+
+
+# -- an item ends -----------------------------------------------------------------------------------------------
+def follow_in_groups(turn: Turn, pos: int) -> bool:
+    """Follow an item that ended, or (``~pos``) a mapped task that has got its items; False for a task that ended."""
+    graph = turn.machine.graph
+    if pos < 0:
+        for follower in graph.piped_into.get(~pos, ()):
+            try_open(turn, follower)
+    elif pos >= len(graph.tasks):
+        row = turn.task(pos)
+        assert row.group is not None and row.index is not None
+        for follower in graph.piped_into.get(row.group, ()):
+            items = items_in(turn, follower)
             if items:
-                self._judge(self._turn.task(items[row.index]))
+                _judge(turn, turn.task(items[row.index]))
+    else:
+        return False
+    return True
 
-    def item_ended(self, group: int, *, contested: bool) -> None:
-        """Count down; the last item ends the whole, unless it is not sure yet that all of this turn applies."""
-        known = self._left.get(group)
-        left = (self._turn.machine.groups[group].open if known is None else known) - 1
-        self._left[group] = left
-        if left == 0 and not contested:
-            self.settle(group)
 
-    def settle(self, pos: int) -> None:
-        """All items have ended: so does the mapped task."""
-        turn, task = self._turn, self._turn.machine.graph.tasks[pos]
-        if turn.task(pos).state is not TaskState.RUNNING or task.map is None:
-            return
-        rows = [turn.task(each) for each in self.items(pos)]
-        failed = [] if task.map.return_exceptions else [row for row in rows if row.state is TaskState.FAILED]
-        skipped = [row for row in rows if row.state is TaskState.SKIPPED]
-        if any(row.state is TaskState.CANCELLED for row in rows):
-            reason = turn.run_row.reason if turn.run_row.state is RunState.CANCELLING else "cancelled"
-            self._doors.end(pos, TaskState.CANCELLED, None, Verdict(TaskState.CANCELLED, reason))
-        elif failed:
-            error = _said(failed, len(rows))
-            self._end(pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, ITEMS_FAILED, failures=1), error=error)
-        elif skipped:
-            # Its own items did nothing wrong: the task that they follow has failed, and that is what counts.
-            reason = (skipped[0].reason or "").rpartition("[")[0]
-            self._end(pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, reason))
-        else:
-            self._end(pos, ExecutionStatus.COMPLETED, Verdict(TaskState.COMPLETED), output=str(len(rows)))
+def item_ended(turn: Turn, group: int) -> None:
+    """Count down; the last item ends the whole, unless it is not sure yet that all of this turn applies."""
+    left = _expansion(turn).left
+    known = left.get(group)
+    left[group] = (turn.machine.groups[group].open if known is None else known) - 1
+    if left[group] == 0 and not turn.contested:
+        settle(turn, group)
 
-    def _end(self, pos: int, status: ExecutionStatus, said: Verdict, **more: Any) -> None:
-        turn = self._turn
-        run_id, started = turn.machine.new.run_id, turn.task(pos).started_at
-        result = ExecutionResult(
-            run_id=run_id, task_id=task_id(run_id, pos), attempt=1, status=status, started_at=started, **more
-        )
-        self._doors.end(pos, said.state, result, said)
+
+def settle(turn: Turn, pos: int) -> None:
+    """All items have ended: so does the mapped task."""
+    if turn.task(pos).state is not TaskState.RUNNING:
+        return
+    rows = [turn.task(each) for each in items_in(turn, pos)]
+    failed = [row for row in rows if row.state is TaskState.FAILED]
+    skipped = [row for row in rows if row.state is TaskState.SKIPPED]
+    if any(row.state is TaskState.CANCELLED for row in rows):
+        reason = turn.run_row.reason if turn.run_row.state is RunState.CANCELLING else "cancelled"
+        turn.stop(pos, TaskState.CANCELLED, reason)
+    elif failed and not _mapped(turn, pos).return_exceptions:
+        said = Verdict(TaskState.FAILED, ITEMS_FAILED, failures=1)
+        _end(turn, pos, ExecutionStatus.FAILED, said, error=_said(failed, len(rows)))
+    elif skipped:
+        # Its own items did nothing wrong: the task that they follow has failed, and that is what counts.
+        reason = (skipped[0].reason or "").rpartition("[")[0]
+        _end(turn, pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, reason))
+    else:
+        _end(turn, pos, ExecutionStatus.COMPLETED, Verdict(TaskState.COMPLETED), output=str(len(rows)))
+
+
+def _end(turn: Turn, pos: int, status: ExecutionStatus, said: Verdict, **more: Any) -> None:
+    run_id, started = turn.machine.new.run_id, turn.task(pos).started_at
+    result = ExecutionResult(
+        run_id=run_id, task_id=task_id(run_id, pos), attempt=1, status=status, started_at=started, **more
+    )
+    turn.end(pos, said.state, result, said)
 
 
 def _said(failed: Sequence[TaskRow], count: int) -> ErrorInfo:

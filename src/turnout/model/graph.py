@@ -18,6 +18,8 @@ class Graph:
         "dependents",
         "deps",
         "excuses",
+        "full_name",
+        "hooks",
         "limited",
         "mapped",
         "piped_into",
@@ -25,7 +27,9 @@ class Graph:
         "position",
         "prioritised",
         "rule_context",
+        "run_hooks",
         "spec",
+        "task_hooks",
         "tasks",
         "version",
     )
@@ -33,6 +37,7 @@ class Graph:
     def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
         self.spec = spec
         self.version = version or spec.version()
+        self.full_name = spec.full_name
         self.tasks: tuple[TaskSpec, ...] = spec.tasks
         self.position = {task.name: pos for pos, task in enumerate(spec.tasks)}
         self.deps = tuple(tuple(self.position[name] for name in task.depends_on) for task in spec.tasks)
@@ -53,37 +58,55 @@ class Graph:
             for dep in self.deps[pos]
         )
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        self._hook_up()
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
-        self.mapped = frozenset(pos for pos, task in enumerate(spec.tasks) if task.map is not None)
+        self._map_out()
+
+    def _hook_up(self) -> None:
+        hooks = [(pos, task.hook) for pos, task in enumerate(self.tasks) if task.hook is not None]
+        self.hooks = frozenset(pos for pos, _ in hooks)
+        """Positions of all hooks."""
+        self.run_hooks = tuple(pos for pos, hook in hooks if not hook.of)
+        of_tasks: dict[int, list[int]] = {}
+        for pos, hook in hooks:
+            if hook.of:
+                of_tasks.setdefault(self.position[hook.of], []).append(pos)
+        self.task_hooks = {pos: tuple(some) for pos, some in of_tasks.items()}
+
+    def _map_out(self) -> None:
+        maps = {pos: task.map for pos, task in enumerate(self.tasks) if task.map is not None}
+        self.mapped = frozenset(maps)
         """Positions of mapped tasks, whose items are rows of their own behind those of the graph."""
-        self.limited = any(task.map is not None and task.map.max_parallel is not None for task in spec.tasks)
+        self.limited = any(each.max_parallel is not None for each in maps.values())
         self.pipes = {
-            pos: tuple(self.position[name] for name in task.map.piped)
-            for pos, task in enumerate(spec.tasks)
-            if task.map is not None and task.map.piped
+            pos: tuple(self.position[name] for name in each.piped) for pos, each in maps.items() if each.piped
         }
         """By mapped task: the mapped tasks whose items its own items follow one by one."""
-        self.piped_into = {
-            source: tuple(pos for pos, sources in self.pipes.items() if source in sources)
-            for source in {source for sources in self.pipes.values() for source in sources}
-        }
-        self.counted_by = self._counted_by()
-        """By task: the mapped tasks that have to look into its output to know how many items they have."""
-
-    def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
-        templates = (*task.args, *task.kwargs.values())
-        return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
-
-    def _counted_by(self) -> dict[int, tuple[int, ...]]:
-        found: dict[int, list[int]] = {}
-        for pos in sorted(self.mapped):
+        followers: dict[int, list[int]] = {}
+        for pos, sources in self.pipes.items():
+            for source in sources:
+                followers.setdefault(source, []).append(pos)
+        self.piped_into = {source: tuple(some) for source, some in followers.items()}
+        counted: dict[int, list[int]] = {}
+        for pos in maps:
             for template in lists_of(self.tasks[pos]):
                 if isinstance(template, FromTask):
                     source = self.position[template.name]
                     if template.path or source not in self.mapped:
-                        found.setdefault(source, []).append(pos)
-        return {source: tuple(some) for source, some in found.items()}
+                        counted.setdefault(source, []).append(pos)
+        self.counted_by = {source: tuple(some) for source, some in counted.items()}
+        """By task: the mapped tasks that have to look into its output to know how many items they have."""
+
+    def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
+        if task.hook is not None:
+            return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
+        templates = (*task.args, *task.kwargs.values())
+        return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
+
+    def sources(self, pos: int) -> tuple[int, ...]:
+        """The tasks that this one takes something from, completed or not; a hook takes its task's outcome."""
+        return self._taken[pos]
 
     def inputs(self, pos: int, completed: Callable[[int], bool]) -> list[int]:
         """The completed tasks whose outputs this task's call needs."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from turnout.model.graph import Graph
 from turnout.model.outputs import items_of
 from turnout.model.rows import TaskRow
-from turnout.model.states import TASK_TERMINAL, TaskState
+from turnout.model.states import TASK_PENDING, TASK_READY, TASK_RUNNING, TASK_TERMINAL
 
 
 class Group:
@@ -51,14 +52,18 @@ class Group:
             self.ready += 1
 
 
+NO_GROUPS: Mapping[int, Group] = MappingProxyType({})
+"""Those of a run that maps nothing, or has not begun to."""
+
+
 def placeable(row: TaskRow) -> bool:
     """Ready, its waiting time over, and not left to pollers."""
-    return row.state is TaskState.READY and row.poll_key is None and not row.retry_in
+    return row.state is TASK_READY and row.poll_key is None and not row.retry_in
 
 
 def occupies(row: TaskRow) -> bool:
     """Whether it takes one of its group's places: it runs, or a poller may start it without asking."""
-    return row.state is TaskState.RUNNING or row.poll_key is not None
+    return row.state is TASK_RUNNING or row.poll_key is not None
 
 
 def restored(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> dict[int, Group]:
@@ -86,4 +91,4 @@ def keeps(graph: Graph, rows: Sequence[TaskRow], row: TaskRow) -> bool:
     """Whether this row's output has to stay in memory."""
     pos = row.pos if row.group is None else row.group
     waiting = graph.counted_by.get(pos, ())
-    return pos in graph.rule_context or any(rows[each].state is TaskState.PENDING for each in waiting)
+    return pos in graph.rule_context or any(rows[each].state is TASK_PENDING for each in waiting)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Settable(Protocol):
     def set(self) -> None: ...
 
 
-class TaskInfo(msgspec.Struct, kw_only=True):
+class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """Handed to bodies that ask for it by annotation; ``current_task()`` gives it to libraries.
 
     Everything but ``cancelled`` stays as it is for the whole attempt.
@@ -64,6 +64,8 @@ class TaskInfo(msgspec.Struct, kw_only=True):
     index: int | None = None
     """Of an item of a mapped task: which one, from 0."""
     shadow: bool = False
+    saved: Any = None
+    """What an earlier attempt saved with ``raise Defer(…, save=…)``."""
     started_at: float | None = None
     """When the attempt began, as Unix time."""
     began: float | None = None
@@ -133,7 +135,7 @@ def current_task() -> TaskInfo | None:
     return _current.get()
 
 
-def info_of(
+def info_of(  # noqa: PLR0913 - every option has a name and a default
     event: TaskReadyEvent,
     *,
     idempotency_key: str = "",
@@ -145,6 +147,7 @@ def info_of(
     started_at: float | None = None,
     sink: ProgressSink | None = None,
     waiter: Waiter | None = None,
+    saved: Any = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know, made when it begins."""
     return TaskInfo(
@@ -164,4 +167,5 @@ def info_of(
         began=None if timeout is None else time.monotonic(),
         sink=sink,
         waiter=waiter,
+        saved=saved,
     )

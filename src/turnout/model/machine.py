@@ -13,12 +13,12 @@ import msgspec
 
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.groups import Group, keeps, placeable, restored
+from turnout.model.groups import NO_GROUPS, Group, keeps, placeable, restored
 from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
 from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.spec import TaskSpec
-from turnout.model.states import TASK_TERMINAL, RunState, TaskState
+from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_PENDING, TASK_READY, TASK_RUNNING, TASK_TERMINAL
 from turnout.model.verdict import Limits
 
 if TYPE_CHECKING:
@@ -59,19 +59,16 @@ class RunMachine:
         self.open = sum(task.state not in TASK_TERMINAL for task in tasks)
         self.ready: dict[int, None] = dict.fromkeys(t.pos for t in tasks if placeable(t))
         """Positions of tasks that could start at once, in the order in which they became ready."""
-        self.groups: dict[int, Group] = {}
+        self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored(graph, tasks, self.ready)
         """The items of mapped tasks, by the position of the mapped task."""
-        self.settling: list[int] = []
+        self.settling: Sequence[int] = self._ended_groups() if self.groups else ()
         """Mapped tasks that run although all of their items have ended."""
-        if len(tasks) > len(graph.tasks):
-            self.groups = restored(graph, tasks, self.ready)
-            self._look_for_ended_groups()
 
     @classmethod
     def fresh(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
         """A run that is not stored yet. ``reuse`` are finished rows of another run whose outputs count here."""
         tasks = [
-            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TaskState.PENDING)
+            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TASK_PENDING)
             for pos, task in enumerate(graph.tasks)
         ]
         for row in reuse:
@@ -79,7 +76,7 @@ class RunMachine:
                 tasks[row.pos] = row
             else:
                 tasks.append(msgspec.structs.replace(row, pos=len(tasks)))
-        return cls(graph, new, RunRow(state=RunState.RUNNING), tasks, epoch=1, seq=0, limits=limits)
+        return cls(graph, new, RunRow(state=RUN_RUNNING), tasks, epoch=1, seq=0, limits=limits)
 
     def spec_of(self, pos: int) -> TaskSpec:
         """What the task at this position is; for an item, the mapped task."""
@@ -104,7 +101,7 @@ class RunMachine:
     def due(self, pos: int) -> None:
         """A ready task's waiting time is over. Nothing to commit: the stored time says the same."""
         row = self.tasks[pos]
-        if row.state is TaskState.READY and row.retry_in:
+        if row.state is TASK_READY and row.retry_in:
             row = self.tasks[pos] = msgspec.structs.replace(row, retry_in=None)
             if row.group is not None and self.groups[row.group].limit is not None:
                 self.groups[row.group].change(row, row, self.ready)
@@ -112,13 +109,16 @@ class RunMachine:
             elif row.poll_key is None:
                 self.ready[pos] = None
 
+    def completed(self, pos: int) -> bool:
+        return self.tasks[pos].state is TASK_COMPLETED
+
     def observe_claim(self, pos: int, attempt: int, holder: str, at: float | None = None) -> None:
         """A poller has claimed this task, as its result shows: the database has moved it, memory follows."""
         row = self.tasks[pos]
-        if row.state is TaskState.READY and row.poll_key is not None and attempt == row.attempt + 1:
+        if row.state is TASK_READY and row.poll_key is not None and attempt == row.attempt + 1:
             self.tasks[pos] = msgspec.structs.replace(
                 row,
-                state=TaskState.RUNNING,
+                state=TASK_RUNNING,
                 attempt=attempt,
                 holder=holder,
                 poll_key=None,
@@ -128,37 +128,42 @@ class RunMachine:
 
     def adopt(self, turn: Turn) -> None:
         """The turn was committed: its rows are now the state."""
-        graph = self.graph
+        graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
         if turn.expansion is not None:
             self._add(turn.expansion)
         for pos, row in turn.rows.items():
             if row.group is not None:
                 self._adopt_item(row)
                 continue
-            before = self.tasks[pos]
-            if row.state in TASK_TERMINAL and before.state not in TASK_TERMINAL:
-                self.open -= 1
-                for dependent in graph.dependents[pos]:
-                    self.remaining[dependent] -= 1
+            if row.state in TASK_TERMINAL:
+                if tasks[pos].state not in TASK_TERMINAL:
+                    self.open -= 1
+                    for dependent in graph.dependents[pos]:
+                        remaining[dependent] -= 1
+                output = row.output
+                if output is not None and len(output) > self.limits.inline_output and not keeps(graph, tasks, row):
+                    row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - what memory keeps of it
             if placeable(row):
-                self.ready[pos] = None
-            else:
-                self.ready.pop(pos, None)
-            self.tasks[pos] = row
-            if row.output is not None and len(row.output) > self.limits.inline_output:
-                self._shed(pos)
+                ready[pos] = None
+            elif ready:
+                ready.pop(pos, None)
+            tasks[pos] = row
         if graph.mapped:
             self._settle_groups(turn)
         if turn.run is not None:
             self.row = turn.run
         self.seq = turn.seq
 
+    # -- mapped tasks -------------------------------------------------------------------------------------------
     def _add(self, expansion: Expansion) -> None:
+        """Mapped tasks got their items."""
         self.tasks.extend(expansion.added)
         self.open += len(expansion.added)
+        opened: dict[int, Group] = {}
         for pos, items in expansion.opened.items():
             mapped = self.graph.tasks[pos].map
-            self.groups[pos] = Group(items, mapped.max_parallel if mapped is not None else None)
+            opened[pos] = Group(items, mapped.max_parallel if mapped is not None else None)
+        self.groups = {**self.groups, **opened}
 
     def _adopt_item(self, row: TaskRow) -> None:
         pos, before = row.pos, self.tasks[row.pos]
@@ -174,24 +179,21 @@ class RunMachine:
         else:
             self.ready.pop(pos, None)
         self.tasks[pos] = row
-        if row.output is not None and len(row.output) > self.limits.inline_output:
-            self._shed(pos)
+        self._shed(pos)
 
     def _settle_groups(self, turn: Turn) -> None:
         for group in self.groups.values():
             if group.limit is not None and group.open:
                 group.admit(self.ready)
-        self._look_for_ended_groups()
+        self.settling = self._ended_groups()
         if self.graph.counted_by and not self.graph.mapped.isdisjoint(turn.rows):
             # A list that has been counted need not stay: what is too large for memory is shed now.
             for source in self.graph.counted_by:
                 for pos in (source, *(self.groups[source].items if source in self.groups else ())):
                     self._shed(pos)
 
-    def _look_for_ended_groups(self) -> None:
-        self.settling = [
-            pos for pos, group in self.groups.items() if not group.open and self.tasks[pos].state is TaskState.RUNNING
-        ]
+    def _ended_groups(self) -> list[int]:
+        return [pos for pos, group in self.groups.items() if not group.open and self.tasks[pos].state is TASK_RUNNING]
 
     def _shed(self, pos: int) -> None:
         """Leave a large output to the store, unless the machine itself still has to look into it."""

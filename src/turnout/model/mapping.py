@@ -71,14 +71,16 @@ def rows_near(graph: Graph, items: Mapping[int, range], pos: int) -> list[int]:
     """The rows that have to be known to call the task at this position: its own, the graph's, and those of items."""
     near = dict.fromkeys((*range(len(graph.tasks)), pos))
     group = next((group for group, some in items.items() if pos in some), None)
-    task = graph.tasks[pos if group is None else group]
+    if group is None:
+        for source in graph.sources(pos):
+            near.update(dict.fromkeys(items.get(source, ())))
+        return list(near)
+    task, index = graph.tasks[group], pos - items[group].start
     for which, template in arguments_of(task):
-        sources = [items[graph.position[name]] for name in tasks_in(template) if graph.position[name] in items]
-        whole_list = isinstance(template, FromTask) and not template.path
-        if group is not None and task.map is not None and which in task.map.over and whole_list:
-            sources = [range(some[pos - items[group].start], some[pos - items[group].start] + 1) for some in sources]
-        for some in sources:
-            near.update(dict.fromkeys(some))
+        whole = not (isinstance(template, FromTask) and not template.path and task.map and which in task.map.over)
+        for name in tasks_in(template):
+            some = items.get(graph.position[name], range(0))
+            near.update(dict.fromkeys(some if whole or not some else [some[index]]))
     return list(near)
 
 

@@ -9,9 +9,21 @@ import uuid
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
+_HOOK = re.compile(r"(?:.+\.)?on_(?:success|failure|exit)\..+")
+
 
 def is_identifier(name: str) -> bool:
     return IDENTIFIER.fullmatch(name) is not None
+
+
+def hook_name(on: str, function: str, of: str = "") -> str:
+    """How a hook is called in its run: ``on_failure.notify``, or ``charge.on_exit.tidy_up`` for a task's."""
+    return f"{of}.on_{on}.{function}" if of else f"on_{on}.{function}"
+
+
+def is_hook(name: str) -> bool:
+    """Whether a task of this name is a hook; no other task may be named like one."""
+    return _HOOK.fullmatch(name) is not None
 
 
 class _RunIds:

@@ -7,24 +7,18 @@ from functools import lru_cache
 import msgspec
 
 from turnout.model.events import ExecutionResult
-from turnout.model.rows import TaskRow
-from turnout.model.states import TaskState
 
 RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
 """Reasons for which a run that is being cancelled ends as failed."""
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
-"""Reasons of a skip by choice, by a branch or by a rule, which the default rule of the dependents forgives."""
+"""Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule forgives."""
 NO_CAPACITY, FOR_POLLERS = "no_capacity", "waiting_for_poller"
 LIMIT = "limit"
 """Why an item waits whose group has as many under way as ``max_parallel`` allows."""
 ITEMS_FAILED = "items_failed"
+DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 
 _encode = msgspec.json.Encoder().encode
-
-
-def by_choice(row: TaskRow) -> bool:
-    """Whether the task was skipped by a branch or by a rule, not for a failure."""
-    return row.state is TaskState.SKIPPED and row.reason in (NOT_CHOSEN, RULE_SAID_NO)
 
 
 @lru_cache(maxsize=1024)
@@ -37,6 +31,11 @@ def decided(executor: str, reason: str) -> str:
 def because(reason: str | None) -> str | None:
     """The detail of a move that no result caused."""
     return None if reason is None else _encode({"reason": reason}).decode()
+
+
+def chose(chosen: tuple[str, ...]) -> str:
+    """The detail of a branch's success."""
+    return _encode({"chosen": chosen}).decode()
 
 
 def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:

@@ -1,13 +1,16 @@
 """What the store keeps of runs and tasks, and what the ledger asks it to write.
 
 A ``RunWrite`` is everything that one commit changes in one run. Task and run rows are written as whole images of
-their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap.
+their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap. An
+attempt that completes keeps its executor, decision, labels, holder, ``dispatched_at`` and counts: stores rely on it.
 
 The values of the hot path are made with ``gc=False``: they refer to nothing that could refer back to them, and tens of
 thousands of them a second would otherwise keep the garbage collector busy looking.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -51,6 +54,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     finished_at: float | None = None
     seq: int = 0
     """The sequence number of the task's newest history row."""
+    memo: str | None = None
+    """JSON text of a ``Memo``: what the task carries over its attempts, and what it chose."""
     group: int | None = None
     """The position of the mapped task whose item this is; only written when inserted, as is ``index``."""
     index: int | None = None
@@ -116,9 +121,9 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """Without ``insert``: rows to add to the run, items of mapped tasks that ``tasks`` moves to running. They are added
     with those, under the run's lock, or not at all."""
     history: list[HistoryRow] = []
-    inbox_done: list[int] = []
+    inbox_done: Sequence[int] = ()
     """Inbox rows that this write answers; removed in the same transaction."""
-    commands_done: list[int] = []
+    commands_done: Sequence[int] = ()
     """Command rows that this write carries out; marked done in the same transaction."""
 
 

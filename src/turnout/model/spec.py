@@ -52,6 +52,19 @@ class Body(msgspec.Struct, frozen=True):
     ref: str
 
 
+HookedOn: TypeAlias = Literal["success", "failure", "exit"]
+
+
+class Hook(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What makes a task a hook: the end that calls it."""
+
+    on: HookedOn
+    of: str = ""
+    """The task whose end it is; empty: the run's."""
+    takes_outcome: bool = False
+    """Whether its function has a parameter for what is told of that end."""
+
+
 class Param(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     required: bool = True
@@ -96,6 +109,8 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     at_most_once: bool = False
     uses_context: bool = False
     """Context style: the body gets and leaves a JSON object instead of taking arguments."""
+    hook: Hook | None = None
+    """Set for hooks, which come after all other tasks of the workflow and have no dependencies."""
     map: Mapped | None = None
     """Fan-out at run time: the arguments above are those of the whole, the items take theirs out of the lists."""
 

@@ -2,75 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
 
 from turnout.model.bindings import merge_contexts
+from turnout.model.choices import by_choice, checked, leave_out, take_over_choices, why_skipped
+from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.expansion import Doors, Expansion
+from turnout.model.expansion import (
+    Expansion,
+    follow_in_groups,
+    item_ended,
+    open_group,
+    resume_groups,
+    settle,
+    try_open,
+    value_in,
+)
 from turnout.model.groups import placeable
+from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
 from turnout.model.limits import offerable_within_limits, ready_within_limits
 from turnout.model.machine import RunMachine
-from turnout.model.reasons import (
-    FOR_POLLERS,
-    NOT_CHOSEN,
-    RULE_SAID_NO,
-    RUN_TIMED_OUT,
-    STORE_REJECTED,
-    because,
-    by_choice,
-    decided,
-    ended,
-)
+from turnout.model.memo import Memo, write_memo
+from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
-from turnout.model.states import RUN_FOLDED, TASK_TERMINAL, RunState, TaskState
+from turnout.model.states import (
+    RUN_CANCELLING,
+    RUN_FOLDED,
+    RUN_RUNNING,
+    TASK_COMPLETED,
+    TASK_PENDING,
+    TASK_READY,
+    TASK_RUNNING,
+    TASK_TERMINAL,
+    RunState,
+    TaskState,
+)
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
+NO_ITEMS: list[TaskRow] = []
+_NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
-class Turn:
+
+def _no_jitter() -> float:
+    return 0.0
+
+
+class Turn(msgspec.Struct, gc=False, eq=False):
     """The changes of one run that are to be committed together."""
 
-    __slots__ = (
-        "_contested",
-        "_ended",
-        "_lefts",
-        "_to_follow",
-        "answered",
-        "expansion",
-        "history",
-        "jitter",
-        "machine",
-        "now",
-        "rows",
-        "run",
-        "seq",
-        "tasks",
-    )
+    machine: RunMachine
+    now: float
+    jitter: Callable[[], float] = _no_jitter
+    tasks: Sequence[TaskRow] = ()
+    """The rows as they were before this turn; those that it adds come last."""
+    rows: dict[int, TaskRow] = {}
+    run: RunRow | None = None
+    history: list[HistoryRow] = []
+    seq: int = 0
+    answered: list[int] = []
+    """Positions whose running attempt ended by a result."""
+    expansion: Expansion | None = None
+    """What this turn does to mapped tasks, if anything."""
+    _ended: int = 0
+    contested: bool = False
+    """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
+    _to_follow: list[int] | None = None
+    """Ended tasks whose dependents are being looked at, and those that ended by that; ``~pos`` of mapped tasks that got
+    their items."""
+    _lefts: dict[int, int] | None = None
+    """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
 
-    def __init__(self, machine: RunMachine, now: float, jitter: Callable[[], float] = lambda: 0.0) -> None:
-        self.machine = machine
-        self.now = now
-        self.jitter = jitter
-        self.tasks: Sequence[TaskRow] = machine.tasks
-        """The rows as they were before this turn; those that it adds come last."""
-        self.rows: dict[int, TaskRow] = {}
-        self.run: RunRow | None = None
-        self.history: list[HistoryRow] = []
-        self.seq = machine.seq
-        self.answered: list[int] = []
-        """Positions whose running attempt ended by a result."""
-        self.expansion: Expansion | None = None
-        """What happens to mapped tasks; see ``_groups``."""
-        self._ended = 0
-        self._contested = False
-        """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
-        self._to_follow: list[int] = []
-        """Ended tasks whose dependents are still to be looked at, and ``~pos`` of mapped tasks that got their items."""
-        self._lefts: dict[int, int] = {}
-        """How many dependencies of a task are open after this turn, where that has changed."""
+    def __post_init__(self) -> None:
+        self.seq = self.machine.seq
+        self.tasks = self.machine.tasks
 
     # -- looking ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
@@ -81,29 +89,35 @@ class Turn:
         return self.run or self.machine.row
 
     @property
+    def left(self) -> int:
+        """How many tasks are open after this turn, hooks included."""
+        return self.machine.open - self._ended
+
+    @property
     def empty(self) -> bool:
         return not self.rows and self.run is None
 
-    def ready(self) -> Iterator[int]:
+    def ready(self) -> list[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
-        if self.run_row.state is not RunState.RUNNING:
-            return
+        state = self.run_row.state
+        # While a run is being cancelled only its hooks can be ready.
+        if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
+            return []
         if self.machine.graph.limited:
-            yield from list(ready_within_limits(self))
-            return
-        for pos in list(self.machine.ready):
-            if pos not in self.rows or placeable(self.rows[pos]):
-                yield pos
-        for pos, row in list(self.rows.items()):
-            if pos not in self.machine.ready and placeable(row):
-                yield pos
+            return list(ready_within_limits(self))
+        rows, before = self.rows, self.machine.ready
+        found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
+        for pos, row in rows.items():
+            if row.state is TASK_READY and pos not in before and placeable(row):
+                found.append(pos)
+        return found
 
     def made_ready(self) -> list[int]:
         """Tasks that this turn makes ready, now or later."""
-        return [pos for pos, row in self.rows.items() if row.state is TaskState.READY]
+        return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
     def offerable(self) -> Iterable[int]:
-        """Ready tasks that may be left to pollers, also those whose time has not come."""
+        """Tasks that may be left to pollers if they are ready, also those whose time has not come."""
         if self.machine.graph.limited:
             return offerable_within_limits(self)
         return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
@@ -111,23 +125,25 @@ class Turn:
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
+        hooks = self.machine.graph.hooks
+        if self.machine.new.rerun_of is not None:
+            take_over_choices(self)
         for pos, left in enumerate(self.machine.remaining):
-            if left == 0 and self.task(pos).state is TaskState.PENDING:
+            if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
                 self._judge(pos)
         if self.machine.graph.pipes:
-            self._groups().resume()
+            resume_groups(self)
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
         """Ready to running: the one door in."""
-        row = self.task(pos)
+        committed = self.tasks[pos]
+        row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
-        seq = self._log(
-            pos, TaskState.READY, TaskState.RUNNING, attempt, decided(decision.executor_key, decision.reason)
-        )
+        seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
         placed = TaskRow(
             pos=pos,
             name=row.name,
-            state=TaskState.RUNNING,
+            state=TASK_RUNNING,
             priority=row.priority,
             attempt=attempt,
             failures=row.failures,
@@ -140,8 +156,9 @@ class Turn:
             error=row.error,
             dispatched_at=self.now,
             seq=seq,
-            was=self.tasks[pos].state,
-            was_attempt=self.tasks[pos].attempt,
+            was=committed.state,
+            was_attempt=committed.attempt,
+            memo=row.memo,
             group=row.group,
             index=row.index,
         )
@@ -165,90 +182,95 @@ class Turn:
     def explain(self, pos: int, reason: str) -> None:
         """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
         row = self.rows.get(pos)
-        if row is not None and row.state is TaskState.READY and row.reason != reason:
+        if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def result(self, result: ExecutionResult, pos: int) -> bool:
         """Running to whatever the verdict says: the one door out. False: not this attempt's, or a second answer."""
         row = self.task(pos)
-        if row.state is not TaskState.RUNNING or row.attempt != result.attempt or result.shadow:
+        if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
         if pos in self.machine.graph.mapped:
-            return False
+            return False  # It ends with its items, whatever anybody says.
         self.answered.append(pos)
-        run = self.run_row
-        if run.state is RunState.CANCELLING:
+        run, graph = self.run_row, self.machine.graph
+        if result.chosen is not None:
+            result = checked(result, graph, pos)
+        if run.state is RUN_CANCELLING and pos not in graph.hooks:
             said = verdict_when_cancelling(result, run.reason)
         else:
-            machine = self.machine
-            task = machine.graph.tasks[pos if row.group is None else row.group]
-            said = verdict(result, row, task, machine.limits, self.jitter)
-        if said.state is TaskState.READY:
+            task = graph.tasks[pos if row.group is None else row.group]
+            said = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
+        if said.state is TASK_READY:
             self._again(pos, result, said)
         else:
-            self._end(pos, said.state, result, said)
+            self.end(pos, said.state, result, said)
         return True
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
-        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop."""
-        if self.run_row.state in (RunState.CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
+        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop.
+
+        Hooks are left to run. A second order to cancel ends them too.
+        """
+        state, hooks = self.run_row.state, self.machine.graph.hooks
+        if state is RUN_CANCELLING and hooks and reason != RUN_TIMED_OUT:
+            return end_hooks(self, reason)
+        if state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
-        self._move_run(RunState.CANCELLING, reason=reason, error=error)
+        if hooks and reason == RUN_TIMED_OUT and only_hooks_left(self):
+            return []  # In time but for its hooks, which have no say in how the run ends.
+        self._move_run(RUN_CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
-        """End what has not started in a run that is being cancelled; returns the running tasks."""
-        reason = self.run_row.reason
+        """End what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
+        reason, hooks, mapped = self.run_row.reason, self.machine.graph.hooks, self.machine.graph.mapped
         running: list[int] = []
         for pos in range(len(self.tasks)):
+            if pos in hooks:
+                continue
             row = self.task(pos)
-            if row.state is TaskState.RUNNING:
-                # A mapped task ends with the last of its items.
-                if pos not in self.machine.graph.mapped:
+            if row.state is TASK_RUNNING:
+                if pos not in mapped:  # A mapped task ends with the last of its items.
                     running.append(pos)
             elif row.state not in TASK_TERMINAL:
-                self._stop(pos, TaskState.CANCELLED, reason)
+                self.stop(pos, TaskState.CANCELLED, reason)
         return running
 
     def stop_running(self, pos: int, reason: str) -> None:
         """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
-        if self.task(pos).state is TaskState.RUNNING:
-            self._stop(pos, TaskState.CANCELLED, reason)
+        if self.task(pos).state is TASK_RUNNING:
+            self.stop(pos, TaskState.CANCELLED, reason)
 
     def pause(self) -> None:
-        if self.run_row.state in (RunState.RUNNING, RunState.PENDING):
+        if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
             self._move_run(RunState.PAUSED, reason="paused")
 
     def resume(self) -> None:
         if self.run_row.state is RunState.PAUSED:
-            self._move_run(RunState.RUNNING)
+            self._move_run(RUN_RUNNING)
 
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
         self.cancel(STORE_REJECTED, error)
         for pos in range(len(self.tasks)):
             self.stop_running(pos, STORE_REJECTED)
-        if not self._contested:
+        end_hooks(self, STORE_REJECTED)
+        if not self.contested:
             self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""
-        for group in self.machine.settling:
-            self._groups().settle(group)
-        if self.machine.open - self._ended or self._contested:
+        graph = self.machine.graph
+        for pos in self.machine.settling:
+            settle(self, pos)
+        if graph.hooks:
+            call_hooks(self)
+        if self.left or self.contested:
             return
-        state = self.run_row.state
-        if state is RunState.CANCELLING:
-            row = self.run_row
-            end = RunState.FAILED if row.reason in (RUN_TIMED_OUT, STORE_REJECTED) else RunState.CANCELLED
-            self._move_run(end, reason=row.reason, error=row.error)
-        elif state is RunState.RUNNING:
-            failed = [pos for pos in range(len(self.machine.graph.tasks)) if self._unexcused(pos)]
-            if failed:
-                first = self.task(failed[0])
-                self._move_run(RunState.FAILED, reason=f"task_failed:{first.name}", error=first.error)
-            else:
-                self._move_run(RunState.COMPLETED)
+        if self.run_row.state in (RUN_RUNNING, RUN_CANCELLING):
+            end = end_of(graph, self.run_row, self.task)
+            self._move_run(end.state, reason=end.reason, error=end.error)
 
     def write(self) -> RunWrite:
         new = self.machine.new
@@ -257,20 +279,18 @@ class Turn:
             epoch=self.machine.epoch,
             run=self.run,
             tasks=list(self.rows.values()) if self.expansion is None else self._rows_to_change(),
-            items=self._rows_to_add() if self.expansion is not None else [],
+            items=NO_ITEMS if self.expansion is None else [self.task(row.pos) for row in self.expansion.added],
             history=self.history,
         )
 
     def _rows_to_change(self) -> list[TaskRow]:
-        return [row for pos, row in self.rows.items() if pos < len(self.machine.tasks)]
-
-    def _rows_to_add(self) -> list[TaskRow]:
-        return [self.task(row.pos) for row in self.tasks[len(self.machine.tasks) :]]
+        known = len(self.machine.tasks)
+        return [row for pos, row in self.rows.items() if pos < known]
 
     def insert(self, owner: str | None) -> RunWrite:
         """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
         machine = self.machine
-        state = RunState.RUNNING if owner else RunState.PENDING
+        state = RUN_RUNNING if owner else RunState.PENDING
         rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else machine.tasks
         first = HistoryRow(0, -1, None, state)
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
@@ -293,7 +313,7 @@ class Turn:
             pos=pos,
             name=row.name,
             priority=row.priority,
-            state=TaskState.READY,
+            state=TASK_READY,
             attempt=row.attempt,
             failures=row.failures + said.failures,
             crashes=row.crashes + said.crashes,
@@ -303,27 +323,30 @@ class Turn:
             executor=row.executor,
             decision=row.decision,
             labels=row.labels,
-            error=result.error if result.status is not ExecutionStatus.RETURNED else row.error,
-            seq=self._log(pos, TaskState.RUNNING, TaskState.READY, row.attempt, detail),
+            error=row.error if result.status in _NO_FAILURE else result.error,
+            seq=self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
             was=self.tasks[pos].state,
             was_attempt=self.tasks[pos].attempt,
+            memo=said.memo or row.memo,
             group=row.group,
             index=row.index,
         )
 
-    def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
+    def end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
-        row = self.task(pos)
-        output = error = detail = finished = None
-        started = row.started_at
+        committed = self.tasks[pos]
+        row = self.rows.get(pos, committed)
+        output = error = detail = started = finished = memo = None
         if result is None:
             detail = because(said.reason)
         else:
             started, finished = result.started_at, result.finished_at
-            if state is TaskState.COMPLETED:
+            if state is TASK_COMPLETED:
                 output = "null" if result.output is None else result.output
+                if result.chosen is not None:
+                    detail, memo = chose(result.chosen), write_memo(Memo(chosen=result.chosen))
             else:
-                error = result.error or row.error
+                error = result.error or said.error or row.error
                 detail = ended(result, said.reason, None)
         self.rows[pos] = TaskRow(
             pos=pos,
@@ -344,92 +367,92 @@ class Turn:
             dispatched_at=row.dispatched_at,
             started_at=started,
             finished_at=finished or self.now,
-            seq=self._log(pos, row.state, state, row.attempt, detail),
-            was=self.tasks[pos].state,
-            was_attempt=self.tasks[pos].attempt,
+            seq=self.log(pos, row.state, state, row.attempt, detail),
+            was=committed.state,
+            was_attempt=committed.attempt,
+            memo=memo,
             group=row.group,
             index=row.index,
         )
         self._ended += 1
-        committed = self.tasks[pos]
-        self._contested |= committed.state is TaskState.READY and committed.poll_key is not None
-        self._follow(pos)
+        if committed.state is TASK_READY and committed.poll_key is not None:
+            self.contested = True
+        if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
+            leave_out(self, pos, result.chosen or ())
+        self.follow(pos)
         if row.group is not None:
-            self._groups().item_ended(row.group, contested=self._contested)
+            item_ended(self, row.group)
 
-    def _stop(self, pos: int, state: TaskState, reason: str | None) -> None:
+    def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
-        self._end(pos, state, None, Verdict(state, reason))
+        self.end(pos, state, None, Verdict(state, reason))
 
     # -- readiness ----------------------------------------------------------------------------------------------
-    def _follow(self, pos: int) -> None:
+    def follow(self, pos: int) -> None:
         """A task ended: judge the dependents that waited for nothing else."""
-        if self.run_row.state is RunState.CANCELLING:
+        if self.run_row.state is RUN_CANCELLING:
             return
         # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
-        self._to_follow.append(pos)
-        if len(self._to_follow) > 1:
+        if self._to_follow is not None:
+            self._to_follow.append(pos)
             return
-        graph = self.machine.graph
+        graph, remaining = self.machine.graph, self.machine.remaining
+        self._to_follow = [pos]
         for done in self._to_follow:
-            if graph.mapped and self._follow_in_groups(done):
+            if graph.mapped and follow_in_groups(self, done):
                 continue
             for dependent in graph.dependents[done]:
-                left = self._lefts.get(dependent, self.machine.remaining[dependent]) - 1
-                self._lefts[dependent] = left
-                if left == 0 and self.task(dependent).state is TaskState.PENDING:
+                lefts = self._lefts
+                left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
+                if left > 1:
+                    if lefts is None:
+                        lefts = self._lefts = {}
+                    lefts[dependent] = left - 1
+                    if dependent in graph.pipes:
+                        try_open(self, dependent)
+                elif self.task(dependent).state is TASK_PENDING:
                     self._judge(dependent)
-                elif dependent in graph.pipes:
-                    self._groups().try_open(dependent)
-        self._to_follow.clear()
-
-    def _follow_in_groups(self, pos: int) -> bool:
-        """Follow an item that ended, or a mapped task that has got its items; False for a task that ended."""
-        graph = self.machine.graph
-        if pos >= len(graph.tasks):
-            self._groups().follow_item(pos)
-        elif pos < 0:
-            for follower in graph.piped_into.get(~pos, ()):
-                self._groups().try_open(follower)
-        else:
-            return False
-        return True
-
-    def _groups(self) -> Expansion:
-        if self.expansion is None:
-            self.expansion = Expansion(self, Doors(self._end, self._follow, self._log))
-        return self.expansion
+        self._to_follow = None
 
     def _judge(self, pos: int) -> None:
         graph = self.machine.graph
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
-            rows = [self.task(dep) for dep in deps]
-            go = all(row.state is TaskState.COMPLETED for row in rows) or default_rule(
-                (row.state, by_choice(row)) for row in rows
+            go = self._all_completed(deps) or default_rule(
+                (row.state, by_choice(row)) for row in (self.task(dep) for dep in deps)
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
-        if pos in graph.mapped:
-            self._judge_mapped(pos, go)
+        if go and pos in graph.mapped:
+            open_group(self, pos)
         elif go:
-            row = self.task(pos)
-            seq = self._log(pos, TaskState.PENDING, TaskState.READY, 0, None)
-            self.rows[pos] = TaskRow(
-                pos=pos, name=row.name, priority=row.priority, state=TaskState.READY, seq=seq, was=TaskState.PENDING
-            )
+            self.make_ready(pos)
         else:
-            self._stop(pos, TaskState.SKIPPED, self._why_skipped(deps))
+            self.stop(pos, TaskState.SKIPPED, why_skipped(self.task(dep) for dep in deps))
 
-    def _judge_mapped(self, pos: int, go: bool) -> None:
-        groups, graph = self._groups(), self.machine.graph
-        if not go:
-            self._stop(pos, TaskState.SKIPPED, self._why_skipped(graph.deps[pos]))
-        elif graph.tasks[pos].rule is None and groups.lists_skipped(pos):
-            self._stop(pos, TaskState.SKIPPED, NOT_CHOSEN)
-        else:
-            groups.open(pos)
+    def make_ready(self, pos: int, reason: str | None = None) -> None:
+        """Pending to ready."""
+        row = self.task(pos)
+        seq = self.log(pos, TASK_PENDING, TASK_READY, 0, None)
+        self.rows[pos] = TaskRow(
+            pos=pos,
+            name=row.name,
+            priority=row.priority,
+            state=TASK_READY,
+            reason=reason,
+            seq=seq,
+            was=TASK_PENDING,
+            group=row.group,
+            index=row.index,
+        )
+
+    def _all_completed(self, positions: tuple[int, ...]) -> bool:
+        rows, tasks = self.rows, self.tasks
+        for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
+            if rows.get(pos, tasks[pos]).state is not TASK_COMPLETED:
+                return False
+        return True
 
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
         """What a trigger rule sees: the run's input, then what the dependencies left."""
@@ -438,31 +461,12 @@ class Turn:
             row = self.task(dep)
             if row.output is not None:
                 mapped = dep in self.machine.graph.mapped
-                value = self._groups().value(dep) if mapped else msgspec.json.decode(row.output)
+                value = value_in(self, dep) if mapped else msgspec.json.decode(row.output)
                 left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
         return merge_contexts(left)
 
-    def _why_skipped(self, deps: tuple[int, ...]) -> str:
-        reason = RULE_SAID_NO
-        for dep in deps:
-            row = self.task(dep)
-            if by_choice(row):
-                reason = NOT_CHOSEN
-            elif row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
-                return f"dependency_{row.state.value}:{self.machine.graph.tasks[dep].name}"
-        return reason
-
-    def _unexcused(self, pos: int) -> bool:
-        row, graph = self.task(pos), self.machine.graph
-        if row.state is not TaskState.FAILED or (pos in graph.mapped and (row.reason or "").startswith("dependency_")):
-            return False
-        return not any(
-            pos in graph.excuses[dependent] and self.task(dependent).state is TaskState.COMPLETED
-            for dependent in graph.dependents[pos]
-        )
-
     # -- writing ------------------------------------------------------------------------------------------------
-    def _log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
+    def log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
         self.seq += 1
         self.history.append(HistoryRow(self.seq, pos, old, new, attempt, detail))
         return self.seq
@@ -472,7 +476,7 @@ class Turn:
         committed = self.machine.row.state
         path = RUN_FOLDED.get((row.state, state), (row.state, state))
         for old, new in pairwise(path):
-            self._log(-1, old, new, 0, because(reason))
+            self.log(-1, old, new, 0, because(reason))
         self.run = RunRow(
             state=state,
             was=committed,

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, get_args
 
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
 from turnout.model.bindings import params_in, tasks_in
-from turnout.model.names import is_identifier
+from turnout.model.names import is_hook, is_identifier
 from turnout.model.retry import Backoff
 from turnout.model.rules import ContextValue, Op, leaves, names_in
 from turnout.model.spec import DictOf, FromTask, Literally, TaskSpec, Template, WorkflowSpec
@@ -21,7 +21,7 @@ MAX_PRIORITY = 1_000_000
 def validate(spec: WorkflowSpec) -> None:
     """Return quietly, or raise the ``InvalidWorkflow`` that says which field is wrong and what would be right."""
     _names(spec)
-    if not spec.tasks:
+    if all(task.hook is not None for task in spec.tasks):
         _refuse("empty_workflow", f"workflow {spec.name!r} has no tasks: a workflow needs at least one", field="tasks")
     _unique(spec)
     _timeout(f"workflow {spec.name!r}", spec.timeout)
@@ -53,10 +53,21 @@ def _names(spec: WorkflowSpec) -> None:
         _identifier(f"workflow {field}", value)
     for task in spec.tasks:
         _identifier("task name", task.name)
+        _hook(task)
         for part in task.full_name.split("::") if task.full_name else ():
             _identifier(f"part of the full name {task.full_name!r} of task {task.name!r}", part)
     for param in spec.params:
         _identifier("parameter name", param.name)
+
+
+def _hook(task: TaskSpec) -> None:
+    if task.hook is None and is_hook(task.name):
+        _refuse(
+            "bad_identifier",
+            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.' "
+            "or 'on_exit.' in it",
+            value=task.name,
+        )
 
 
 def _identifier(what: str, value: str) -> None:

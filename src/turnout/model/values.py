@@ -14,6 +14,7 @@ from turnout.model.types import MAX_DEPTH, not_a_key, plain
 MAX_BYTES = 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
+_ATOMS = frozenset({str, int, bool, type(None)})
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -65,6 +66,8 @@ def _encoded(value: Any, what: str) -> bytes:
 def _check(value: Any, what: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
+    if type(value) in _ATOMS:
+        return
     match value:
         case dict():
             for key, item in value.items():

@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from turnout.model.events import ExecutionResult, ExecutionStatus
+from turnout.model.deferral import Deferral
+from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.model.memo import Memo, read_memo, write_memo
+from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import TaskRow
 from turnout.model.spec import TaskSpec
@@ -18,6 +21,8 @@ class Limits(msgspec.Struct, frozen=True):
 
     crashes: int = 3
     losses: int = 20
+    deferrals: int = 10_000
+    """How often a task may be put off, each time that its condition is asked included."""
     refused_delay: float = 0.1
     """Seconds before an attempt that was refused is offered again."""
     code_missing_delay: float = 2.0
@@ -37,22 +42,28 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     failures: int = 0
     crashes: int = 0
     losses: int = 0
+    error: ErrorInfo | None = None
+    """Of a failure that the result does not tell of itself."""
+    memo: str | None = None
+    """With a deferral: what the task carries over; None leaves it as it is."""
 
 
 COMPLETED = Verdict(TaskState.COMPLETED)
 
 
 def verdict(
-    result: ExecutionResult, row: TaskRow, task: TaskSpec, limits: Limits, jitter: Callable[[], float]
+    result: ExecutionResult, row: TaskRow, task: TaskSpec, limits: Limits, jitter: Callable[[], float], now: float
 ) -> Verdict:
-    """The verdict for a run that goes on; ``row`` is the running task."""
+    """The verdict for a run that goes on; ``row`` is the running task, ``now`` the time of day."""
+    if result.status is STATUS_COMPLETED:
+        return COMPLETED
     match result.status:
-        case ExecutionStatus.COMPLETED:
-            return COMPLETED
         case ExecutionStatus.RETURNED:
             reason = result.error.message if result.error else "returned"
             delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay
             return Verdict(TaskState.READY, reason, delay)
+        case ExecutionStatus.DEFERRED:
+            return postponed(result.deferral or Deferral(), read_memo(row.memo), limits, now)
         case ExecutionStatus.LOST:
             if task.at_most_once:
                 return Verdict(TaskState.FAILED, "lost_at_most_once", losses=1)
@@ -71,6 +82,24 @@ def verdict(
             return Verdict(TaskState.READY, "retry_at", after, failures=1)
 
 
+def postponed(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
+    """The verdict for an attempt that was put off. An at_most_once task may be, too: its body asked to start again."""
+    count = memo.deferrals + 1
+    if count > limits.deferrals:
+        error = ErrorInfo("DeferredTooOften", f"put off {memo.deferrals:,} times, which is the limit")
+        return Verdict(TaskState.FAILED, DEFERRED_TOO_OFTEN, error=error)
+    condition = memo.condition if deferral.unmet else deferral.condition
+    if condition is None:
+        reason = DEFERRED
+        delay = deferral.seconds if deferral.until is None else max(0.0, deferral.until - now)
+    else:
+        condition = msgspec.structs.replace(condition, asked=condition.asked + deferral.unmet)
+        reason, delay = f"{DEFERRED}:{condition.ref}", condition.pause()
+    saved = memo.saved if deferral.saved is None else deferral.saved
+    carried = write_memo(Memo(saved=saved, deferrals=count, condition=condition))
+    return Verdict(TaskState.READY, reason, delay, memo=carried)
+
+
 def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verdict:
     """The verdict for a run that is being cancelled: what was done counts, nothing is tried again."""
     match result.status:
@@ -82,5 +111,5 @@ def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verd
             return Verdict(TaskState.CANCELLED, reason, losses=1)
         case ExecutionStatus.CRASHED:
             return Verdict(TaskState.CANCELLED, reason, crashes=1)
-        case ExecutionStatus.CANCELLED | ExecutionStatus.RETURNED:
+        case ExecutionStatus.CANCELLED | ExecutionStatus.RETURNED | ExecutionStatus.DEFERRED:
             return Verdict(TaskState.CANCELLED, reason)

@@ -1,14 +1,13 @@
-"""With which arguments is a task called? From the outputs of others, the run's input and, for an item, its lists."""
+"""With which arguments is a task called in a workflow that maps some? An item takes its part of each list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from turnout.model.bindings import ABSENT, context_for, params_in, resolve
-from turnout.model.graph import Graph
+from turnout.model.bindings import params_in, resolve
 from turnout.model.mapping import arguments_of, piped_item, texts_for_item
 from turnout.model.outputs import Outputs
 from turnout.model.rows import TaskRow
@@ -18,28 +17,8 @@ from turnout.orchestration.lists import Split, SplitLists
 _decode = msgspec.json.Decoder().decode
 
 
-class Arguments(NamedTuple):
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = {}
-    context: dict[str, Any] | None = None
-
-
-def plain_arguments(graph: Graph, task: TaskSpec, input: str, texts: Mapping[int, str]) -> Arguments:
-    """The arguments of a task in a workflow that maps nothing."""
-
-    def output_of(name: str) -> Any:
-        text = texts.get(graph.position[name])
-        return ABSENT if text is None else _decode(text)
-
-    params: dict[str, Any] = _decode(input) if input != "{}" else {}
-    if task.uses_context:
-        return Arguments(context=context_for(graph.spec, task, params, output_of))
-    args = tuple(resolve(template, params, output_of) for template in task.args)
-    return Arguments(args, {name: resolve(template, params, output_of) for name, template in task.kwargs.items()})
-
-
 class Call:
-    """The call of a task in a workflow that maps some: it says which outputs it needs, then makes arguments of them.
+    """The call of one task: it says which outputs it needs, then makes arguments of them.
 
     Values are freshly decoded, so that a body may change what it is given.
     """
@@ -74,13 +53,15 @@ class Call:
                     found[which] = split
         return found
 
-    def arguments(self, texts: Mapping[int, str]) -> Arguments:
-        """The arguments; ``texts`` has the outputs that are needed."""
+    def arguments(self, texts: Mapping[int, str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional ones, and those by name; ``texts`` has the outputs that are needed."""
         task = self.task
         values = {which: self._argument(which, template, texts) for which, template in arguments_of(task)}
-        return Arguments(
-            tuple(values[which] for which in range(len(task.args))), {name: values[name] for name in task.kwargs}
-        )
+        return tuple(values[which] for which in range(len(task.args))), {name: values[name] for name in task.kwargs}
+
+    def value(self, name: str, texts: Mapping[int, str]) -> Any:
+        """What the task of that name has returned."""
+        return self._outputs.value(self._outputs.graph.position[name], texts)
 
     def _argument(self, which: int | str, template: Template, texts: Mapping[int, str]) -> Any:
         mapped = self.task.map
@@ -105,5 +86,4 @@ class Call:
     def _resolved(self, template: Template, texts: Mapping[int, str]) -> Any:
         if self._params is None and params_in(template):
             self._params = _decode(self._input)
-        position = self._outputs.graph.position
-        return resolve(template, self._params or {}, lambda name: self._outputs.value(position[name], texts))
+        return resolve(template, self._params or {}, lambda name: self.value(name, texts))

@@ -205,6 +205,7 @@ class Engine:
             queue.put(request)
 
     def on_results(self, results: Sequence[ExecutionResult]) -> None:
+        stage = Stage.STEP_RESULT_PROCESSOR
         for result in results:
             if result.shadow or self.shadows.expected:
                 self.shadows.compare(result)
@@ -213,7 +214,7 @@ class Engine:
                 self.late_results += 1
             elif not result.shadow:
                 owned.results.append(Answer(split_task_id(result.task_id)[1], result))
-                self.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+                self.enqueue(owned, stage)
 
     def on_capacity(self, key: str) -> None:
         room = self.dispatcher.free_places(key) if self.dispatcher is not None else 0

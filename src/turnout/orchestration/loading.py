@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from turnout.authoring.calling import caller
 from turnout.authoring.registry import Registry
+from turnout.bodies.attempt import is_async
+from turnout.bodies.conditions import once_met
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreUnreachable
+from turnout.model.bindings import ABSENT, context_for, resolve
+from turnout.model.ending import RowOf
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.hooks import told
 from turnout.model.mapping import rows_near
+from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.outputs import Outputs
-from turnout.model.rows import TaskRow
-from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.model.rows import RunRow, TaskRow
+from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
-from turnout.orchestration.arguments import Arguments, Call, plain_arguments
+from turnout.orchestration.arguments import Call
 from turnout.orchestration.lists import SplitLists
 from turnout.orchestration.owned import OwnedRun
 
 REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""
+
+_decode = msgspec.json.Decoder().decode
 
 
 class StoreLoader:
@@ -49,16 +58,16 @@ class StoreLoader:
         stored = self._store.run(run_id)
         if stored is None:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
-        graph, input = self._graph(stored.new.version), stored.new.input
+        graph, call = self._graph(stored.new.version), None
         if graph.mapped:
-            call = Call(run_id, input, *self._rows_near(run_id, graph, pos), self._lists)
-            texts = self._store.outputs(run_id, call.needed) if call.needed else {}
-            return prepare(event, graph, call.task, call.arguments(texts), self._registry, call.index)
-        rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
-        needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
+            outputs, row = self._rows_near(run_id, graph, pos)
+            row_of, call = outputs.row_of, Call(run_id, stored.new.input, outputs, row, self._lists)
+            needed = call.needed
+        else:
+            row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
+            needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
         texts = self._store.outputs(run_id, needed) if needed else {}
-        task = graph.tasks[pos]
-        return prepare(event, graph, task, plain_arguments(graph, task, input, texts), self._registry)
+        return prepare(event, graph, pos, stored.new.input, texts, self._registry, stored.row, row_of, call=call)
 
     def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
         items = self._items(run_id, graph, pos)
@@ -67,13 +76,9 @@ class StoreLoader:
 
     def _items(self, run_id: str, graph: Graph, pos: int) -> Mapping[int, range]:
         """Where items are; once it is known for those that this task asks about, it does not change."""
-        known = self._items_known.get(run_id)
-        own = next((group for group, some in (known or {}).items() if pos in some), pos)
-        if (
-            known is None
-            or own >= len(graph.tasks)
-            or any(dep in graph.mapped and dep not in known for dep in graph.deps[own])
-        ):
+        known = self._items_known.get(run_id, {})
+        own = next((group for group, some in known.items() if pos in some), pos)
+        if own >= len(graph.tasks) or any(dep in graph.mapped and dep not in known for dep in graph.sources(own)):
             if len(self._items_known) >= REMEMBERED_RUNS:
                 self._items_known.clear()
             known = self._items_known[run_id] = self._store.items(run_id)
@@ -104,15 +109,16 @@ class MemoryLoader(StoreLoader):
         self._fenced = fenced
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
-        return self._from_memory(event, lambda run_id, large: None if large else {})
+        return self._from_memory(event, None)
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self._from_memory(event, self._store.outputs)
         return work if work is not None else super().load_blocking(event)
 
     def _from_memory(
-        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str] | None]
+        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
     ) -> Work | None:
+        """``fetch`` reads outputs that are not in memory; without it there is no answer if one is needed."""
         if self._fenced():
             # It was handed to its executor before the contact was lost; by now somebody else may have it.
             raise StoreUnreachable("out of contact with the database: nothing is started here")
@@ -120,56 +126,89 @@ class MemoryLoader(StoreLoader):
         owned = self._runs.get(run_id)
         if owned is None:
             return None
-        machine = owned.machine
-        graph, input = machine.graph, machine.new.input
-        call = None
+        machine, call = owned.machine, None
+        tasks, graph, input = machine.tasks, machine.graph, machine.new.input
         if graph.mapped:
-            call = Call(run_id, input, machine.outputs(), machine.tasks[pos], self._lists)
+            call = Call(run_id, input, machine.outputs(), tasks[pos], self._lists)
             needed = call.needed
         else:
-            needed = graph.inputs(pos, lambda dep: machine.tasks[dep].state is TaskState.COMPLETED)
+            needed = graph.inputs(pos, machine.completed)
         texts: dict[int, str] = {}
         large: list[int] = []
         for dep in needed:
-            output = machine.tasks[dep].output
+            output = tasks[dep].output
             if output is None:
                 large.append(dep)
             else:
                 texts[dep] = output
-        fetched = fetch(run_id, large)
-        if fetched is None:
-            return None
-        texts.update(fetched)
-        if call is not None:
-            return prepare(event, graph, call.task, call.arguments(texts), self._registry, call.index)
-        task = graph.tasks[pos]
-        return prepare(event, graph, task, plain_arguments(graph, task, input, texts), self._registry)
+        if large:
+            if fetch is None:
+                return None
+            texts.update(fetch(run_id, large))
+        return prepare(event, graph, pos, input, texts, self._registry, machine.row, tasks.__getitem__, call=call)
 
 
 def prepare(
     event: TaskReadyEvent,
     graph: Graph,
-    task: TaskSpec,
-    given: Arguments,
+    pos: int,
+    input: str,
+    texts: Mapping[int, str],
     registry: Registry,
-    index: int | None = None,
+    run: RunRow,
+    row_of: RowOf,
+    *,
+    call: Call | None = None,
 ) -> Work:
-    """The attempt's work."""
-    workflow = graph.spec.full_name
-    body = registry.body_of(workflow, task)
+    """The attempt's work, its values freshly decoded so that a body may change what it is given."""
+    task = graph.tasks[pos] if call is None else call.task
+    found = registry.find(graph.full_name, task)
+    body = None if found is None else found.function
+
+    def output_of(name: str) -> Any:
+        if call is not None:
+            return call.value(name, texts)
+        text = texts.get(graph.position[name])
+        return ABSENT if text is None else _decode(text)
+
+    params: dict[str, Any] = _decode(input) if input != "{}" and call is None else {}
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    context = None
+    if task.hook is not None:
+        args = told(graph, pos, event.run_id, run, row_of, output_of)
+    elif task.uses_context:
+        context = context_for(graph.spec, task, params, output_of)
+    elif call is not None:
+        args, kwargs = call.arguments(texts)
+    else:
+        args = tuple([resolve(template, params, output_of) for template in task.args])
+        if task.kwargs:
+            kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
-    return Work(
+    work = Work(
         event=event,
         task=task,
         body=body,
-        workflow=workflow,
-        args=given.args,
-        kwargs=given.kwargs,
-        context=given.context,
-        index=index,
+        workflow=graph.full_name,
+        args=args,
+        kwargs=kwargs,
+        context=context,
+        index=None if call is None else call.index,
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
-        retry_predicate=registry.predicate_of(workflow, task),
-        call=caller(body, given.args, given.kwargs, given.context) if body is not None else None,
+        retry_predicate=None if found is None else found.retry_if,
+        call=caller(body, args, kwargs, context) if body is not None else None,
     )
+    memo = row_of(pos).memo
+    return work if memo is None else _going_on(work, read_memo(memo))
+
+
+def _going_on(work: Work, memo: Memo) -> Work:
+    """The work of a task that was deferred: with what it saved, and behind the condition that it waits for."""
+    saved = None if memo.saved is None else _decode(memo.saved)
+    if memo.condition is None or work.body is None:
+        return msgspec.structs.replace(work, saved=saved)
+    call = once_met(memo.condition, work.invoke, is_async=is_async(work))
+    return msgspec.structs.replace(work, saved=saved, call=call)

@@ -42,8 +42,8 @@ class Move(msgspec.Struct, gc=False):
     write: RunWrite
     events: list[tuple[str, TaskReadyEvent]]
     """Attempts to hand over, by executor key; their places are reserved."""
-    orders: list[Order] = []
-    to_cancel: list[int] = []
-    results: list[Answer] = []
+    orders: Sequence[Order] = ()
+    to_cancel: Sequence[int] = ()
+    results: Sequence[Answer] = ()
     """What the turn was made from: it comes back if the turn does not apply."""
     request: Request | None = None

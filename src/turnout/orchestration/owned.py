@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from turnout.model.events import ExecutionResult
 from turnout.model.machine import RunMachine
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """A result that waits for the run's next turn; a poller's comes with its inbox row and with its holder."""
 
     pos: int
@@ -21,7 +23,7 @@ class Answer(NamedTuple):
 class Order:
     """A command that waits for the run's next turn: from another process (a row) or from this one (a future)."""
 
-    __slots__ = ("done", "kind", "reason", "row")
+    __slots__ = ("done", "ends_hooks", "kind", "reason", "row")
 
     def __init__(
         self, kind: str, reason: str | None, *, row: int | None = None, done: asyncio.Future[None] | None = None
@@ -30,6 +32,8 @@ class Order:
         self.reason = reason
         self.row = row
         self.done = done
+        self.ends_hooks: bool | None = None
+        """Of an order to cancel, once it was tried: whether the run was being cancelled already."""
 
     def carried_out(self) -> None:
         if self.done is not None and not self.done.done():

@@ -14,6 +14,7 @@ from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
 from turnout.model.reasons import RUN_TIMED_OUT, STORE_REJECTED
 from turnout.model.rows import TaskRow, WriteOutcome
+from turnout.model.states import RUN_TERMINAL, TaskState
 from turnout.model.turn import Turn
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Answer, Order, OwnedRun
@@ -72,15 +73,25 @@ class Settlement:
             self._cancel_attempt(owned, pos)
         for order in move.orders:
             order.carried_out()
-        if machine.row.state.terminal:
+        if machine.graph.hooks:
+            self._warn_of_hooks(owned, turn)
+        if machine.row.state in RUN_TERMINAL:
             owned.dropped = True
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:
             owned.dropped = True
-        elif owned.results or owned.orders or not machine.open or machine.settling:
+        elif owned.results or owned.orders or not machine.open or turn.contested or machine.settling:
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         elif machine.ready and not owned.parked:
             engine.enqueue(owned, Stage.STEP_ENQUEUER)
+
+    @staticmethod
+    def _warn_of_hooks(owned: OwnedRun, turn: Turn) -> None:
+        """The failure of a hook changes nothing, so somebody has to be told."""
+        for pos, row in turn.rows.items():
+            if pos in owned.machine.graph.hooks and row.state is TaskState.FAILED:
+                said = f"{row.error.type}: {row.error.message}" if row.error else row.reason
+                log.warning("run %s: hook %s failed: %s", owned.run_id, owned.machine.graph.tasks[pos].name, said)
 
     def _shadow(self, machine: RunMachine, event: TaskReadyEvent, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
         dispatcher = self._engine.dispatcher

@@ -65,28 +65,28 @@ class Turns:
     def _turn(self, owned: OwnedRun, events: list[tuple[str, TaskReadyEvent]]) -> Move | None:
         turn = Turn(owned.machine, time.time(), random.random)
         results, orders = owned.results, owned.orders
-        answered: list[int] = []
         for answer in results:
             if answer.holder is not None:
                 result = answer.result
                 owned.machine.observe_claim(answer.pos, result.attempt, answer.holder, result.started_at)
             turn.result(answer.result, answer.pos)
-            if answer.inbox is not None:
-                answered.append(answer.inbox)
         to_cancel = self._take_up(turn) if owned.fresh else []
         if orders:
             to_cancel += self._obey(turn, orders)
         self.place(owned, turn, events)
         turn.finish()
-        owned.results, owned.orders, owned.fresh = [], [], False
+        owned.results, owned.orders, owned.fresh = [], [] if orders else orders, False
+        inbox = [answer.inbox for answer in results if answer.inbox is not None]
         commands = [order.row for order in orders if order.row is not None]
-        if turn.empty and not answered and not commands:
+        if turn.empty and not inbox and not commands:
             for order in orders:
                 order.carried_out()
             return None
         write = turn.write()
-        write.inbox_done, write.commands_done = answered, commands
-        return Move(owned, turn, write, events, orders, to_cancel, results)
+        if inbox or commands:
+            write.inbox_done, write.commands_done = inbox, commands
+        # The run keeps its list of orders if it was empty, so the move must not hold it.
+        return Move(owned, turn, write, events, orders or (), to_cancel or (), results)
 
     def _take_up(self, turn: Turn) -> list[int]:
         """Go on where an earlier owner, or an earlier epoch, left off; returns the attempts to be stopped here."""
@@ -101,7 +101,7 @@ class Turns:
         for order in orders:
             match order.kind:
                 case "cancel":
-                    running += turn.cancel(order.reason or "cancelled")
+                    running += self._cancel(turn, order)
                 case "pause":
                     turn.pause()
                 case "resume":
@@ -109,6 +109,14 @@ class Turns:
                 case _:
                     log.error("unknown command %r", order.kind)
         return self._stop_elsewhere(turn, running)
+
+    @staticmethod
+    def _cancel(turn: Turn, order: Order) -> list[int]:
+        cancelling = turn.run_row.state is RunState.CANCELLING
+        if order.ends_hooks is None:
+            order.ends_hooks = cancelling
+        # An order that is tried again after its commit failed in part is not a second order.
+        return [] if cancelling and not order.ends_hooks else turn.cancel(order.reason or "cancelled")
 
     def _stop_elsewhere(self, turn: Turn, running: Sequence[int]) -> list[int]:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
@@ -131,7 +139,7 @@ class Turns:
         full: set[str] = set()
         ready = turn.ready()
         if owned.machine.graph.prioritised:
-            ready = iter(sorted(ready, key=lambda pos: -turn.task(pos).priority))
+            ready = sorted(ready, key=lambda pos: -turn.task(pos).priority)
         for pos in ready:
             decision = self._decide(owned.machine, turn.task(pos), pos)
             key = decision.executor_key
@@ -147,7 +155,8 @@ class Turns:
                     break
                 continue
             events.append((key, turn.place(pos, decision, engine.session_id)))
-            owned.waiting.pop(key, None)
+            if owned.waiting:
+                owned.waiting.pop(key, None)
         if full:
             for pos in turn.made_ready():
                 row = turn.task(pos)

@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.model.durations import Duration, seconds
 from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState

@@ -264,7 +264,7 @@ class Core:
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
-            raise failure_of(run, rows.values())
+            raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
         outputs = Outputs(graph, rows.__getitem__, items_of(rows.values()) if graph.mapped else {})
         texts = {pos: row.output for pos, row in rows.items() if row.output is not None}
 

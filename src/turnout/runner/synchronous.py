@@ -11,11 +11,11 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from turnout.authoring.durations import Duration, seconds
 from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.model.durations import Duration, seconds
 from turnout.model.picture import picture
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState

@@ -8,6 +8,7 @@ import msgspec
 
 from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut
 from turnout.model.events import ErrorInfo
+from turnout.model.names import is_hook
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 
@@ -31,6 +32,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dispatched_at: float | None = None
     started_at: float | None = None
     finished_at: float | None = None
+    hook: bool = False
+    """A hook of the workflow or of one of its tasks: it has no say in how the run ends."""
     group: str | None = None
     """Of an item of a mapped task: the mapped task's name."""
     index: int | None = None
@@ -96,6 +99,7 @@ def task_view(row: TaskRow) -> TaskView:
         dispatched_at=row.dispatched_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
+        hook=is_hook(row.name),
         group=None if row.group is None else row.name.rpartition("[")[0],
         index=row.index,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from turnout.authoring.durations import Duration, seconds
+from turnout.model.durations import Duration, seconds
 
 
 class ManualClock:

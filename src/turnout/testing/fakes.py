@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 from turnout.authoring.annotations import annotations_of
@@ -27,13 +28,14 @@ class FakedRegistry(Registry):
     def __init__(self, workflow: Workflow[..., Any], fakes: Fakes) -> None:
         super().__init__()
         self.add(workflow)
-        self._stand_ins: dict[str, Callable[..., Any]] = {}
+        self._stand_ins: dict[str, Task[..., Any]] = {}
         for who, fake in fakes.items():
             for name in _named(workflow.tasks, who):
-                self._stand_ins[name] = stand_in(workflow.tasks[name].function, fake)
+                faked = self._stand_ins[name] = copy(workflow.tasks[name])
+                faked.function = stand_in(faked.function, fake)
 
-    def body_of(self, workflow_full_name: str, task: TaskSpec) -> Callable[..., Any] | None:
-        return self._stand_ins.get(task.name) or super().body_of(workflow_full_name, task)
+    def find(self, workflow_full_name: str, task: TaskSpec) -> Task[..., Any] | None:
+        return self._stand_ins.get(task.name) or super().find(workflow_full_name, task)
 
 
 def _named(tasks: Mapping[str, Task[..., Any]], who: Any) -> list[str]:

@@ -12,14 +12,18 @@ import turnout
 
 EXPORTED = {
     "AsyncRunner",
+    "Branch",
     "Context",
+    "Defer",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
+    "RunOutcome",
     "Runner",
     "Task",
     "TaskInfo",
+    "TaskOutcome",
     "TurnoutError",
     "Workflow",
     "all_",

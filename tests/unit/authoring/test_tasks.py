@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout import always, task, task_failed, workflow
-from turnout.authoring.durations import seconds
 from turnout.errors import InvalidWorkflow
+from turnout.model.durations import seconds
 from turnout.model.retry import RetryPolicy
 from turnout.model.spec import TaskSpec
 

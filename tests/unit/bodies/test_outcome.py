@@ -10,6 +10,8 @@ from tests.fake_loader import FakeLoader
 from turnout.bodies.outcome import describe, raised, returned_value
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure, RetryAfter
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer, Deferral, Unmet
 from turnout.model.events import ExecutionResult, ExecutionStatus
 
 
@@ -124,3 +126,19 @@ def test_an_exception_without_readable_text_still_has_its_type() -> None:
     info = describe(Mute())
     assert info.type.endswith("Mute")
     assert "cannot be had" in info.message or info.traceback
+
+
+def test_a_branch_completes_with_its_value_and_its_choice() -> None:
+    result = value_of(Branch("a", "b", value={"n": 1}))
+    assert (result.status, result.output, result.chosen) == (ExecutionStatus.COMPLETED, '{"n":1}', ("a", "b"))
+    assert value_of(Branch()).chosen == ()
+    assert value_of(1).chosen is None
+    assert value_of(Branch("a", value=object())).status is ExecutionStatus.FAILED
+
+
+def test_a_deferral_is_no_failure() -> None:
+    result = outcome_of(Defer("5m", save=1))
+    assert (result.status, result.error) == (ExecutionStatus.DEFERRED, None)
+    assert result.deferral == Deferral(seconds=300.0, saved="1")
+    unmet = outcome_of(Unmet("m:f")).deferral
+    assert unmet is not None and unmet.unmet

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from turnout.dispatcher import ErrorInfo, ExecutionResult, ExecutionStatus, NoCapacity
 from turnout.dispatcher.intake import accepted, raised
 from turnout.errors import PermanentFailure, RetryAfter
+from turnout.model.branch import Branch
+from turnout.model.deferral import Defer, Deferral
 from turnout.model.events import TaskReadyEvent
 
 Make = Callable[..., Any]
@@ -140,3 +142,38 @@ def test_every_answer_becomes_a_result_that_can_be_stored(
     again = msgspec.json.decode(msgspec.json.encode(result), type=ExecutionResult)
     assert again == result
     assert result.output is None or isinstance(msgspec.json.decode(result.output), object)
+
+
+def test_a_choice_and_a_deferral_come_through(event_of: Make) -> None:
+    event = event_of()
+    chose = accepted(event, ExecutionResult.success(event, Branch("a", value=1)), "own")
+    assert (chose.status, chose.output, chose.chosen) == (ExecutionStatus.COMPLETED, "1", ("a",))
+    signal = Defer(condition="m:f", args=[1], save={"n": 2})
+    put_off = accepted(event, ExecutionResult.deferred(event, signal), "own")
+    assert (put_off.status, put_off.deferral) == (ExecutionStatus.DEFERRED, signal.deferral)
+    assert raised(event, signal).deferral == signal.deferral, "an executor that lets it through says the same"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"status": "completed", "output": "1", "chosen": "a"},
+        {"status": "completed", "output": "1", "chosen": (1,)},
+        {"status": "deferred", "deferral": "soon"},
+        {"status": "deferred", "deferral": Deferral(seconds="x")},  # pyright: ignore[reportArgumentType]
+        {"status": "deferred", "deferral": Deferral(saved="{")},
+        {"status": "deferred", "deferral": Deferral(saved='"\\u0000"')},
+    ],
+)
+def test_a_choice_or_deferral_that_makes_no_sense_is_a_failure(event_of: Make, wrong: dict[str, Any]) -> None:
+    event = event_of()
+    result = accepted(event, made_by_hand(event, **wrong), "own")
+    assert result.status in (ExecutionStatus.RETRY, ExecutionStatus.FAILED)
+    assert (result.chosen, result.deferral) == (None, None)
+
+
+def test_times_of_a_deferral_that_are_no_times_are_mended(event_of: Make) -> None:
+    event = event_of()
+    given = Deferral(seconds=-3.0, until=float("-inf"))
+    result = accepted(event, made_by_hand(event, status="deferred", deferral=given), "own")
+    assert result.deferral == Deferral()

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tiny_runs import HERE, SOON, RunTable, graph_of, new_run, task
 
+from turnout.model.branch import Branch
+from turnout.model.choices import by_choice
+from turnout.model.deferral import Defer, Unmet
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.machine import RunMachine
-from turnout.model.names import split_task_id
-from turnout.model.reasons import by_choice
+from turnout.model.names import hook_name, is_hook, split_task_id
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.rules import (
     Rule,
@@ -29,13 +31,13 @@ from turnout.model.rules import (
     task_success,
 )
 from turnout.model.rules import TaskFailed as FailureOf
-from turnout.model.spec import FromTask, Literally, Mapped, TaskSpec
+from turnout.model.spec import FromTask, Hook, HookedOn, Literally, Mapped, TaskSpec
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.verdict import Limits
 
 POLLED = DispatchDecision("pollers", "a rule")
-LIMITS = Limits(crashes=3, losses=4, inline_output=40)
+LIMITS = Limits(crashes=3, losses=4, deferrals=3, inline_output=40)
 ENDS: dict[str, Callable[[TaskReadyEvent], ExecutionResult]] = {
     "completed": lambda event: ExecutionResult.success(
         event, {"k": event.attempt % 2, "by": event.attempt, "l": [0] * (event.attempt % 3)}
@@ -51,7 +53,12 @@ ENDS: dict[str, Callable[[TaskReadyEvent], ExecutionResult]] = {
     "lost": lambda event: ExecutionResult.lost(event, "worker gone"),
     "returned": lambda event: ExecutionResult.returned(event, "no_capacity"),
     "cancelled": ExecutionResult.cancelled,
+    "deferred": lambda event: ExecutionResult.deferred(event, Defer(0, save=event.attempt)),
+    "deferred_for_long": lambda event: ExecutionResult.deferred(event, Defer(SOON)),
+    "deferred_until": lambda event: ExecutionResult.deferred(event, Defer(condition="m:holds")),
+    "condition_unmet": lambda event: ExecutionResult.deferred(event, Unmet("m:holds")),
 }
+BRANCHES = ("branch", "branch_to_nowhere")
 CHOICES = st.integers(0, 99)
 
 
@@ -111,7 +118,12 @@ def workflows(draw: st.DrawFn) -> tuple[TaskSpec, ...]:
                 map=options,
             )
         )
-    return tuple(draw(st.permutations(tasks)))
+    ordered = draw(st.permutations(tasks))
+    ends: list[HookedOn] = ["success", "failure", "exit"]
+    owners = st.sampled_from(["", "", *(each.name for each in ordered)])
+    called = draw(st.lists(st.tuples(st.sampled_from(ends), owners), unique=True, max_size=4))
+    hooks = [task(hook_name(on, "tell", of), attempts=2, hook=Hook(on, of)) for on, of in called]
+    return (*ordered, *hooks)
 
 
 # -- the life of one run ----------------------------------------------------------------------------------------
@@ -129,13 +141,12 @@ class RunLife(RuleBasedStateMachine):
         self.fresh = False
         self.mail: list[ExecutionResult] = []
         self.orders: list[str] = []
-        self.cancelled = False
+        self.cancelled = 0
         self.in_flight: dict[tuple[int, int], TaskReadyEvent] = {}
         """Attempts that an executor or a poller has, answered or not yet."""
         self.answers: dict[tuple[int, int], ExecutionResult] = {}
         """What an executor answered: if it says so again, it says the same."""
         self.holders: dict[tuple[int, int], str] = {}
-        self.returned: set[tuple[int, int]] = set()
         self.attempts: dict[int, int] = {}
         self.final: bytes | None = None
         self.machine = RunMachine.fresh(self.graph, self.new, LIMITS)
@@ -162,7 +173,7 @@ class RunLife(RuleBasedStateMachine):
     # -- what an owner does -------------------------------------------------------------------------------------
     def place(self, turn: Turn) -> list[TaskReadyEvent]:
         for pos in turn.offerable():
-            if self.left_to_pollers(turn.task(pos)):
+            if self.left_to_pollers(turn.task(pos)) and turn.task(pos).state is TaskState.READY:
                 turn.offer(pos, POLLED)
         return [turn.place(pos, HERE, self.owner) for pos in turn.ready() if not self.left_to_pollers(turn.task(pos))]
 
@@ -175,8 +186,9 @@ class RunLife(RuleBasedStateMachine):
     def dispatch(self, events: Sequence[TaskReadyEvent]) -> None:
         """Only after the commit: the database has exactly this attempt running, for this holder, in a run that runs."""
         for event in events:
-            assert self.table.run.state is RunState.RUNNING
             pos = split_task_id(event.task_id)[1]
+            state = self.table.run.state
+            assert state is RunState.RUNNING or (state is RunState.CANCELLING and pos in self.graph.hooks)
             row = self.table.tasks[pos]
             assert (row.state, row.attempt, row.holder) == (TaskState.RUNNING, event.attempt, self.owner)
             assert (pos, event.attempt) not in self.in_flight, "an attempt was dispatched twice"
@@ -225,9 +237,6 @@ class RunLife(RuleBasedStateMachine):
     def settled(self, turn: Turn, events: Sequence[TaskReadyEvent]) -> None:
         """The turn was applied."""
         self.machine.adopt(turn)
-        for pos in turn.answered:
-            ended = [one for one in self.mail if split_task_id(one.task_id)[1] == pos]
-            self.returned |= {(pos, one.attempt) for one in ended if one.status == "returned"}
         self.mail, self.orders, self.fresh = [], [], False
         self.dispatch(events)
         self.memory_equals_the_database()
@@ -250,7 +259,11 @@ class RunLife(RuleBasedStateMachine):
             self.take_over()
 
     @precondition(lambda self: self.in_flight and not self.over())
-    @rule(which=CHOICES, end=st.sampled_from([*ENDS, "completed", "completed", "completed"]), times=st.integers(1, 2))
+    @rule(
+        which=CHOICES,
+        end=st.sampled_from([*ENDS, "completed", "completed", "completed", "branch", "branch", *BRANCHES]),
+        times=st.integers(1, 2),
+    )
     def an_attempt_ends(self, which: int, end: str, times: int) -> None:
         keys = sorted(set(self.in_flight) - set(self.answers)) or sorted(self.in_flight)
         self.deliver(keys[which % len(keys)], end, times)
@@ -261,10 +274,19 @@ class RunLife(RuleBasedStateMachine):
         self.deliver(sorted(self.answers)[which % len(self.answers)], "completed", 1)
 
     def deliver(self, key: tuple[int, int], end: str, times: int) -> None:
-        result = self.answers.setdefault(key, ENDS[end](self.in_flight[key]))
+        result = self.answers.setdefault(key, self.answer(key, end))
         if self.holders[key].startswith("poller"):
             self.machine.observe_claim(*key, self.holders[key])
         self.mail += [result] * times
+
+    def answer(self, key: tuple[int, int], end: str) -> ExecutionResult:
+        event = self.in_flight[key]
+        if end not in BRANCHES:
+            return ENDS[end](event)
+        dependents = self.graph.dependents[key[0]] if key[0] < len(self.graph.tasks) else ()
+        names = [self.graph.tasks[pos].name for pos in dependents]
+        chosen = names[event.attempt % 2 :: 2] if end == "branch" else ["nowhere"]
+        return ExecutionResult.success(event, Branch(*chosen, value={"k": 1, "by": event.attempt}))
 
     @precondition(lambda self: not self.over())
     @rule(which=CHOICES)
@@ -293,7 +315,7 @@ class RunLife(RuleBasedStateMachine):
     @precondition(lambda self: not self.over())
     @rule(order=st.sampled_from(["pause", "resume", "pause", "resume", "enough", "run_timed_out"]))
     def somebody_orders(self, order: str) -> None:
-        self.cancelled |= order not in ("pause", "resume")
+        self.cancelled += order not in ("pause", "resume")
         self.orders.append(order)
 
     @precondition(lambda self: not self.over())
@@ -394,10 +416,16 @@ class RunLife(RuleBasedStateMachine):
             self.attempts[pos] = row.attempt
 
     @invariant()
-    def an_at_most_once_task_starts_at_most_once(self) -> None:
+    def an_at_most_once_task_starts_again_only_if_it_was_handed_back_or_deferred_itself(self) -> None:
+        again = {
+            (move.pos, move.attempt)
+            for move in self.table.history
+            if (move.old, move.new) == (TaskState.RUNNING, TaskState.READY)
+            and msgspec.json.decode(move.detail or "{}")["status"] in ("returned", "deferred")
+        }
         for pos, row in self.table.tasks.items():
             if self.spec_of(row).at_most_once:
-                assert len([key for key in self.in_flight if key[0] == pos and key not in self.returned]) <= 1
+                assert len([key for key in self.in_flight if key[0] == pos and key not in again]) <= 1
 
     @invariant()
     def budgets_are_kept(self) -> None:
@@ -411,6 +439,8 @@ class RunLife(RuleBasedStateMachine):
         tasks = self.table.tasks
         for row in tasks.values():
             open_ = [each for each in self.waited_for(row) if tasks[each].state not in TASK_TERMINAL]
+            if row.pos in self.graph.hooks or (row.reason or "").startswith("not_chosen"):
+                continue
             if row.state is TaskState.PENDING:
                 assert open_ or self.fresh, "a task is pending though nothing it waits for is open"
             elif row.state is not TaskState.CANCELLED:
@@ -451,6 +481,35 @@ class RunLife(RuleBasedStateMachine):
                 assert ends & {TaskState.FAILED, TaskState.SKIPPED}
 
     @invariant()
+    def a_hook_starts_only_after_the_end_that_calls_it(self) -> None:
+        tasks, graph = self.table.tasks, self.graph
+        for pos in graph.hooks:
+            hook = graph.tasks[pos].hook
+            assert hook is not None
+            if tasks[pos].attempt and hook.of:
+                of = tasks[graph.position[hook.of]]
+                assert of.state in TASK_TERMINAL and of.attempt
+            elif tasks[pos].attempt:
+                later = {p for p in graph.run_hooks if self.on(p) == "exit"} if hook.on == "exit" else graph.run_hooks
+                others = [row for row in tasks.values() if row.pos not in later]
+                assert all(row.state in TASK_TERMINAL for row in others)
+
+    def on(self, pos: int) -> str:
+        hook = self.graph.tasks[pos].hook
+        return hook.on if hook else ""
+
+    def the_right_hooks_were_called(self) -> None:
+        ends = {"completed": ["success", "exit"], "failed": ["failure", "exit"], "cancelled": ["exit"], "skipped": []}
+        for pos in self.graph.hooks:
+            hook, row = self.graph.tasks[pos].hook, self.table.tasks[pos]
+            assert hook is not None
+            of = self.table.tasks[self.graph.position[hook.of]] if hook.of else None
+            end = self.table.run.state if of is None else of.state
+            called = hook.on in ends[end.value] and (of is None or of.attempt > 0)
+            assert (row.attempt > 0) == called, f"{row.name}: {row.state} after {end}"
+            assert row.state is not TaskState.CANCELLED
+
+    @invariant()
     def the_end_is_the_end(self) -> None:
         if self.final is not None:
             assert self.image() == self.final
@@ -470,6 +529,7 @@ class RunLife(RuleBasedStateMachine):
                 row.name
                 for row in tasks.values()
                 if row.group is None
+                and not is_hook(row.name)
                 and row.state is TaskState.FAILED
                 and not (row.reason or "").startswith("dependency_")
             }
@@ -477,6 +537,7 @@ class RunLife(RuleBasedStateMachine):
         if not self.cancelled:
             assert run.state is not RunState.CANCELLED
             assert not [row for row in tasks.values() if row.state is TaskState.CANCELLED]
+            self.the_right_hooks_were_called()
 
     def excused(self) -> set[str]:
         ended = [row for row in self.table.tasks.values() if row.group is None and row.state is TaskState.COMPLETED]

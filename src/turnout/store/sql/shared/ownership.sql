@@ -103,7 +103,7 @@ order by run.priority desc, run.submitted_at, run.id
 -- name: claimed_tasks
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    case when length(output) <= :inline then output end, error, dispatched_at, started_at, finished_at, seq,
+    case when length(output) <= :inline then output end, error, dispatched_at, started_at, finished_at, seq, memo,
     item_of, item_index, coalesce(length(output) > :inline, false)
 from task where run_id in {ids uuid}
 order by run_id, pos

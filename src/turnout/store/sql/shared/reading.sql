@@ -43,14 +43,15 @@ select distinct full_name from workflow
 -- name: tasks
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq, item_of, item_index
+    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq, memo,
+    item_of, item_index
 from task where run_id = :id
 order by pos
 
 -- name: tasks_at
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    null, error, dispatched_at, started_at, finished_at, seq, item_of, item_index
+    null, error, dispatched_at, started_at, finished_at, seq, memo, item_of, item_index
 from task where run_id = :id and pos in {positions int}
 order by pos
 

@@ -1,0 +1,152 @@
+"""How does a body put itself off, and for how long? ``Defer`` as it is raised, and the value that travels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from turnout.errors import InvalidInput, TaskSignal
+from turnout.model.durations import Duration, seconds
+from turnout.model.values import dump_output
+
+EVERY, LONGEST_EVERY, BACKOFF = 10.0, 300.0, 1.5
+"""How often a condition is asked at first, at most how long it is left alone, and how the time between grows."""
+MAX_SAVED = 64 * 1024
+"""Bytes of JSON that a body may save: they are kept in memory and written with every move of the task."""
+
+
+class Condition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A predicate that is asked, in place of the body, until it holds."""
+
+    ref: str
+    """``module:qualname``."""
+    args: str = "[]"
+    """JSON text of the list of its arguments."""
+    every: float = EVERY
+    max_every: float = LONGEST_EVERY
+    asked: int = 0
+
+    def pause(self) -> float:
+        """Seconds until it is asked next."""
+        grown: float = self.every * BACKOFF ** min(self.asked, 100)
+        return min(grown, max(self.every, self.max_every))
+
+
+class Deferral(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What an attempt's result says of being put off."""
+
+    seconds: float = 0.0
+    until: float | None = None
+    """Seconds since the epoch; stronger than ``seconds``."""
+    condition: Condition | None = None
+    saved: str | None = None
+    """JSON text; None leaves what was saved before."""
+    unmet: bool = False
+    """The condition was asked and does not hold yet: the body has not started."""
+
+
+class Defer(TaskSignal):
+    """Raised by a body: start me again later, from the top. Frees the place, survives crashes, costs no retry.
+
+    ``Defer("5m")``, ``Defer(seconds=30)``, ``Defer(until=tomorrow)`` with an aware datetime, or
+    ``Defer(condition=predicate, args=[path], every="10s", max_every="5m")`` with a function that can be imported.
+    ``save`` is a JSON value that the next attempt finds as ``info.saved``.
+    """
+
+    code = "defer"
+
+    def __init__(
+        self,
+        duration: Duration | None = None,
+        *,
+        seconds: Duration | None = None,
+        until: datetime | None = None,
+        condition: Callable[..., Any] | str | None = None,
+        args: Sequence[Any] = (),
+        every: Duration = EVERY,
+        max_every: Duration = LONGEST_EVERY,
+        save: Any = None,
+    ) -> None:
+        given = [each for each in (duration, seconds, until, condition) if each is not None]
+        if len(given) != 1:
+            raise InvalidInput(
+                f"Defer got {len(given)} of seconds, until and condition: give exactly one of them", code="bad_defer"
+            )
+        saved = None if save is None else dump_output(save, limit=MAX_SAVED, what="saved")
+        if until is not None:
+            self.deferral = Deferral(until=_moment(until), saved=saved)
+        elif condition is not None:
+            asked = _condition(condition, args, every, max_every)
+            self.deferral = Deferral(condition=asked, saved=saved)
+        else:
+            self.deferral = Deferral(seconds=_wait(duration if seconds is None else seconds), saved=saved)
+        super().__init__(f"deferred: {_shown(self.deferral)}")
+
+
+class Unmet(TaskSignal):
+    """Raised in place of the body: the condition that it waits for does not hold yet."""
+
+    code = "condition_unmet"
+
+    def __init__(self, condition: str) -> None:
+        super().__init__(f"deferred: {condition} does not hold yet")
+        self.deferral = Deferral(unmet=True)
+
+
+def _wait(value: Any, what: str = "Defer's duration") -> float:
+    return seconds(value, what)
+
+
+def _moment(until: Any) -> float:
+    if not isinstance(until, datetime):
+        raise InvalidInput(
+            f"Defer(until={until!r}) is not a datetime: give one with a time zone, "
+            'such as datetime.now(UTC) + timedelta(hours=1), or a duration such as Defer("1h")',
+            code="bad_defer",
+        )
+    if until.tzinfo is None or until.utcoffset() is None:
+        raise InvalidInput(
+            f"Defer(until={until.isoformat()}) has no time zone, so it is not known which moment it means: "
+            "write datetime(…, tzinfo=UTC), or until.astimezone() for this machine's time",
+            code="naive_datetime",
+        )
+    return until.timestamp()
+
+
+def _condition(predicate: Any, args: Any, every: Duration, max_every: Duration) -> Condition:
+    pause = _wait(every, "every")
+    if pause <= 0:
+        raise InvalidInput(f"Defer(every={every!r}) would ask without a pause: give more than 0", code="bad_defer")
+    if isinstance(args, str | bytes) or not isinstance(args, Sequence):
+        raise InvalidInput(f"Defer(args={args!r}) is not a list of arguments: write args=[…]", code="bad_defer")
+    given: list[Any] = list(args)
+    return Condition(
+        _ref(predicate), dump_output(given, limit=MAX_SAVED, what="args"), pause, _wait(max_every, "max_every")
+    )
+
+
+def _ref(predicate: Any) -> str:
+    """``module:qualname`` of something that another process can import."""
+    if isinstance(predicate, str):
+        module, colon, name = predicate.partition(":")
+    else:
+        module, colon = getattr(predicate, "__module__", None) or "", ":"
+        name = getattr(predicate, "__qualname__", None) or ""
+    if not (module and colon and name) or "<" in name:
+        raise InvalidInput(
+            f"Defer(condition={predicate!r}) cannot be imported by another process: "
+            'give a function of a module, not a lambda or an inner function, or its name as "module:function"',
+            code="bad_condition",
+        )
+    return f"{module}:{name}"
+
+
+def _shown(deferral: Deferral) -> str:
+    if deferral.condition is not None:
+        return f"until {deferral.condition.ref} holds"
+    if deferral.until is not None:
+        return f"until {datetime.fromtimestamp(deferral.until).astimezone().isoformat(timespec='seconds')}"
+    return f"for {timedelta(seconds=deferral.seconds)}"

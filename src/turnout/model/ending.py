@@ -1,0 +1,52 @@
+"""How does a run end whose tasks have all ended? Hooks have no say in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from turnout.model.events import ErrorInfo
+from turnout.model.graph import Graph
+from turnout.model.reasons import RUN_TIMED_OUT, STORE_REJECTED
+from turnout.model.rows import RunRow, TaskRow
+from turnout.model.states import RunState, TaskState
+
+RowOf = Callable[[int], TaskRow]
+
+
+class End(NamedTuple):
+    state: RunState
+    reason: str | None = None
+    error: ErrorInfo | None = None
+
+
+def end_of(graph: Graph, run: RunRow, row_of: RowOf) -> End:
+    """The end that the run is to have, given that nothing but hooks is open."""
+    if run.state is RunState.CANCELLING:
+        failed = run.reason in (RUN_TIMED_OUT, STORE_REJECTED)
+        return End(RunState.FAILED if failed else RunState.CANCELLED, run.reason, run.error)
+    for pos in range(len(graph.tasks)):
+        row = row_of(pos)
+        if row.state is not TaskState.FAILED or pos in graph.hooks:
+            continue
+        # A mapped task whose items only followed failed ones has done nothing wrong itself.
+        followed = pos in graph.mapped and (row.reason or "").startswith("dependency_")
+        if not followed and not _excused(graph, pos, row_of):
+            return End(RunState.FAILED, f"task_failed:{row.name}", row.error)
+    return End(RunState.COMPLETED)
+
+
+def failed_tasks(graph: Graph, row_of: RowOf) -> Iterator[TaskRow]:
+    """The tasks that failed, handled or not; hooks are none of them."""
+    for pos in range(len(graph.tasks)):
+        row = row_of(pos)
+        if row.state is TaskState.FAILED and pos not in graph.hooks:
+            yield row
+
+
+def _excused(graph: Graph, pos: int, row_of: RowOf) -> bool:
+    """Whether a dependent whose rule names this failure has completed."""
+    return any(
+        pos in graph.excuses[dependent] and row_of(dependent).state is TaskState.COMPLETED
+        for dependent in graph.dependents[pos]
+    )

@@ -1,0 +1,157 @@
+"""Which hooks does an end call, and what are they told? Hooks are tasks of the run that wait for an end, not for data.
+
+A task's hooks are called when that task reaches its end. The workflow's are called when everything else has ended:
+first those for success or failure, then those for the exit. Those that are not called are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from turnout.model.ending import RowOf, end_of, failed_tasks
+from turnout.model.events import ErrorInfo
+from turnout.model.graph import Graph
+from turnout.model.rows import RunRow, TaskRow
+from turnout.model.spec import HookedOn
+from turnout.model.states import TASK_TERMINAL, RunState, TaskState
+
+if TYPE_CHECKING:
+    from turnout.model.turn import Turn
+
+NOT_CALLED = "not_called"
+"""Why a hook was skipped: its end did not come."""
+
+_CALLED_BY: dict[RunState | TaskState, tuple[HookedOn, ...]] = {
+    RunState.COMPLETED: ("success", "exit"),
+    RunState.FAILED: ("failure", "exit"),
+    RunState.CANCELLED: ("exit",),
+    TaskState.COMPLETED: ("success", "exit"),
+    TaskState.FAILED: ("failure", "exit"),
+    TaskState.CANCELLED: ("exit",),
+}
+
+
+class Failure(TypedDict):
+    """One failed task."""
+
+    task: str
+    type: str
+    message: str
+    attempts: int
+
+
+class RunOutcome(TypedDict):
+    """What a hook of a workflow is told, if it takes an argument."""
+
+    run_id: str
+    workflow: str
+    status: str
+    """``completed``, ``failed`` or ``cancelled``."""
+    reason: str | None
+    failed: list[Failure]
+
+
+class TaskOutcome(TypedDict):
+    """What a hook of a task is told, if it takes an argument."""
+
+    run_id: str
+    workflow: str
+    task: str
+    state: str
+    """``completed``, ``failed`` or ``cancelled``."""
+    reason: str | None
+    attempts: int
+    error: Failure | None
+    output: Any
+
+
+# -- calling ----------------------------------------------------------------------------------------------------
+def call_hooks(turn: Turn) -> None:
+    """Make ready, or skip, the hooks that waited for an end that has come."""
+    if turn.contested or turn.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
+        return
+    graph = turn.machine.graph
+    for pos, hooks in graph.task_hooks.items():
+        row = turn.task(pos)
+        if row.state in TASK_TERMINAL:
+            # A task that never ran here calls none, nor does one whose output was taken over from another run.
+            _settle(turn, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
+    waiting = [pos for pos in graph.run_hooks if turn.task(pos).state is TaskState.PENDING]
+    if waiting and turn.left <= len(waiting):
+        called = _CALLED_BY[end_of(graph, turn.run_row, turn.task).state]
+        last = [pos for pos in waiting if _on(graph, pos) == "exit"]
+        _settle(turn, [pos for pos in waiting if pos not in last], called)
+        if turn.left == len(last):
+            _settle(turn, last, called)
+
+
+def end_hooks(turn: Turn, reason: str) -> list[int]:
+    """End all open hooks, the running ones without waiting for their answer; returns those that ran."""
+    open_ = [pos for pos in turn.machine.graph.hooks if turn.task(pos).state not in TASK_TERMINAL]
+    running = [pos for pos in open_ if turn.task(pos).state is TaskState.RUNNING]
+    for pos in open_:
+        turn.stop(pos, TaskState.CANCELLED, reason)
+    return running
+
+
+def only_hooks_left(turn: Turn) -> bool:
+    return turn.left == sum(turn.task(pos).state not in TASK_TERMINAL for pos in turn.machine.graph.hooks)
+
+
+def _settle(turn: Turn, hooks: Iterable[int], called: tuple[HookedOn, ...]) -> None:
+    for pos in hooks:
+        if turn.task(pos).state is TaskState.PENDING:
+            if _on(turn.machine.graph, pos) in called:
+                turn.make_ready(pos)
+            else:
+                turn.stop(pos, TaskState.SKIPPED, NOT_CALLED)
+
+
+def _on(graph: Graph, pos: int) -> HookedOn:
+    hook = graph.tasks[pos].hook
+    assert hook is not None
+    return hook.on
+
+
+# -- telling ----------------------------------------------------------------------------------------------------
+def told(
+    graph: Graph, pos: int, run_id: str, run: RunRow, row_of: RowOf, output_of: Callable[[str], Any]
+) -> tuple[RunOutcome | TaskOutcome, ...]:
+    """The arguments of a hook's call. They are the same in every attempt, as what they tell of has ended."""
+    hook = graph.tasks[pos].hook
+    assert hook is not None
+    if not hook.takes_outcome:
+        return ()
+    if not hook.of:
+        return (_run_outcome(graph, run_id, run, row_of),)
+    return (_task_outcome(graph, run_id, row_of(graph.position[hook.of]), output_of),)
+
+
+def _run_outcome(graph: Graph, run_id: str, run: RunRow, row_of: RowOf) -> RunOutcome:
+    end = end_of(graph, run, row_of)
+    return RunOutcome(
+        run_id=run_id,
+        workflow=graph.spec.full_name,
+        status=end.state.value,
+        reason=end.reason,
+        failed=[_failure(row, row.error) for row in failed_tasks(graph, row_of)],
+    )
+
+
+def _task_outcome(graph: Graph, run_id: str, row: TaskRow, output_of: Callable[[str], Any]) -> TaskOutcome:
+    return TaskOutcome(
+        run_id=run_id,
+        workflow=graph.spec.full_name,
+        task=row.name,
+        state=row.state.value,
+        reason=row.reason,
+        attempts=row.attempt,
+        error=None if row.error is None or row.state is TaskState.COMPLETED else _failure(row, row.error),
+        output=output_of(row.name) if row.state is TaskState.COMPLETED else None,
+    )
+
+
+def _failure(row: TaskRow, error: ErrorInfo | None) -> Failure:
+    kind, message = ("", row.reason or "") if error is None else (error.type, error.message)
+    return Failure(task=row.name, type=kind, message=message, attempts=row.attempt)

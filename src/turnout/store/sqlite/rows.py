@@ -1,0 +1,167 @@
+"""Which rows of parameters does a batch of changes become, for which statement of ``sql/sqlite/ledger.sql``?
+
+Binding a parameter costs about as much as storing it, so the moves that every task makes have narrow statements of
+their own, with only the columns that such a move changes. What does not fit one of them is written as a whole image.
+
+The driver looks for an adapter for whatever is not a plain string or number, None and enum members included, which
+takes several times as long as binding it. So states go as plain strings, and where null is common "" stands for it
+(nullif in the SQL).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import astuple, replace
+
+from turnout.model.events import ErrorInfo
+from turnout.model.rows import RunWrite, TaskRow
+from turnout.model.states import RUN_TERMINAL, TASK_COMPLETED, TASK_RUNNING, RunState, TaskState
+from turnout.store.writes import last_seq
+
+Values: TypeAlias = Sequence[Any]
+Blocks: TypeAlias = dict[str, list[Values]]
+Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+
+_PLAIN: dict[object, str] = {None: "", **{state: str(state.value) for state in (*TaskState, *RunState)}}
+_FIELDS = TaskRow.__struct_fields__
+_encode = msgspec.json.Encoder().encode
+
+
+class Narrow:
+    """A move whose statement writes only some fields.
+
+    It fits an image in which every field that is neither written nor kept has its default, or the value given here. So
+    a field that TaskRow gets one day makes the images that use it whole ones, until a statement here knows it.
+    """
+
+    def __init__(self, written: tuple[str, ...], kept: tuple[str, ...], **fixed: object) -> None:
+        defaults = astuple(TaskRow(pos=0, state=TaskState.PENDING))
+        rest = [index for index, name in enumerate(_FIELDS) if name not in (*written, *kept)]
+        expected = tuple(fixed.get(_FIELDS[index], defaults[index]) for index in rest)
+        pick_rest: Pick = itemgetter(*rest)
+        self.values: Pick = itemgetter(*map(_FIELDS.index, written))
+        self.fits: Callable[[tuple[Any, ...]], bool] = lambda image: pick_rest(image) == expected
+
+
+WAITING = Narrow(("pos", "name", "priority"), kept=())
+"""Inserted, and nothing has happened to it yet."""
+STARTED = Narrow(
+    ("pos", "executor", "decision", "holder", "dispatched_at", "seq"),
+    # A pending row has never been anything else: what is not written here is null or 0 there.
+    kept=("name", "priority", "group", "index"),
+    state=TaskState.RUNNING,
+    was=TaskState.PENDING,
+    attempt=1,
+)
+"""Pending to running: its first attempt."""
+COMPLETED = Narrow(
+    ("pos", "was_attempt", "output", "started_at", "finished_at", "seq"),
+    # An attempt that completes keeps what it was started with.
+    kept=(
+        *("name", "priority", "attempt", "failures", "crashes", "losses"),
+        *("executor", "decision", "labels", "holder", "dispatched_at", "group", "index"),
+    ),
+    state=TaskState.COMPLETED,
+    was=TaskState.RUNNING,
+)
+"""Running to completed."""
+
+
+def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
+    waiting: list[Values] = []
+    others: list[Values] = []
+    for write in writes:
+        run_id, epoch = write.run_id, write.epoch
+        for task in write.tasks:
+            image = astuple(task)
+            if WAITING.fits(image):
+                waiting.append((run_id, epoch, *WAITING.values(image)))
+            else:
+                others.append(_whole(run_id, epoch, task, now))
+    return {"insert_waiting": waiting, "insert_tasks": others}
+
+
+def added_items(writes: Sequence[RunWrite], now: float) -> list[Values]:
+    return [_whole(write.run_id, write.epoch, row, now) for write in writes for row in write.items]
+
+
+def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
+    started: list[Values] = []
+    completed: list[Values] = []
+    others: list[Values] = []
+    for write in writes:
+        run_id, epoch = write.run_id, write.epoch
+        for task in write.tasks:
+            state, image = task.state, astuple(task)
+            if state is TASK_COMPLETED and task.attempt == task.was_attempt and COMPLETED.fits(image):
+                completed.append((run_id, epoch, *COMPLETED.values(image)))
+            elif state is TASK_RUNNING and STARTED.fits(image):
+                started.append((run_id, epoch, *STARTED.values(image)))
+            else:
+                others.append(_whole(run_id, epoch, task, now))
+    return {"start_tasks": started, "complete_tasks": completed, "update_tasks": others}
+
+
+def _whole(run_id: str, epoch: int, task: TaskRow, now: float) -> Values:
+    """A TaskRow's fields in their order, behind the run's id and epoch."""
+    if task.retry_in is not None or task.labels is not None or task.error is not None:
+        task = _storable(task, now)
+    pos, state, was, *rest = astuple(task)
+    return (run_id, epoch, pos, _PLAIN[state], _PLAIN[was], *_plain(rest))
+
+
+def _storable(task: TaskRow, now: float) -> TaskRow:
+    """The rare fields as SQLite keeps them: a time instead of a delay, and JSON text."""
+    labels = None if task.labels is None else _encode(task.labels).decode()
+    return replace(
+        task, retry_in=None if task.retry_in is None else now + task.retry_in, labels=labels, error=_error(task.error)
+    )
+
+
+def new_run(write: RunWrite, now: float) -> Values:
+    new, run = write.insert, write.run
+    assert new is not None and run is not None
+    owner = None if run.state in RUN_TERMINAL else write.owner
+    return (
+        write.run_id,
+        new.workflow,
+        new.version,
+        _PLAIN[run.state],
+        write.epoch,
+        last_seq(write),
+        new.input,
+        new.input_digest,
+        new.priority,
+        new.created_at,
+        now,
+        *_plain((owner, new.key, new.timeout, run.reason, _error(run.error))),
+        *_plain((new.rerun_of, new.parent_run, new.parent_pos, run.started_at, run.finished_at)),
+    )
+
+
+def changed_run(write: RunWrite) -> Values:
+    run = write.run
+    assert run is not None and run.was is not None
+    image = _plain((run.reason, _error(run.error), run.started_at, run.finished_at))
+    return (write.run_id, write.epoch, _PLAIN[run.was], _PLAIN[run.state], *image, last_seq(write))
+
+
+def history(writes: Sequence[RunWrite]) -> list[Values]:
+    """A HistoryRow's fields in their order, behind the run's id."""
+    return [
+        (write.run_id, row.seq, row.pos, _PLAIN[row.old], _PLAIN[row.new], row.attempt, row.detail or "")
+        for write in writes
+        for row in write.history
+    ]
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    return ["" if value is None else value for value in values]
+
+
+def _error(error: ErrorInfo | None) -> str | None:
+    return None if error is None else _encode(error).decode()
