@@ -16,9 +16,9 @@ help: ## show this list
 $(READY): pyproject.toml constraints.txt tools/bootstrap
 	@PYTHON="$(PYTHON)" sh tools/bootstrap
 
-demo: $(READY) ## an order-fulfilment workflow: a retry, two executors chosen by rule, where each task ran and why
-	@echo "== demo: examples/order_fulfilment.py on a SQLite file"
-	@$(RUN) examples/order_fulfilment.py
+demo: $(READY) ## an order as a workflow: its graph, where each task goes and why, the live tree, a retry, the result
+	@echo "== demo: turnout demo, on a SQLite file of its own"
+	@$(RUN) -m turnout demo
 
 test: $(READY) ## all tests: unit, conformance, integration, acceptance and the faults in small, on SQLite and PostgreSQL
 	@echo "== all tests, $(JOBS) at a time; faults with small counts"

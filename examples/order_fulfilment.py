@@ -1,6 +1,6 @@
 """Order fulfilment: a task that fails once and is tried again, two executors chosen by rule, and where each task ran.
 
-Run it with ``make demo``, or ``python examples/order_fulfilment.py [DATABASE_URL]``.
+Run it with ``python examples/order_fulfilment.py [DATABASE_URL]``; ``turnout demo`` shows the like on the command line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Turnout: durable workflows for Python, in which dispatch is a layer of its own.
 
-The names here are what authors of workflows need. The heavy ones load when they are first used.
+The names here are what authors of workflows need. Each loads its module when it is first used: the command line, whose
+modules are in this package too, answers `--help` without any of them.
 """
 
 from __future__ import annotations
@@ -8,20 +9,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from turnout.authoring.context import Context
 from turnout.authoring.default_runner import set_default_runner_factory
-from turnout.authoring.task import Task, task
-from turnout.authoring.workflow import Workflow, workflow
-from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
-from turnout.model.branch import Branch
-from turnout.model.deferral import Defer
-from turnout.model.hooks import RunOutcome, TaskOutcome
-from turnout.model.info import TaskInfo, current_task
-from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
-from turnout.model.types import register_type
 
 if TYPE_CHECKING:
+    from turnout.authoring.context import Context
+    from turnout.authoring.shell import shell
+    from turnout.authoring.task import Task, task
+    from turnout.authoring.workflow import Workflow, workflow
     from turnout.dispatcher import RoutingConfig, RoutingRule
+    from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
+    from turnout.model.branch import Branch
+    from turnout.model.deferral import Defer
+    from turnout.model.hooks import RunOutcome, TaskOutcome
+    from turnout.model.info import TaskInfo, current_task
+    from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
+    from turnout.model.types import register_type
     from turnout.runner import AsyncRunner, Runner
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "current_task",
     "none_",
     "register_type",
+    "shell",
     "task",
     "task_failed",
     "task_skipped",
@@ -54,12 +57,24 @@ __all__ = [
     "workflow",
 ]
 
-_LATER = {
-    "AsyncRunner": "turnout.runner",
-    "Runner": "turnout.runner",
-    "RoutingConfig": "turnout.dispatcher",
-    "RoutingRule": "turnout.dispatcher",
+_HOMES = {
+    "turnout.authoring.context": ("Context",),
+    "turnout.authoring.shell": ("shell",),
+    "turnout.authoring.task": ("Task", "task"),
+    "turnout.authoring.workflow": ("Workflow", "workflow"),
+    "turnout.dispatcher": ("RoutingConfig", "RoutingRule"),
+    "turnout.errors": ("PermanentFailure", "RetryAfter", "TurnoutError"),
+    "turnout.model.branch": ("Branch",),
+    "turnout.model.deferral": ("Defer",),
+    "turnout.model.hooks": ("RunOutcome", "TaskOutcome"),
+    "turnout.model.info": ("TaskInfo", "current_task"),
+    "turnout.model.rules": (
+        *("all_", "always", "any_", "context_value", "none_", "task_failed", "task_skipped", "task_success"),
+    ),
+    "turnout.model.types": ("register_type",),
+    "turnout.runner": ("AsyncRunner", "Runner"),
 }
+_LATER = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,8 @@ TurnoutError
 │   ├── InvalidWorkflow        cycle, unknown_dependency, duplicate_task, bad_identifier, empty_workflow, …
 │   ├── InvalidRouting         unknown_executor, malformed_pattern, unsupported_body, …
 │   ├── InvalidSetting         a value that a setting cannot have
+│   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
+│   ├── NotImportable          a function that another process cannot find; unguarded_main
 │   └── NotYetAValue           a placeholder was used as if it were a value
 ├── InputError                 what was handed in for one run
 │   ├── InvalidInput           missing_parameter, unknown_parameter, invalid_parameter, …
@@ -26,10 +28,13 @@ TurnoutError
 │   └── MigrationMismatch
 ├── RunError
 │   ├── RunNotFound
+│   ├── RunNotFinished         what is only done to a run that has ended
 │   ├── RunFailed
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
+├── CommandFailed              a shell command that ended with a code that is not ok, or not at all as it should
+│   └── CommandNotFound
 └── TaskSignal                 raised by bodies, to say how an attempt ended
     ├── RetryAfter
     ├── PermanentFailure
@@ -68,6 +73,14 @@ class InvalidRouting(DefinitionError):
 
 class InvalidSetting(DefinitionError):
     code = "invalid_setting"
+
+
+class InvalidTarget(DefinitionError):
+    code = "invalid_target"
+
+
+class NotImportable(DefinitionError):
+    code = "not_importable"
 
 
 class NotYetAValue(DefinitionError, TypeError):
@@ -169,6 +182,10 @@ class RunNotFound(RunError):
     code = "run_not_found"
 
 
+class RunNotFinished(RunError):
+    code = "run_not_finished"
+
+
 class RunFailed(RunError):
     """A run ended in ``failed``; ``failures`` has one entry for each failed task."""
 
@@ -185,6 +202,16 @@ class RunTimedOut(RunFailed):
 
 class WaitTimedOut(RunError, TimeoutError):
     code = "wait_timed_out"
+
+
+class CommandFailed(TurnoutError):
+    """``fields`` has the exit code."""
+
+    code = "command_failed"
+
+
+class CommandNotFound(CommandFailed):
+    code = "command_not_found"
 
 
 class TaskSignal(TurnoutError):

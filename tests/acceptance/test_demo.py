@@ -1,4 +1,4 @@
-"""The demo shows what it promises: a retry, two executors chosen by rule, the graph, where each task ran and why."""
+"""The example shows what it promises: a retry, two executors chosen by rule, the graph, where each task ran and why."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def table(printed: str) -> dict[str, list[str]]:
-    """What the demo says of each task: state, attempts, executor, why."""
+    """What the example says of each task: state, attempts, executor, why."""
     lines = printed.splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("task "))
     rows = [line.split(maxsplit=4) for line in lines[start + 1 : lines.index("", start)]]

@@ -16,7 +16,7 @@ import pytest
 
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
-from turnout.runner import EngineSettings
+from turnout.runner import EngineSettings, LogSettings, Retention
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -60,8 +60,8 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
 
 
 def test_every_page_of_a_feature_has_examples() -> None:
-    features = {"workflows", "types", "testing", "runner", "routing", "custom-executor", "polling"}
-    features |= {"guarantees", "lifecycle", "settings", "branches-and-hooks", "deferring"}
+    features = {"workflows", "types", "testing", "runner", "logs", "retention", "routing", "custom-executor", "polling"}
+    features |= {"guarantees", "lifecycle", "settings", "branches-and-hooks", "deferring", "processes", "shell"}
     assert features <= {page.stem for page in EXAMPLES}
 
 
@@ -89,12 +89,15 @@ def test_the_lifecycle_describes_every_state() -> None:
         assert f"| {state} |" in text
 
 
-@pytest.mark.parametrize("settings", [EngineSettings, Limits])
+SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_the_settings_are_listed_with_their_defaults(settings: type[msgspec.Struct]) -> None:
     rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", (DOCS / "settings.md").read_text(), re.MULTILINE)
     listed = {name: value.strip() for name, value in rows}
     fields = {field.name: field.default for field in msgspec.structs.fields(settings)}
-    others = {field.name for kind in (EngineSettings, Limits) for field in msgspec.structs.fields(kind)} - set(fields)
+    others = {field.name for kind in SETTINGS for field in msgspec.structs.fields(kind)} - set(fields)
     assert set(listed) - others == set(fields)
     for name, default in fields.items():
         if not isinstance(default, msgspec.Struct):

@@ -102,9 +102,10 @@ def test_a_changed_migration_is_refused(store: Store, store_url: str) -> None:
     assert caught.value.code == "migration_mismatch"
 
 
-def test_migrations_have_the_same_numbers_in_both_dialects() -> None:
+def test_migrations_have_the_same_ascending_numbers_in_both_dialects() -> None:
     numbers = [[migration.number for migration in migrations(dialect)] for dialect in ("sqlite", "postgres")]
     assert numbers[0] == numbers[1] == sorted(set(numbers[0]))
+    assert numbers[0][0] == 1
 
 
 def test_a_closed_store_says_so(store_url: str) -> None:

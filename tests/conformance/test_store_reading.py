@@ -159,3 +159,9 @@ def test_a_memo_is_kept_over_a_poller_s_claim_until_another_is_written(store: St
     done = completed(memo='{"chosen":["a"]}')
     assert store.commit([update(write.run_id, done, epoch=loaded.run.epoch)])[0].applied
     assert store.tasks(write.run_id)[0].memo == '{"chosen":["a"]}'
+
+
+def test_a_database_says_what_it_is_and_what_time_it_has(store: Store) -> None:
+    before = store.about()
+    assert before.version[:1].isdigit() and before.schema >= 1
+    assert store.about().now >= before.now > 1_600_000_000

@@ -1,18 +1,20 @@
-"""What every task executor promises: run on the default one and on a custom one of thirty lines."""
+"""What every task executor promises: run on those for Python bodies and on a custom one of thirty lines."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from tests import process_bodies as bodies
 from tests.fake_loader import WAIT, FakeLoader
+from tests.gates import Gate, pass_gate
 from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.errors import PermanentFailure, RetryAfter
+from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.info import info_of
@@ -56,7 +58,11 @@ class SmallExecutor:
         return result
 
 
-MAKERS: dict[str, Callable[[], Any]] = {"thread": lambda: ThreadExecutor(threads=2), "small": SmallExecutor}
+MAKERS: dict[str, Callable[[], Any]] = {
+    "thread": lambda: ThreadExecutor(threads=2),
+    "process": lambda: ProcessExecutor(2),
+    "small": SmallExecutor,
+}
 
 
 @pytest.fixture(params=sorted(MAKERS))
@@ -95,7 +101,7 @@ def test_it_has_the_members_that_the_protocol_names(make: Callable[[], Any]) -> 
 @pytest.mark.parametrize("from_store", [False, True])
 def test_a_sync_body_completes_with_its_return_value_as_json(make: Callable[[], Any], from_store: bool) -> None:
     loader = FakeLoader(from_store=from_store)
-    event = loader.add(lambda a, b: {"sum": a + b}, 1, 2)
+    event = loader.add(bodies.add, 1, 2)
     result = run(make, loader, event)
     assert result.status is ExecutionStatus.COMPLETED
     assert result.output == '{"sum":3}'
@@ -104,20 +110,13 @@ def test_a_sync_body_completes_with_its_return_value_as_json(make: Callable[[], 
 
 @pytest.mark.parametrize("from_store", [False, True])
 def test_an_async_body_completes_with_its_return_value_as_json(make: Callable[[], Any], from_store: bool) -> None:
-    async def body(x: int) -> list[int]:
-        await asyncio.sleep(0)
-        return [x]
-
     loader = FakeLoader(from_store=from_store)
-    assert run(make, loader, loader.add(body, 7)).output == "[7]"
+    assert run(make, loader, loader.add(bodies.later, 7)).output == "[7]"
 
 
 def test_an_exception_becomes_a_result_with_its_type_message_and_traceback(make: Callable[[], Any]) -> None:
-    def body() -> None:
-        raise LookupError("no such order")
-
     loader = FakeLoader()
-    result = run(make, loader, loader.add(body))
+    result = run(make, loader, loader.add(bodies.no_such_order))
     assert result.status is ExecutionStatus.RETRY
     assert result.retryable
     assert result.error is not None
@@ -127,29 +126,23 @@ def test_an_exception_becomes_a_result_with_its_type_message_and_traceback(make:
 
 
 def test_a_permanent_failure_is_not_retryable(make: Callable[[], Any]) -> None:
-    def body() -> None:
-        raise PermanentFailure("the card is stolen")
-
     loader = FakeLoader()
-    result = run(make, loader, loader.add(body))
+    result = run(make, loader, loader.add(bodies.stolen))
     assert result.status is ExecutionStatus.FAILED
     assert not result.retryable
     assert result.error_message == "the card is stolen"
 
 
 def test_retry_after_carries_its_delay(make: Callable[[], Any]) -> None:
-    def body() -> None:
-        raise RetryAfter(12.5)
-
     loader = FakeLoader()
-    result = run(make, loader, loader.add(body))
+    result = run(make, loader, loader.add(bodies.in_a_while))
     assert result.status is ExecutionStatus.RETRY
     assert result.retry_after == 12.5
 
 
 def test_an_output_that_is_not_json_fails_the_attempt(make: Callable[[], Any]) -> None:
     loader = FakeLoader()
-    result = run(make, loader, loader.add(lambda: {"when": object()}))
+    result = run(make, loader, loader.add(bodies.not_json))
     assert result.error is not None
     assert result.error.type == "NotJson"
 
@@ -163,7 +156,7 @@ def test_a_body_that_is_not_here_is_returned_and_not_failed(make: Callable[[], A
 
 def test_a_loader_that_fails_becomes_a_failed_result(make: Callable[[], Any]) -> None:
     loader = FakeLoader()
-    event = loader.add(lambda: 1)
+    event = loader.add(bodies.pid)
     loader.error = RuntimeError("no memory of it")
     result = run(make, loader, event)
     assert result.status is ExecutionStatus.RETRY
@@ -171,36 +164,39 @@ def test_a_loader_that_fails_becomes_a_failed_result(make: Callable[[], Any]) ->
 
 
 def test_it_has_capacity_again_once_an_attempt_has_ended_and_counts_both(make: Callable[[], Any]) -> None:
-    go = threading.Event()
     loader = FakeLoader()
-    waiting = [loader.add(lambda: go.wait(WAIT)) for _ in range(2)]
-    failing = loader.add(lambda: 1 / 0)
 
-    async def main() -> tuple[bool, ExecutorMetrics, ExecutorMetrics]:
+    async def main(gate: Gate) -> tuple[bool, ExecutorMetrics, ExecutorMetrics]:
+        waiting = [loader.add(pass_gate, gate.port, name) for name in ("first", "second")]
+        failing = loader.add(bodies.divide_by_zero)
         async with running(make, loader) as executor:
             tasks = [asyncio.create_task(executor.execute(event)) for event in waiting]
-            await asyncio.sleep(0)
+            await asyncio.to_thread(gate.arrived, 2)
             full = executor.has_capacity()
             busy = executor.metrics()
-            go.set()
+            gate.open()
             await asyncio.wait_for(asyncio.gather(*tasks), WAIT)
             assert executor.has_capacity()
             await executor.execute(failing)
             return full, busy, executor.metrics()
 
-    full, busy, after = asyncio.run(main())
+    with Gate() as gate:
+        full, busy, after = asyncio.run(main(gate))
     assert not full
     assert busy.active_tasks == 2
     assert (after.active_tasks, after.total_executed, after.total_failed) == (0, 3, 1)
 
 
 def test_attempts_run_side_by_side(make: Callable[[], Any]) -> None:
-    together = threading.Barrier(2, timeout=WAIT)
     loader = FakeLoader()
-    events = [loader.add(together.wait) for _ in range(2)]
 
-    async def main() -> list[ExecutionResult]:
+    async def main(gate: Gate) -> list[ExecutionResult]:
+        events = [loader.add(pass_gate, gate.port, name) for name in ("first", "second")]
         async with running(make, loader) as executor:
-            return await asyncio.gather(*(executor.execute(event) for event in events))
+            tasks = [asyncio.create_task(executor.execute(event)) for event in events]
+            await asyncio.to_thread(gate.arrived, 2)
+            gate.open()
+            return await asyncio.gather(*tasks)
 
-    assert {result.status for result in asyncio.run(main())} == {ExecutionStatus.COMPLETED}
+    with Gate() as gate:
+        assert {result.output for result in asyncio.run(main(gate))} == {'"first"', '"second"'}

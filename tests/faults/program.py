@@ -25,6 +25,7 @@ from turnout import Defer, Runner, RunOutcome, TaskInfo, Workflow, task, workflo
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
+from turnout.model.verdict import Limits
 from turnout.runner import EngineSettings, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -187,6 +188,23 @@ def fanned(key: str, seconds: float) -> list[str]:
     return collected(key, passed)
 
 
+GUILTY = "r7"
+
+
+@task
+def deadly_or_slow(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    if key == GUILTY:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(seconds)
+    return key
+
+
+@workflow
+def deadly(key: str, seconds: float) -> str:
+    return deadly_or_slow(key, seconds)
+
+
 def wide_workflow(tasks: int) -> Workflow[..., Any]:
     @workflow(name=f"wide{tasks}")
     def wide(key: str) -> str:
@@ -198,7 +216,7 @@ def wide_workflow(tasks: int) -> Workflow[..., Any]:
 
 
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
-    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, fanned)
+    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, fanned)
 }
 
 
@@ -294,6 +312,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--settings", type=json.loads, default={})
+    parser.add_argument("--losses", type=int, default=Limits().losses)
     parser.add_argument("--die-after-commits", type=int, default=0)
     return parser.parse_args()
 
@@ -305,9 +324,8 @@ def main() -> None:
     if options.die_after_commits:
         connect = turnout.runner.core.connect
         turnout.runner.core.connect = lambda url: KilledAfterCommit(connect(url), options.die_after_commits)  # type: ignore
-    runner = Runner(
-        executors={"default": ThreadExecutor(threads=options.threads)}, settings=EngineSettings(**options.settings)
-    )
+    settings = EngineSettings(**options.settings, limits=Limits(losses=options.losses))
+    runner = Runner(executors={"default": ThreadExecutor(threads=options.threads)}, settings=settings)
     with runner:
         say("ready")
         MODES[options.mode](runner, options)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import turnout
-from turnout.runner.settings import database_url, project_root
+from turnout.runner.config import read_config
+from turnout.runner.settings import database_url
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -69,9 +70,9 @@ def test_the_project_is_the_nearest_folder_upwards_with_a_marker(tmp_path, monke
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("")
-    assert project_root(deep) == tmp_path
+    assert read_config(deep, {}).root == tmp_path
     (tmp_path / "a" / "turnout.toml").write_text("")
-    assert project_root(deep) == tmp_path / "a"
+    assert read_config(deep, {}).root == tmp_path / "a"
     monkeypatch.chdir(deep)
     assert database_url() == f"sqlite:///{tmp_path / 'a' / '.turnout' / 'turnout.db'}"
 

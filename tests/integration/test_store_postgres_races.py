@@ -195,11 +195,16 @@ def test_a_pause_that_is_under_way_excludes_a_claim(
     begin(store)
     write = offered()
     insert(store, write)
-    params = {"writes": _text([update(write.run_id, run=RunRow(state=state, was=RunState.RUNNING))]), "wake": "[]"}
-    other.execute(load_blocks("postgres")["update_batch"].encode(), params)
+    ends = [TaskRow(pos=0, state=TaskState.CANCELLED, was=TaskState.READY, seq=9)]
+    change = update(
+        write.run_id,
+        *(ends if state is RunState.CANCELLING else []),
+        run=RunRow(state=state, was=RunState.RUNNING),
+    )
+    other.execute(load_blocks("postgres")["update_batch"].encode(), {"writes": _text([change]), "wake": "[]"})
     assert store.claim_ready(POLLER, ["gpu"], 10, 30) == [], "the run's row is locked"
     other.commit()
-    assert store.claim_ready(POLLER, ["gpu"], 10, 30) == [], "the run is not running"
+    assert store.claim_ready(POLLER, ["gpu"], 10, 30) == [], "the run is not running, or its tasks have ended"
 
 
 def test_a_pause_waits_for_a_claim_that_is_under_way(

@@ -152,7 +152,7 @@ def _left(context: Context, returned: Any) -> dict[str, Any] | Branch:
         return {**context, **returned}
     raise PermanentFailure(
         f"a task in Context style returned a value of type {type(returned).__qualname__}: "
-        "return None, a Branch, or a dict whose keys are set in the context",
+        "return None, or a dict whose keys are set in the context, or a Branch",
         code="not_an_object",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import Enum
 from types import UnionType
@@ -36,12 +36,15 @@ LISTS = frozenset(
 )
 
 
-def parse_parameters(workflow: Workflow[..., Any], pairs: Iterable[str]) -> dict[str, Any]:
+def parse_parameters(
+    workflow: Workflow[..., Any], pairs: Iterable[str], base: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The parameters that are given as ``["key=value", …]``, checked against the workflow as a whole.
 
     Text is text for a ``str``; numbers, booleans (true/false, yes/no, on/off), dates, durations (``5m``) and enums (by
     value or name) are written plainly; lists as ``a,b``, as JSON, or by giving the key several times; everything with
     fields as JSON. ``null`` is None where that is allowed. Without an annotation, JSON if it is JSON, else text.
+    ``base`` are JSON values that are known from elsewhere, such as a file; the pairs go over them.
     Raises ``InvalidInput`` with all that is wrong, missing parameters included.
     """
     spec, types = workflow.spec, workflow.source.types
@@ -54,7 +57,7 @@ def parse_parameters(workflow: Workflow[..., Any], pairs: Iterable[str]) -> dict
             problems.append(Problem("bad_parameter", name, message))
         else:
             texts.setdefault(name.strip(), []).append(text)
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = dict(base or {})
     for name, some in texts.items():
         annotation = types[name].annotation if name in types else Any
         if len(some) == 1:

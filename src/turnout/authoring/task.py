@@ -92,7 +92,7 @@ class Task(Generic[P, R]):
         return cast("list[R]", draw_map(self, lists, named, options))
 
     def _copy(self, **changes: Any) -> Task[P, R]:
-        copy: Task[P, R] = Task(self.function, self.given)
+        copy: Task[P, R] = type(self).__new__(type(self))
         copy.__dict__.update({**self.__dict__, **changes})
         return copy
 
@@ -128,6 +128,11 @@ class Task(Generic[P, R]):
         function: Any = self.function
         return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
+    @property
+    def body(self) -> Body:
+        """What it does, as a value."""
+        return Body("python", self.ref)
+
     def spec(
         self,
         name: str,
@@ -143,7 +148,7 @@ class Task(Generic[P, R]):
         prefix, separator, _ = self._given_name.rpartition("::")
         return TaskSpec(
             name=name,
-            body=Body("python", self.ref),
+            body=self.body,
             full_name=f"{prefix}::{name}" if separator else "",
             args=args,
             kwargs=kwargs or {},

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from turnout.bodies.cancellation import wait_cancelled
+from turnout.bodies.capture import stay_in_place
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
-from turnout.model.info import TaskInfo, info_of, set_current
+from turnout.model.info import TaskInfo, info_of, reset_current, set_current
 
 Key: TypeAlias = tuple[str, int, bool]
 
@@ -70,6 +71,7 @@ def info_for(work: Work, now: float) -> TaskInfo:
         name=work.task.name,
         started_at=now,
         waiter=wait_cancelled,
+        output=work.output,
     )
 
 
@@ -84,6 +86,8 @@ def is_async(work: Work) -> bool:
 
 def call(work: Work, info: TaskInfo) -> Any:
     """Run a sync body here; to be called in a context of its own, which current_task() then lives in."""
+    if info.output is not None:
+        stay_in_place()
     set_current(info)
     value = work.invoke(info)
     # A wrapper can hide that the function is async. The thread is taken already, so it may as well drive the rest.
@@ -91,6 +95,11 @@ def call(work: Work, info: TaskInfo) -> Any:
 
 
 async def call_async(work: Work, info: TaskInfo) -> Any:
-    """Run an async body in the running task, whose context is its own already."""
-    set_current(info)
-    return await work.invoke(info)
+    """Run an async body in the running task; what the task does afterwards is no longer the body's doing."""
+    if info.output is not None:
+        stay_in_place()
+    token = set_current(info)
+    try:
+        return await work.invoke(info)
+    finally:
+        reset_current(token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from turnout.contracts.executor import TaskExecutor
@@ -37,8 +37,14 @@ class Dispatcher(Protocol):
         """The rules alone: which executor a task of this full name goes to."""
         ...
 
-    def reserve(self, key: str) -> bool:
-        """Set one place aside for an attempt that is about to be committed."""
+    @property
+    def used(self) -> Collection[str]:
+        """The keys that tasks are sent to, as far as they are registered here."""
+        ...
+
+    def reserve(self, key: str, *, alone: bool = False) -> bool:
+        """Set one place aside for an attempt that is about to be committed; ``alone``: nothing else runs in that
+        executor until it has ended."""
         ...
 
     def release(self, key: str) -> None:
@@ -54,11 +60,17 @@ class Dispatcher(Protocol):
         """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
         ...
 
+    def idle(self, key: str) -> bool:
+        """Whether nothing runs in that executor, or is about to."""
+        ...
+
     def free_places(self, key: str) -> int:
         """How many attempts that executor would take now."""
         ...
 
-    def has_capacity(self, key: str | None = None) -> bool: ...
+    def has_capacity(self, key: str | None = None) -> bool:
+        """Whether that executor, or any of those in ``used``, has a place now."""
+        ...
 
     def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
         """(task_id, attempt) of everything handed over and not yet answered."""

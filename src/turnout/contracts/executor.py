@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
-from turnout.model.info import TaskInfo
+from turnout.model.info import Output, TaskInfo, current_task, reset_current, set_current
 from turnout.model.spec import TaskSpec
 
 Report = Callable[[ExecutionResult], None]
@@ -37,18 +39,45 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The fencing token: grows with every attempt."""
     saved: Any = None
     """What an earlier attempt saved when it deferred itself."""
+    condition: Condition | None = None
+    """What must hold before the body is called; ``invoke`` asks it. For executors that call the body elsewhere."""
     retry_predicate: Callable[[BaseException], bool] | None = None
     call: Callable[[TaskInfo], Any] | None = None
     """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in
     Context style that is the context as the body left it. For an async body: an awaitable of the output.
     None: ``body(*args, **kwargs)`` is all there is to it. Executors use ``invoke``, which knows both."""
 
+    output: Output | None = None
+    """Takes what the body says; None where nothing is kept. What a body prints or logs in this process, under
+    ``invoke``, gets there by itself. An executor that runs bodies elsewhere reads their output itself and calls
+    ``output(event, stream, text)``, or ``turnout.bodies.capture.relay``, which shows it here as well if asked to."""
+
     def invoke(self, info: TaskInfo) -> Any:
-        """Run the body here and now; an awaitable if the body is async."""
+        """Run the body here and now, as the current task; an awaitable if the body is async."""
+        if current_task() is info:
+            return self._invoke(info)
+        if info.output is None:
+            info.output = self.output
+        token = set_current(info)
+        try:
+            value = self._invoke(info)
+        finally:
+            reset_current(token)
+        return _under(info, value) if inspect.iscoroutine(value) else value
+
+    def _invoke(self, info: TaskInfo) -> Any:
         if self.call is not None:
             return self.call(info)
         assert self.body is not None
         return self.body(*self.args, **self.kwargs)
+
+
+async def _under(info: TaskInfo, rest: Coroutine[Any, Any, Any]) -> Any:
+    token = set_current(info)
+    try:
+        return await rest
+    finally:
+        reset_current(token)
 
 
 class Loader(Protocol):
@@ -77,6 +106,8 @@ class TaskExecutor(Protocol):
       (a coroutine that left its thread, a body that outlived its timeout and has returned at last);
     - ``start()`` / ``stop(timeout)`` coroutines around its life;
     - ``enforces_timeouts = True`` if it applies task timeouts itself;
+    - ``refuses(task)`` says why it can never run this task (a function that it could not find), None if it may;
+    - ``isolates = True`` if every attempt has a process of its own, so that none can take others with it;
     - ``trusted = True`` if its outputs were made by ``dump_output``, so that nobody need check them again.
     """
 

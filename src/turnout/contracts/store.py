@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from turnout.model.events import ExecutionResult
+from turnout.model.logs import LogLine, LogRow
+from turnout.model.retention import Deleted
 from turnout.model.rows import (
     Command,
     HistoryRow,
@@ -21,6 +23,7 @@ from turnout.model.rows import (
     RunWrite,
     Session,
     StoredRun,
+    StoreFacts,
     TaskRow,
     WriteOutcome,
 )
@@ -186,6 +189,51 @@ class Store(Protocol):
         """How many non-terminal runs exist, by state and by whether they are owned: for start-up and health."""
         ...
 
+    def about(self) -> StoreFacts:
+        """The server's version, its clock and the schema: for health."""
+        ...
+
     def record_routing(self, session_id: str, config: str) -> int:
         """Keep a version of the routing rules; returns its number."""
+        ...
+
+    # -- what attempts say --------------------------------------------------------------------------------------
+    def append_logs(self, rows: Sequence[LogRow]) -> None:
+        """Keep these lines, in this order. A line that is there already changes nothing, and lines of a run that is
+        not there (any more) are dropped."""
+        ...
+
+    def logs(
+        self, run_id: str, *, task: str | None = None, attempt: int | None = None, after: int = 0, limit: int = 1_000
+    ) -> list[LogLine]:
+        """Lines of a run, in the order in which they became readable; lines of one attempt in the order in which they
+        were said. ``after`` is the id of the last line that the reader has: whoever goes on from there misses nothing,
+        however many processes write. ``task`` is a task's name; the name of a mapped task stands for all its items."""
+        ...
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
+        """Runs that ended in one of these states before this time, oldest first; none whose parent has not ended."""
+        ...
+
+    def family(self, run_id: str) -> dict[str, RunState]:
+        """The run, its child runs and theirs, with their states. RunNotFound if there is no such run."""
+        ...
+
+    def delete_runs(self, run_ids: Sequence[str], limit: int) -> Deleted:
+        """Delete at most ``limit`` rows of each table that these runs have rows in, and the runs themselves once
+        nothing else is left of them (``more`` is False then). Runs that have not ended are left alone."""
+        ...
+
+    def prune_rest(self, older_than: float) -> Deleted:
+        """Delete what nobody refers to and nobody alive can: versions of workflows without runs, sessions that ended,
+        routing rules that were replaced; each only if it has been so for this many seconds."""
+        ...
+
+    def take_duty(self, name: str, session_id: str, every: float) -> bool:
+        """Whether this session is to do now what one of all does every so many seconds."""
         ...

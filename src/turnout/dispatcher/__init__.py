@@ -17,6 +17,7 @@ from turnout.model.events import (
     ExecutorMetrics,
     TaskReadyEvent,
 )
+from turnout.model.info import Output
 
 __all__ = [
     "WORKERS",
@@ -37,6 +38,7 @@ __all__ = [
     "Loader",
     "NoCapacity",
     "NoExecutor",
+    "Output",
     "PlacementSettings",
     "Report",
     "Router",

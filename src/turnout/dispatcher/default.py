@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -12,7 +12,7 @@ from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.dispatcher.delivery import Delivery, Timeouts
 from turnout.dispatcher.explain import Explanation, explain
-from turnout.dispatcher.placement import WORKERS, PlacementSettings, decide
+from turnout.dispatcher.placement import SHELL, WORKERS, PlacementSettings, decide
 from turnout.dispatcher.registered import DispatcherMetrics, RegisteredExecutor
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.validation import validate_routing
@@ -48,6 +48,8 @@ class DefaultDispatcher:
         self._slots: dict[str, RegisteredExecutor] = {}
         self._workflows: dict[str, WorkflowSpec] = {}
         self._warned: set[str] = set()
+        self._used: set[str] = set()
+        """Keys that known tasks can be sent to, and perhaps a few more."""
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
         """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
         self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
@@ -71,7 +73,9 @@ class DefaultDispatcher:
             on_capacity(self._delivery.flights.room(slot))
         slot.ready = slot.optional("start") is None
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
-        self._settings = msgspec.structs.replace(self._settings, local_keys=local)
+        kinds = {name: frozenset(each.executor.kinds) for name, each in self._slots.items()}
+        self._settings = msgspec.structs.replace(self._settings, local_keys=local, kinds=kinds)
+        self._note_use(())
         self._decided.clear()
 
     def bind(self, loader: Loader) -> None:
@@ -92,6 +96,11 @@ class DefaultDispatcher:
     def timeouts(self, timeouts: Timeouts | None) -> None:
         self._delivery.timeouts = timeouts
 
+    @property
+    def used(self) -> Collection[str]:
+        """Keys of the executors that tasks are sent to: one that no task needs does not count as room."""
+        return [key for key in self._slots if key in self._used]
+
     # Decisions
 
     @property
@@ -111,6 +120,7 @@ class DefaultDispatcher:
         """Replaces all rules at once, if they can work; attempts that run keep their decision."""
         warnings = self._checked(config, self._workflows)
         self._router = Router(config)
+        self._note_use(())
         self._decided.clear()
         return warnings
 
@@ -118,6 +128,7 @@ class DefaultDispatcher:
         """Checks the rules against the executors and all workflows named so far; returns (and logs) warnings."""
         known = {**self._workflows, **{workflow.full_name: workflow for workflow in workflows}}
         warnings = self._checked(self._router.config, known)
+        self._note_use(workflow for name, workflow in known.items() if self._workflows.get(name) is not workflow)
         self._workflows = known
         return warnings
 
@@ -160,15 +171,19 @@ class DefaultDispatcher:
 
     # Places
 
-    def reserve(self, key: str) -> bool:
+    def reserve(self, key: str, *, alone: bool = False) -> bool:
         """Set one place aside. A key that is not registered here has none."""
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
-        if slot.free_places() > 0:
+        if alone:
+            if slot.reserve_alone():
+                return True
+        elif slot.free_places() > 0:
             slot.reserved += 1
             return True
         slot.refused = True
+        self._used.add(key)
         return False
 
     def release(self, key: str) -> None:
@@ -176,14 +191,20 @@ class DefaultDispatcher:
         slot = self._slots.get(key)
         if slot is not None and slot.reserved:
             slot.reserved -= 1
+            slot.vacated()
             self._delivery.announce_soon(slot)
 
     def has_capacity(self, key: str | None = None) -> bool:
-        """Whether that executor, or any, has a place now."""
+        """Whether that executor, or any that tasks are sent to, has a place now."""
         if key is None:
-            return any(slot.has_place() for slot in self._slots.values())
+            return any(slot.has_place() for key, slot in self._slots.items() if key in self._used)
         slot = self._slots.get(key)
         return slot is not None and slot.has_place()
+
+    def idle(self, key: str) -> bool:
+        """Whether nothing runs in that executor, or is about to."""
+        slot = self._slots.get(key)
+        return slot is not None and not slot.reserved and not slot.flying
 
     def free_places(self, key: str) -> int:
         """How many attempts that executor would take now."""
@@ -251,6 +272,16 @@ class DefaultDispatcher:
             log.exception("executor %s did not start: it gets no work", slot.key)
         else:
             self._delivery.announce(slot)
+
+    def _note_use(self, workflows: Iterable[WorkflowSpec]) -> None:
+        config, local = self._router.config, self._settings.local_keys
+        self._used.update((config.default_executor, WORKERS, *local[:1]), (rule.executor for rule in config.rules))
+        for workflow in workflows:
+            for task in workflow.tasks:
+                if task.executor is not None:
+                    self._used.add(task.executor)
+                if task.body.kind == SHELL:
+                    self._used.add(SHELL)
 
     def _checked(self, config: RoutingConfig, workflows: Mapping[str, WorkflowSpec]) -> list[str]:
         warnings = validate_routing(config, self.executors, self._settings, workflows.values())

@@ -125,6 +125,8 @@ class Flights:
         if flight.timer is not None:
             flight.timer.cancel()
         slot.flying -= 1
+        if slot.solitude is not None:
+            slot.vacated()
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
         (batch.refused if status is STATUS_RETURNED else batch.answered).add(slot)
         batch.results.append(result)

@@ -14,6 +14,8 @@ from turnout.model.spec import Labels, TaskSpec, WorkflowSpec
 
 WORKERS = "workers"
 """The key of the executor that sends attempts to workers through the hub."""
+SHELL = "shell"
+"""The key of the executor for shell bodies that the default executor cannot run."""
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,8 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_execution_mode: Literal["local", "distributed"] = "local"
     local_keys: tuple[str, ...] = ("default",)
     """Executors that run on this machine, in order of preference; the dispatcher fills it in at registration."""
+    kinds: dict[str, frozenset[str]] = {}
+    """What each executor that is registered here can run; filled in at registration too."""
     polled_keys: frozenset[str] = frozenset()
     """Keys that are not registered here because pollers, or another orchestrator, serve them."""
 
@@ -38,6 +42,13 @@ class Question(msgspec.Struct, frozen=True):
     router: Router
     run_id: str | None = None
     """Without a run, rules for a share of runs do not apply."""
+
+    def default(self) -> tuple[str, str]:
+        """The executor of a task that nobody says anything about, and what that is called."""
+        key, kind, kinds = self.router.config.default_executor, self.task.body.kind, self.settings.kinds
+        if kind == "shell" and kind not in kinds.get(key, (kind,)) and kind in kinds.get(SHELL, ()):
+            return SHELL, "default executor of shell bodies"
+        return key, "default executor"
 
     def selector(self) -> tuple[Labels | Literal["local"] | None, str]:
         """The selector that counts and who says it. An empty map asks for nothing, so it counts as absent."""
@@ -109,7 +120,7 @@ def _mode(question: Question) -> Outcome:
 
 
 def _default(question: Question) -> Outcome:
-    return _send(question.router.config.default_executor, "default executor", question)
+    return _send(*question.default(), question)
 
 
 ORDER: tuple[tuple[str, Callable[[Question], Outcome]], ...] = (
@@ -137,11 +148,14 @@ def _local(why: str, question: Question) -> DispatchDecision:
             return DispatchDecision(rule.executor, f"{why}: {route.reason}")
     if task.executor is not None and task.executor in local:
         return DispatchDecision(task.executor, f"{why}: executor={task.executor} on the task")
-    if router.config.default_executor in local:
-        return DispatchDecision(router.config.default_executor, f"{why}: default executor")
+    key, called = question.default()
+    if key in local:
+        return DispatchDecision(key, f"{why}: {called}")
     if not local:
         raise NoExecutor(f"{why}, and no local executor is registered", task=task.full_name)
-    return DispatchDecision(local[0], f"{why}: first local executor → {local[0]}")
+    kind, kinds = task.body.kind, question.settings.kinds
+    first = next((each for each in local if kind in kinds.get(each, (kind,))), local[0])
+    return DispatchDecision(first, f"{why}: first local executor → {first}")
 
 
 def shown(labels: Labels) -> str:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from turnout.contracts.executor import Loader, Report, TaskExecutor
+from turnout.dispatcher.solitude import Solitude
 from turnout.errors import InvalidRouting
 from turnout.model.events import TaskReadyEvent
 
@@ -49,12 +50,14 @@ class RegisteredExecutor:
         "flying",
         "held_until",
         "hold",
+        "isolates",
         "key",
         "limited",
         "ready",
         "refused",
         "report",
         "reserved",
+        "solitude",
         "starting",
         "trusted",
     )
@@ -76,6 +79,9 @@ class RegisteredExecutor:
         self.limited: bool = getattr(executor, "capacity", None) is not None
         self.enforces_timeouts: bool = bool(getattr(executor, "enforces_timeouts", False))
         self.trusted: bool = bool(getattr(executor, "trusted", False))
+        self.isolates: bool = bool(getattr(executor, "isolates", False))
+        self.solitude: Solitude | None = None
+        """Set while somebody runs, or waits to run, alone here."""
         self.ready: bool = True
         self.reserved: int = 0
         self.flying: int = 0
@@ -98,6 +104,30 @@ class RegisteredExecutor:
         """How many more attempts may be committed to this executor."""
         if not self.ready or (self.held_until and time.monotonic() < self.held_until):
             return 0
+        if self.solitude is not None and self.solitude.closed_to_others(time.monotonic()):
+            return 0
+        return self._places()
+
+    def reserve_alone(self) -> bool:
+        """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts
+        from one another that is any place."""
+        if not self.ready or self.isolates:
+            granted = self.has_place()
+        else:
+            self.solitude = self.solitude or Solitude()
+            empty = not self.reserved and not self.flying
+            granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
+        self.reserved += granted
+        return granted
+
+    def vacated(self) -> None:
+        """An attempt has ended, or will not come."""
+        if self.solitude is not None and not self.reserved and not self.flying:
+            self.solitude.left()
+            if not self.solitude.wanted:
+                self.solitude = None
+
+    def _places(self) -> int:
         try:
             if self.limited:
                 return int(cast("Any", self.executor).capacity) - self.reserved - self.flying

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -104,6 +104,15 @@ class _Check:
                 task=task.full_name,
                 executor=key,
                 kind=task.body.kind,
+            )
+        refuses: Callable[[TaskSpec], str | None] | None = getattr(self.executors[key], "refuses", None)
+        why = refuses(task) if refuses is not None else None
+        if why is not None:
+            raise InvalidRouting(
+                f'task "{task.full_name}" cannot run in executor "{key}" ({reason}): {why}',
+                code="not_importable",
+                task=task.full_name,
+                executor=key,
             )
 
     def _possible(self, task: TaskSpec, workflow: WorkflowSpec) -> Iterator[DispatchDecision]:

@@ -10,6 +10,7 @@ import msgspec
 from turnout.errors import TurnoutError
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Deferral, Unmet
+from turnout.model.logs import storable
 from turnout.model.values import dump_output
 
 
@@ -195,5 +196,5 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
 
 def printable(text: str) -> str:
     """Text that every database accepts: without NUL and lone surrogates, and of bounded length."""
-    clean = text.replace("\x00", "�").encode("utf-8", "replace").decode("utf-8")
+    clean = storable(text)
     return clean if len(clean) <= 20_000 else f"{clean[:10_000]}\n… cut …\n{clean[-10_000:]}"

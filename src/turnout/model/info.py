@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable, MutableMapping
+from contextlib import suppress
+from contextvars import ContextVar, Token
+from logging import Logger, LoggerAdapter, getLogger
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
 from turnout.model.events import TaskReadyEvent
+from turnout.model.logs import Stream
 
-if TYPE_CHECKING:
-    import logging
+TASK_LOGGER = "turnout.task"
+TASK_OF_RECORD = "turnout_task"
+"""The attribute of a log record that names the attempt, for threads that know of none."""
+
+
+class Output(Protocol):
+    """Where what attempts say goes. From any thread; it never waits for the store, and never raises."""
+
+    @property
+    def echo(self) -> bool:
+        """Whether it is to appear on this program's own stdout and stderr as well."""
+        ...
+
+    def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
+        """Keep this for the attempt. ``stdout`` and ``stderr`` may come in pieces; ``log`` and ``progress`` whole."""
+        ...
 
 
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a body says that it is."""
+    """How far a body says that it is; kept as JSON, in the stream ``progress``."""
 
     done: float
     total: float | None = None
     message: str = ""
 
-
-ProgressSink: TypeAlias = "Callable[[TaskInfo, Progress], None]"
-"""Where progress goes. Whoever runs the body gives it; it must not block, nor raise."""
 
 Waiter: TypeAlias = "Callable[[TaskInfo, float | None], bool]"
 """How a body waits for its cancellation where it runs; see ``TaskInfo.wait_cancelled``."""
@@ -70,7 +84,8 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """When the attempt began, as Unix time."""
     began: float | None = None
     """The same by the monotonic clock, where there is a timeout to be measured."""
-    sink: ProgressSink | None = None
+    output: Output | None = None
+    """Where what this attempt says is kept; None: nowhere."""
     waiter: Waiter | None = None
     waited_on: Settable | None = None
     """Made by the waiter when a body first waits."""
@@ -114,20 +129,37 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
         return self._cancelled or (self.waiter is not None and self.waiter(self, timeout))
 
     @property
-    def logger(self) -> logging.Logger:
-        """A logger named after the task, ``turnout.task.<name>``."""
-        import logging
-
-        return logging.getLogger(f"turnout.task.{self.name or self.task_name.rpartition('::')[2]}")
+    def logger(self) -> LoggerAdapter[Logger]:
+        """The logger ``turnout.task.<name>``. What it is told, by whatever thread, is kept for this attempt; from level
+        INFO on unless the program says otherwise."""
+        name = self.name or self.task_name.rpartition("::")[2]
+        return _TaskLogger(getLogger(f"{TASK_LOGGER}.{name}"), {TASK_OF_RECORD: self})
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the body is: ``info.progress(3, 10, "three of ten files")``. May be called often."""
-        if self.sink is not None:
-            self.sink(self, Progress(done, total, message))
+        self.say(Stream.PROGRESS, msgspec.json.encode(Progress(done, total, message)).decode())
+
+    def say(self, stream: str, text: str) -> None:
+        """Keep a line of this attempt, if lines are kept at all."""
+        if self.output is not None:
+            self.output(self, stream, text)
+
+
+class _TaskLogger(LoggerAdapter[Logger]):
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), **(self.extra or {})}
+        return msg, kwargs
 
 
 _current: ContextVar[TaskInfo | None] = ContextVar("turnout_current_task", default=None)
 set_current = _current.set
+
+
+def reset_current(token: Token[TaskInfo | None]) -> None:
+    """What was current before is so again."""
+    # A coroutine that was given up on is ended by whoever clears it away, in a context that never had it.
+    with suppress(ValueError):
+        _current.reset(token)
 
 
 def current_task() -> TaskInfo | None:
@@ -145,9 +177,9 @@ def info_of(  # noqa: PLR0913 - every option has a name and a default
     workflow: str = "",
     name: str = "",
     started_at: float | None = None,
-    sink: ProgressSink | None = None,
     waiter: Waiter | None = None,
     saved: Any = None,
+    output: Output | None = None,
 ) -> TaskInfo:
     """What the body of this attempt gets to know, made when it begins."""
     return TaskInfo(
@@ -165,7 +197,7 @@ def info_of(  # noqa: PLR0913 - every option has a name and a default
         shadow=event.shadow,
         started_at=started_at,
         began=None if timeout is None else time.monotonic(),
-        sink=sink,
         waiter=waiter,
         saved=saved,
+        output=output,
     )

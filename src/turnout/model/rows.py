@@ -221,3 +221,13 @@ class Lease(msgspec.Struct, frozen=True):
     """False: the session was declared dead; its runs may belong to others now."""
     peers: int
     """How many other sessions are alive: whether a NOTIFY can be of use to anybody."""
+
+
+class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a database says of itself."""
+
+    version: str
+    now: float
+    """Its clock, in seconds since 1970."""
+    schema: int
+    """The number of its newest migration."""

@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.model.retry import RetryPolicy
 from turnout.model.rules import Rule
+from turnout.model.shell import ShellSpec
 
 Labels: TypeAlias = dict[str, str]
 WorkerSelector: TypeAlias = dict[str, str] | Literal["local"] | None
@@ -45,11 +46,12 @@ class DictOf(msgspec.Struct, frozen=True, tag="dict"):
 Template: TypeAlias = Literally | FromParam | FromTask | ListOf | DictOf
 
 
-class Body(msgspec.Struct, frozen=True):
-    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, or a handler's name."""
+class Body(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, a command, or a handler's name."""
 
     kind: Literal["python", "shell", "handler"]
     ref: str
+    shell: ShellSpec | None = None
 
 
 HookedOn: TypeAlias = Literal["success", "failure", "exit"]

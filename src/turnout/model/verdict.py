@@ -48,6 +48,14 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """With a deferral: what the task carries over; None leaves it as it is."""
 
 
+LOSSES_OF_A_SUSPECT = 2
+
+
+def suspect(row: TaskRow) -> bool:
+    """Whether this task may be what its processes died of: it runs alone from now on."""
+    return row.losses >= LOSSES_OF_A_SUSPECT
+
+
 COMPLETED = Verdict(TaskState.COMPLETED)
 
 
@@ -72,7 +80,8 @@ def verdict(
             return Verdict(TaskState.READY, "lost", losses=1)
         case ExecutionStatus.CRASHED:
             if task.at_most_once or row.crashes + 1 >= limits.crashes:
-                return Verdict(TaskState.FAILED, "crashed_too_often", crashes=1)
+                reason = "crashed_at_most_once" if task.at_most_once else "crashed_too_often"
+                return Verdict(TaskState.FAILED, reason, crashes=1)
             return Verdict(TaskState.READY, "crashed", crashes=1)
         case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT | ExecutionStatus.CANCELLED:
             failures = row.failures + 1

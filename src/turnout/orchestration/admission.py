@@ -53,6 +53,10 @@ class Admission:
         for request in queue.take(len(queue)):
             request.accepted.set_exception(TurnoutError("the Runner was closed meanwhile", code="runner_closed"))
 
+    def forget_versions(self) -> None:
+        """A new session has to say anew which versions it uses, or they might be pruned under it."""
+        self._stored_versions.clear()
+
     async def _keep_version(self, graph: Graph) -> None:
         if graph.version not in self._stored_versions:
             engine = self._engine

@@ -35,12 +35,14 @@ class Adoption:
         """A claim is queued."""
         self.more = False
         """As far as this orchestrator knows, runs were left for claimers."""
+        self.only: frozenset[str] | None = None
+        """Workflows whose runs are claimed here; None: all that there is the code for."""
 
     async def process(self, wishes: list[None]) -> None:
         engine = self._engine
         self.wanted, self.more = False, True
         limit = min(engine.settings.max_owned_runs - len(engine.runs), engine.settings.claim_batch)
-        names = list(engine.registry.workflows)
+        names = [name for name in engine.registry.workflows if self.only is None or name in self.only]
         if limit <= 0 or not names or not engine.may_start:
             return
         try:
@@ -104,6 +106,7 @@ class Adoption:
             owned.results, owned.orders = before.results, before.orders
             before.dropped = True
         engine.runs[run.new.run_id] = owned
+        owned.shaken = any(row.losses for row in loaded.tasks)
         for row in loaded.tasks:
             if row.state is TaskState.RUNNING and row.pos not in machine.graph.mapped:
                 self._check_holder(owned, row, alive, in_flight)
@@ -130,6 +133,7 @@ class Adoption:
             return
         else:
             reason = f"its holder {row.holder} died"
+        owned.shaken = True
         owned.results.append(Answer(row.pos, ExecutionResult.lost(event, reason)))
 
     async def reload(self, owned: OwnedRun) -> None:

@@ -58,6 +58,8 @@ class Engine:
         """Executor keys that pollers serve: their tasks are never dispatched from here."""
         self.late_results = 0
         self.stopping = False
+        self.bystander = False
+        """Starts nothing and claims nothing by itself: what it is handed is stored for others."""
         self.ledger = Ledger(store, max_commit=settings.max_commit, wake=self._topics)
         self.parking = Parking()
         self.shadows = Shadows()
@@ -156,6 +158,7 @@ class Engine:
     def _session_lost(self) -> None:
         """Others have declared this orchestrator dead and may own its runs: forget everything and come back as new."""
         log.error("session %s was declared dead: its runs are dropped here", self.session_id)
+        self.admission.forget_versions()
         for owned in list(self.runs.values()):
             self.drop(owned)
         if self.dispatcher is not None:
@@ -183,7 +186,7 @@ class Engine:
     @property
     def may_start(self) -> bool:
         """Whether new attempts may begin here."""
-        return not self.stopping and not self.keeper.fenced
+        return not (self.stopping or self.bystander) and not self.keeper.fenced
 
     # -- the loop -----------------------------------------------------------------------------------------------
     def in_thread(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
@@ -220,6 +223,9 @@ class Engine:
         room = self.dispatcher.free_places(key) if self.dispatcher is not None else 0
         for owned in self.parking.next(key, min(max(room, TRY), UNPARK) if room else 0):
             self.enqueue(owned, Stage.STEP_ENQUEUER)
+        if self.dispatcher is not None and self.dispatcher.idle(key):
+            for owned in self.parking.to_be_alone(key):
+                self.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def order(self, owned: OwnedRun, order: Order) -> None:
         owned.orders.append(order)

@@ -20,6 +20,7 @@ from turnout.model.ending import RowOf
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.hooks import told
+from turnout.model.info import Output
 from turnout.model.mapping import rows_near
 from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
@@ -40,9 +41,10 @@ _decode = msgspec.json.Decoder().decode
 class StoreLoader:
     """Reads everything from the store: for executors in a process that does not own the run."""
 
-    def __init__(self, store: Store, registry: Registry) -> None:
+    def __init__(self, store: Store, registry: Registry, output: Output | None = None) -> None:
         self._store = store
         self._registry = registry
+        self._output = output
         self._graphs: dict[str, Graph] = {}
         self._lists = SplitLists()
         self._items_known: dict[str, Mapping[int, range]] = {}
@@ -67,7 +69,18 @@ class StoreLoader:
             row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
             needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
         texts = self._store.outputs(run_id, needed) if needed else {}
-        return prepare(event, graph, pos, stored.new.input, texts, self._registry, stored.row, row_of, call=call)
+        return prepare(
+            event,
+            graph,
+            pos,
+            stored.new.input,
+            texts,
+            self._registry,
+            stored.row,
+            row_of,
+            call=call,
+            output=self._output,
+        )
 
     def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
         items = self._items(run_id, graph, pos)
@@ -103,8 +116,9 @@ class MemoryLoader(StoreLoader):
         registry: Registry,
         runs: Mapping[str, OwnedRun],
         fenced: Callable[[], bool] = lambda: False,
+        output: Output | None = None,
     ) -> None:
-        super().__init__(store, registry)
+        super().__init__(store, registry, output)
         self._runs = runs
         self._fenced = fenced
 
@@ -145,7 +159,18 @@ class MemoryLoader(StoreLoader):
             if fetch is None:
                 return None
             texts.update(fetch(run_id, large))
-        return prepare(event, graph, pos, input, texts, self._registry, machine.row, tasks.__getitem__, call=call)
+        return prepare(
+            event,
+            graph,
+            pos,
+            input,
+            texts,
+            self._registry,
+            machine.row,
+            tasks.__getitem__,
+            call=call,
+            output=self._output,
+        )
 
 
 def prepare(
@@ -159,6 +184,7 @@ def prepare(
     row_of: RowOf,
     *,
     call: Call | None = None,
+    output: Output | None = None,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos] if call is None else call.task
@@ -200,6 +226,7 @@ def prepare(
         token=f"{key}:{event.attempt}",
         retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
+        output=output,
     )
     memo = row_of(pos).memo
     return work if memo is None else _going_on(work, read_memo(memo))
@@ -211,4 +238,4 @@ def _going_on(work: Work, memo: Memo) -> Work:
     if memo.condition is None or work.body is None:
         return msgspec.structs.replace(work, saved=saved)
     call = once_met(memo.condition, work.invoke, is_async=is_async(work))
-    return msgspec.structs.replace(work, saved=saved, call=call)
+    return msgspec.structs.replace(work, saved=saved, condition=memo.condition, call=call)

@@ -56,6 +56,7 @@ class OwnedRun:
         "parked",
         "queued",
         "results",
+        "shaken",
         "timer",
         "waiting",
     )
@@ -71,6 +72,8 @@ class OwnedRun:
         """One of its turns is in the ledger."""
         self.fresh = False
         """Just claimed: what an earlier owner left undone is to be looked for."""
+        self.shaken = False
+        """An attempt of it was lost: some of its tasks may have to run alone."""
         self.dropped = False
         self.parked: set[str] = set()
         """Executors whose capacity it waits for."""

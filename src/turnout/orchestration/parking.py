@@ -19,6 +19,9 @@ class Parking:
     def __init__(self) -> None:
         self._lines: dict[str, list[tuple[int, float, int, OwnedRun]]] = {}
         self._order = count()
+        self._alone: dict[str, dict[OwnedRun, None]] = {}
+        """Runs with a task that waits to have the executor for itself: outside of the line, or all would queue behind
+        them."""
 
     def park(self, owned: OwnedRun, key: str, now: float) -> None:
         if key in owned.parked:
@@ -48,6 +51,18 @@ class Parking:
             if not owned.dropped and owned.machine.row.state is RunState.RUNNING:
                 chosen.append(owned)
         return chosen
+
+    def park_alone(self, owned: OwnedRun, key: str) -> None:
+        self._alone.setdefault(key, {})[owned] = None
+
+    def to_be_alone(self, key: str | None = None) -> list[OwnedRun]:
+        """Take out the runs that wait to be alone there, or anywhere; who still has to parks again."""
+        if not self._alone:
+            return []
+        if key is not None:
+            return list(self._alone.pop(key, ()))
+        waiting, self._alone = self._alone, {}
+        return [owned for line in waiting.values() for owned in line]
 
     def wanted(self) -> list[str]:
         """The executors that somebody waits for."""

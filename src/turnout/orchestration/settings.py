@@ -1,11 +1,55 @@
-"""Every bound and interval of an orchestrator, with its default."""
+"""Every bound and interval of an orchestrator, with its default; how long it keeps runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from turnout.errors import InvalidSetting
+from turnout.errors import InvalidSetting, InvalidWorkflow
+from turnout.model.durations import Duration, seconds
+from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.model.verdict import Limits
+from turnout.orchestration.log_buffer import LogSettings
+
+
+class Retention(msgspec.Struct, frozen=True, kw_only=True):
+    """How long runs are kept after their end."""
+
+    older_than: Duration = "30d"
+    """Runs that ended longer ago are deleted."""
+    every: Duration = "1h"
+    """How often that is looked into, by one of the orchestrators on the database."""
+    states: tuple[RunState, ...] = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
+    """Only runs that ended so."""
+    runs: int = 100
+    """Runs in one transaction."""
+    rows: int = 2_000
+    """Rows of one table in one transaction."""
+
+    def check(self) -> None:
+        for name in ("older_than", "every"):
+            value = getattr(self, name)
+            try:
+                number = seconds(value, name)
+            except InvalidWorkflow as error:
+                raise InvalidSetting(error.message, field=name) from error
+            if name == "every" and number <= 0:
+                raise InvalidSetting(f"every is {value!r}; it must be more than nothing", field=name)
+        for name in ("runs", "rows"):
+            if getattr(self, name) < 1:
+                raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
+        ended_states(self.states)
+
+
+def ended_states(states: Sequence[RunState | str]) -> list[RunState]:
+    """These states, if runs can end in them: nothing else is ever pruned."""
+    known = {str(state): state for state in RUN_TERMINAL}
+    for state in states:
+        if str(state) not in known:
+            may = ", ".join(sorted(known))
+            raise InvalidSetting(f"states holds {str(state)!r}: only runs that ended go, in {may}", field="states")
+    return [known[str(state)] for state in states]
 
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +75,9 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a cancelled attempt may take to stop before its run ends without it."""
     stop_grace: float = 10.0
     limits: Limits = Limits()
+    logs: LogSettings = LogSettings()
+    retention: Retention | None = None
+    """None: nothing is deleted by itself."""
 
     def check(self) -> None:
         for name in ("heartbeat", "lease", "self_fence", "sweep", "cancel_grace", "stop_grace"):
@@ -45,3 +92,6 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("max_owned_runs", "claim_batch", "pool_size", "batch_size", "max_commit"):
             if getattr(self, name) < 1:
                 raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
+        self.logs.check()
+        if self.retention is not None:
+            self.retention.check()

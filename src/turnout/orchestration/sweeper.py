@@ -157,6 +157,7 @@ class Sweeper:
                     status=ExecutionStatus.LOST,
                     error=ErrorInfo("Lost", f"its holder {holder} went silent"),
                 )
+                owned.shaken = True
                 owned.results.append(Answer(pos, lost, holder=holder))
                 engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
@@ -203,6 +204,8 @@ class Sweeper:
         for key in engine.parking.wanted():
             if engine.dispatcher is not None and engine.dispatcher.has_capacity(key):
                 engine.on_capacity(key)
+        for owned in engine.parking.to_be_alone():
+            engine.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def _held_back(self) -> None:
         """Tasks that became ready while nothing might start here, and wait for no executor."""
@@ -213,6 +216,7 @@ class Sweeper:
     def _lose(self, owned: OwnedRun, pos: int, attempt: int, reason: str) -> None:
         row = owned.machine.tasks[pos]
         if row.state is TaskState.RUNNING and row.attempt == attempt:
+            owned.shaken = True
             owned.results.append(Answer(pos, ExecutionResult.lost(owned.machine.event(pos), reason)))
             self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
 
@@ -247,4 +251,25 @@ class Sweeper:
                 row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)
             elif await engine.in_thread(engine.store.command_done, row):
                 return
+            await asyncio.sleep(0.05)
+
+    async def take(self, run_id: str) -> None:
+        """Own this run as soon as nobody else does; returns when it is owned by somebody alive, or has ended."""
+        engine = self._engine
+        while run_id not in engine.runs:
+            stored = await engine.in_thread(engine.store.run, run_id)
+            if stored is None:
+                raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+            if stored.row.state.terminal:
+                return
+            if stored.owner is not None:
+                sessions = await engine.in_thread(engine.store.live_sessions)
+                if any(one.id == stored.owner and not seen_dead(one) for one in sessions):
+                    return
+                await self._bury(by_lease=True)
+            loaded = await engine.in_thread(
+                engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
+            )
+            if loaded is not None:
+                return await engine.adoption.take_over([loaded])
             await asyncio.sleep(0.05)

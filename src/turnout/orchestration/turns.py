@@ -9,15 +9,16 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.machine import RunMachine
-from turnout.model.reasons import LIMIT, NO_CAPACITY
+from turnout.model.reasons import LIMIT, NO_CAPACITY, TO_BE_ALONE
 from turnout.model.rows import TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
+from turnout.model.verdict import suspect
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Order, OwnedRun
 from turnout.orchestration.stages import Stage
@@ -140,6 +141,8 @@ class Turns:
         ready = turn.ready()
         if owned.machine.graph.prioritised:
             ready = sorted(ready, key=lambda pos: -turn.task(pos).priority)
+        if owned.shaken:
+            ready = self._place_suspects(owned, turn, events, ready)
         for pos in ready:
             decision = self._decide(owned.machine, turn.task(pos), pos)
             key = decision.executor_key
@@ -150,7 +153,7 @@ class Turns:
                 engine.parking.park(owned, key, now)
                 if not dispatcher.has_capacity():
                     # Not every ready task was looked at, so any executor's room may be of use to this run.
-                    for other in dispatcher.executors:
+                    for other in dispatcher.used:
                         engine.parking.park(owned, other, now)
                     break
                 continue
@@ -160,8 +163,27 @@ class Turns:
         if full:
             for pos in turn.made_ready():
                 row = turn.task(pos)
-                if row.retry_in is None and row.poll_key is None and row.reason != LIMIT:
+                if row.retry_in is None and row.poll_key is None and row.reason not in (TO_BE_ALONE, LIMIT):
                     turn.explain(pos, NO_CAPACITY)
+
+    def _place_suspects(
+        self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
+    ) -> list[int]:
+        """Tasks that were lost too often to be trusted with company start alone, or wait; returns the others."""
+        engine, dispatcher = self._engine, self._engine.dispatcher
+        assert dispatcher is not None
+        others: list[int] = []
+        for pos in list(ready):
+            if not suspect(turn.task(pos)):
+                others.append(pos)
+                continue
+            decision = self._decide(owned.machine, turn.task(pos), pos)
+            if dispatcher.reserve(decision.executor_key, alone=True):
+                events.append((decision.executor_key, turn.place(pos, decision, engine.session_id)))
+            else:
+                turn.explain(pos, TO_BE_ALONE)
+                engine.parking.park_alone(owned, decision.executor_key)
+        return others
 
     def _offer(self, machine: RunMachine, turn: Turn) -> None:
         """Leave to pollers what is theirs."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from turnout.errors import TurnoutError
+from turnout.errors import RunNotFound, TurnoutError
 from turnout.model.rows import StoredRun
 from turnout.orchestration.moves import Final
 from turnout.orchestration.owned import OwnedRun
@@ -47,20 +47,29 @@ class Waiters:
         engine = self._engine
         wanted = [run for run in (run_ids or list(self._futures)) if run not in engine.runs]
         if wanted:
-            for stored in await engine.in_thread(engine.store.runs_by_id, wanted):
-                if stored.row.state.terminal:
-                    self._tell(stored.new.run_id, Final(stored, None))
+            found = {run.new.run_id: run for run in await engine.in_thread(engine.store.runs_by_id, wanted)}
+            for run_id in wanted:
+                stored = found.get(run_id)
+                if stored is None:
+                    self._fail(run_id, RunNotFound(f"run {run_id} was deleted", run_id=run_id))
+                elif stored.row.state.terminal:
+                    self._tell(run_id, Final(stored, None))
 
     def close(self) -> None:
         for futures in self._futures.values():
-            for future in futures:
-                if not future.done():
-                    future.set_exception(
-                        TurnoutError("the Runner was closed before the run ended", code="runner_closed")
-                    )
+            _fail(futures, TurnoutError("the Runner was closed before the run ended", code="runner_closed"))
         self._futures.clear()
+
+    def _fail(self, run_id: str, error: TurnoutError) -> None:
+        _fail(self._futures.pop(run_id, []), error)
 
     def _tell(self, run_id: str, final: Final) -> None:
         for future in self._futures.pop(run_id, []):
             if not future.done():
                 future.set_result(final)
+
+
+def _fail(futures: Sequence[Future[Final]], error: TurnoutError) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_exception(error)

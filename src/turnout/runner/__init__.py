@@ -1,6 +1,9 @@
 """How it is put together: settings, wiring, Runner."""
 
-from turnout.orchestration.settings import EngineSettings
+from turnout.model.logs import LogLine
+from turnout.model.retention import Deleted
+from turnout.orchestration.log_buffer import LogSettings
+from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
 from turnout.runner.poller import Poller
 from turnout.runner.synchronous import RunHandle, Runner
@@ -9,8 +12,12 @@ from turnout.runner.views import RunView, TaskFailure, TaskView
 __all__ = [
     "AsyncRunHandle",
     "AsyncRunner",
+    "Deleted",
     "EngineSettings",
+    "LogLine",
+    "LogSettings",
     "Poller",
+    "Retention",
     "RunHandle",
     "RunView",
     "Runner",

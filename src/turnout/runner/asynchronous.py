@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -12,11 +12,15 @@ from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.model.durations import Duration, seconds
+from turnout.model.logs import LogLine
 from turnout.model.picture import picture
+from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.orchestration.moves import Final, Request
-from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.core import Core, Options
+from turnout.runner.logs import lines_of_async
+from turnout.runner.settings import runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -57,6 +61,11 @@ class AsyncRunHandle(Generic[R]):
     async def history(self) -> list[tuple[float, HistoryRow]]:
         return await asyncio.to_thread(self._core.store.history, self.id)
 
+    def logs(
+        self, task: str | None = None, *, attempt: int | None = None, follow: bool = False
+    ) -> AsyncIterator[LogLine]:
+        return lines_of_async(self._core.logs(self.id, follow=follow), task, attempt)
+
     async def cancel(self, reason: str = "cancelled") -> None:
         await asyncio.wrap_future(self._core.command(self.id, "cancel", reason))
 
@@ -79,7 +88,7 @@ class AsyncRunner:
     """
 
     def __init__(self, database_url: str | None = None, **options: Any) -> None:
-        self._config = RunnerConfig(database_url=database_url, **options)
+        self._config = runner_config(database_url=database_url, **options)
         self._core: Core | None = None
 
     async def __aenter__(self) -> AsyncRunner:
@@ -152,6 +161,12 @@ class AsyncRunner:
 
     async def set_routing(self, routing: RoutingConfig) -> list[str]:
         return await asyncio.wrap_future(self.core.set_routing(routing))
+
+    async def delete(self, run_id: str, *, force: bool = False) -> Deleted:
+        return await asyncio.wrap_future(self.core.delete(run_id, force=force))
+
+    async def prune(self, older_than: Duration | None = None, *, states: Sequence[RunState | str] = ()) -> Deleted:
+        return await asyncio.wrap_future(self.core.prune(older_than, states))
 
     async def close(self, timeout: float | None = None) -> None:
         if self._core is not None:

@@ -1,7 +1,8 @@
 """One orchestrator inside a program: the engine on an event loop in a thread of its own.
 
 Both faces, ``Runner`` and ``AsyncRunner``, call the methods here from their own threads; what takes time answers with
-a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's.
+a ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's; and the engine
+never runs in the caller's context, which may be that of a body.
 """
 
 from __future__ import annotations
@@ -11,37 +12,45 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from contextvars import Context
 from typing import Any, TypeVar
 
 import msgspec
 
 from turnout.authoring.workflow import Workflow
-from turnout.contracts.executor import TaskExecutor
-from turnout.dispatcher import DefaultDispatcher, Explanation, PlacementSettings, RoutingConfig
+from turnout.bodies.capture import capture
+from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
-from turnout.executors.thread import ThreadExecutor
 from turnout.model.bindings import ABSENT, result_of
+from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.outputs import Outputs, items_of
+from turnout.model.retention import Deleted
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
-from turnout.model.values import MAX_BYTES, dump_output
+from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.log_writer import LogWriter
 from turnout.orchestration.moves import Final, Request
-from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.pruner import Pruner
+from turnout.orchestration.settings import Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
+from turnout.runner.logs import LogReader
 from turnout.runner.registration import registry_of
 from turnout.runner.rerun import reusable, reused
-from turnout.runner.settings import database_url
+from turnout.runner.settings import RunnerConfig
+from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
+from turnout.runner.wiring import make_dispatcher, refuse_in_child
 from turnout.store import connect
+from turnout.store.urls import shown_url
 
 log = logging.getLogger("turnout.runner")
 T = TypeVar("T")
@@ -59,35 +68,28 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 DEFAULTS = Options()
 
 
-class RunnerConfig(msgspec.Struct, kw_only=True):
-    """Everything that a Runner is made of."""
-
-    database_url: str | None = None
-    routing: RoutingConfig | None = None
-    executors: Mapping[str, TaskExecutor] = {}
-    workflows: Iterable[Workflow[..., Any]] | None = None
-    tenant: str = "public"
-    dispatcher: bool = True
-    polling: Iterable[str] = ()
-    settings: EngineSettings = EngineSettings()
-    placement: PlacementSettings = PlacementSettings()
-    max_output_bytes: int = MAX_BYTES
-
-
 class Core:
     """Submits, watches, controls and reads runs."""
 
     def __init__(self, config: RunnerConfig) -> None:
+        refuse_in_child()
         self.config = config
-        self.url = database_url(config.database_url)
+        self.url = config.database_url
         self.registry = registry_of(config.workflows, config.tenant)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.store = connect(self.url)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
         self.engine.polled = frozenset(config.polling)
+        self.engine.bystander = not config.drives
+        self.engine.adoption.only = None if config.claims is None else frozenset(config.claims)
+        logs = config.settings.logs
+        self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
+        self._end_capture = lambda: None
         if self.dispatcher is not None:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
-            self.dispatcher.bind(MemoryLoader(self.store, self.registry, self.engine.runs, fenced))
+            self.dispatcher.bind(
+                MemoryLoader(self.store, self.registry, self.engine.runs, fenced, output=self.log_writer)
+            )
             self.dispatcher.timeouts = self._timeout_of
         self._graphs: dict[str, Graph] = {}
         self._loop = asyncio.new_event_loop()
@@ -96,13 +98,7 @@ class Core:
         self._open()
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
-        placement = msgspec.structs.replace(config.placement, polled_keys=frozenset(config.polling))
-        dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
-        executors = dict(config.executors)
-        if "default" not in executors:
-            executors = {"default": ThreadExecutor(max_output_bytes=config.max_output_bytes), **executors}
-        for key, executor in executors.items():
-            dispatcher.register_executor(key, executor)
+        dispatcher = make_dispatcher(config)
         dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
         return dispatcher
 
@@ -111,6 +107,8 @@ class Core:
             self.store.open()
             self._thread.start()
             self.call(self._start()).result()
+            if self.log_writer is not None and self.dispatcher is not None:
+                self._end_capture = capture()
         except BaseException:
             self._stop_loop()
             self.store.close()
@@ -121,16 +119,18 @@ class Core:
         await self.engine.start()
         unfinished = (await self.engine.in_thread(self.store.waiting))["unfinished"]
         if unfinished:
-            log.info("resuming: %d unfinished runs in %s", unfinished, self.url.rpartition("@")[2])
+            log.info("resuming: %d unfinished runs in %s", unfinished, shown_url(self.url))
         self.sweeper = Sweeper(self.engine)
         if self.dispatcher is not None and self.config.routing is not None:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
             await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
         await self.sweeper.start()
+        self.pruner = Pruner(self.engine, self.sweeper)
+        self.pruner.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return Context().run(asyncio.run_coroutine_threadsafe, work, self._loop)
 
     def close(self, timeout: float | None = None) -> None:
         """Hand over and stop. May be called twice."""
@@ -143,9 +143,13 @@ class Core:
             self.call(self._stop(grace)).result(grace + 10)
         finally:
             self._stop_loop()
+            self._end_capture()
+            if self.log_writer is not None:
+                self.log_writer.stop()
             self.store.close()
 
     async def _stop(self, grace: float) -> None:
+        await self.pruner.stop()
         await self.sweeper.stop()
         await self.engine.stop(grace)
 
@@ -163,6 +167,11 @@ class Core:
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
         return owned.machine.spec_of(split_task_id(event.task_id)[1]).timeout if owned else None
+
+    def _name_of(self, run_id: str, pos: int, full_name: str) -> str:
+        owned = self.engine.runs.get(run_id)
+        tasks = owned.machine.tasks if owned is not None else ()
+        return tasks[pos].name if pos < len(tasks) else full_name.rpartition("::")[2]
 
     # -- submitting ---------------------------------------------------------------------------------------------
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
@@ -222,7 +231,7 @@ class Core:
     def submit(self, requests: Sequence[Request]) -> None:
         """Hand requests to the engine; each one's ``accepted`` tells when it is durable."""
         self._check_open()
-        self._loop.call_soon_threadsafe(self.engine.submit, requests)
+        self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
@@ -245,16 +254,26 @@ class Core:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
         return run
 
+    def spec_of(self, run_id: str) -> WorkflowSpec:
+        """The workflow as the run knows it, whatever the code says today."""
+        return spec_of_version(self.store, self.stored(run_id).new.version)
+
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
         run = self.stored(run_id)
-        text = self.store.workflow(run.new.version)
-        assert text is not None, "a run's workflow version is stored before the run"
-        graph = Graph(msgspec.json.decode(text, type=WorkflowSpec), run.new.version)
+        graph = Graph(spec_of_version(self.store, run.new.version), run.new.version)
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
+
+    def look(self, run_id: str) -> list[TaskRow]:
+        """The run's tasks as they are now, without outputs: from memory while it is driven here, else from the store.
+
+        Called from any thread: the rows are frozen, and a copy of their list is made in one step.
+        """
+        owned = self.engine.runs.get(run_id)
+        return list(owned.machine.tasks) if owned is not None else self.store.tasks(run_id, outputs=False)
 
     def watch(self, run_id: str, future: Future[Final]) -> None:
         self._check_open()
-        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future)
+        self._loop.call_soon_threadsafe(self.engine.waiters.watch, run_id, future, context=Context())
 
     def result(self, final: Final) -> Any:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
@@ -282,6 +301,30 @@ class Core:
         value = result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
         workflow = self.registry.workflows.get(graph.spec.full_name)
         return value if workflow is None else workflow.returned(value)
+
+    def take(self, run_id: str) -> None:
+        """Drive this run here if nobody else does; returns once somebody does, or it has ended."""
+        self._check_open()
+        self.call(self.sweeper.take(run_id)).result()
+
+    def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
+        return LogReader(self.store, self.log_writer, run_id, follow=follow)
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:
+        self._check_open()
+        return self.call(self.pruner.delete(run_id, force=force, rows=self._retention.rows))
+
+    def prune(self, older_than: Duration | None, states: Sequence[RunState | str]) -> Future[Deleted]:
+        self._check_open()
+        retention = self._retention
+        age = seconds(retention.older_than if older_than is None else older_than, "older_than")
+        ended = ended_states(states or retention.states)
+        return self.call(self.pruner.prune(age, ended, retention.runs, retention.rows))
+
+    @property
+    def _retention(self) -> Retention:
+        return self.config.settings.retention or Retention()
 
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:

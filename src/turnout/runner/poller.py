@@ -7,11 +7,14 @@ from types import TracebackType
 from typing import Any
 
 from turnout.authoring.workflow import Workflow
+from turnout.bodies.capture import capture
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
 from turnout.orchestration.lease import this_session
 from turnout.orchestration.loading import StoreLoader
+from turnout.orchestration.log_buffer import LogSettings
+from turnout.orchestration.log_writer import LogWriter
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import database_url as default_url
 from turnout.store import connect
@@ -44,13 +47,17 @@ class Poller:
         tenant: str = "public",
         lease: float = 15.0,
         poll: float = 2.0,
+        logs: LogSettings | None = None,
     ) -> None:
+        logs = logs or LogSettings()
+        logs.check()
         registry = registry_of(workflows, tenant)
         self._store = connect(default_url(database_url))
         self._store.open()
+        self._log_writer = LogWriter(self._store, logs) if logs.capture else None
         self._executor = PollingExecutor(
             self._store,
-            StoreLoader(self._store, registry),
+            StoreLoader(self._store, registry, self._log_writer),
             executor,
             tuple(keys),
             session=this_session(tuple(registry.workflows), kind="poller"),
@@ -62,6 +69,7 @@ class Poller:
         except BaseException:
             self._store.close()
             raise
+        self._end_capture = capture() if logs.capture else lambda: None
 
     def metrics(self) -> ExecutorMetrics:
         return self._executor.metrics()
@@ -69,6 +77,9 @@ class Poller:
     def close(self, timeout: float = 10.0) -> None:
         """Claim nothing more, hand back what has not started, give the rest ``timeout`` seconds."""
         self._executor.stop(timeout)
+        self._end_capture()
+        if self._log_writer is not None:
+            self._log_writer.stop()
         self._store.close()
 
     def __enter__(self) -> Poller:

@@ -1,22 +1,109 @@
-"""Where does a Runner keep its runs, unless it is told? The one place that reads the environment."""
+"""What is a Runner made of? Arguments, over the environment, over the file, over defaults: composed here and only here.
+
+``turnout.runner.config`` reads; this is the one place that looks at the environment of the process.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
-MARKERS = ("turnout.toml", "pyproject.toml")
+import msgspec
+
+from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
+from turnout.contracts.executor import TaskExecutor
+from turnout.dispatcher import PlacementSettings, RoutingConfig
+from turnout.model.values import MAX_BYTES
+from turnout.orchestration.log_writer import Observer
+from turnout.orchestration.settings import EngineSettings
+from turnout.runner.config import CONFIG_VARIABLE, Config, read_config
+from turnout.runner.configured_executors import make_executor
+
+ConfigSource: TypeAlias = bool | str | Path | Config
+"""True: what is found from the working directory upwards, and the environment. False: neither. A path: that file, and
+the environment. A ``Config``: what was read before."""
 
 
-def project_root(start: Path | None = None) -> Path:
-    """The nearest folder upwards with a turnout.toml or pyproject.toml; else the working directory."""
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
-        if any((folder / marker).is_file() for marker in MARKERS):
-            return folder
-    return here
+class RunnerConfig(msgspec.Struct, kw_only=True):
+    """Everything that a Runner is made of."""
+
+    database_url: str
+    routing: RoutingConfig | None = None
+    executors: Mapping[str, TaskExecutor] = {}
+    workflows: Iterable[Workflow[..., Any]] | None = None
+    tenant: str = DEFAULT_TENANT
+    dispatcher: bool = True
+    polling: Iterable[str] = ()
+    settings: EngineSettings = EngineSettings()
+    placement: PlacementSettings = PlacementSettings()
+    max_output_bytes: int = MAX_BYTES
+    on_output: Observer | None = None
+    claims: Iterable[str] | None = None
+    """Full names of the workflows whose stored runs it takes over; None: all that it has the code for."""
+    drives: bool = True
+    """False: it starts nothing. It hands in submissions for others, and cancels, pauses and resumes."""
+
+
+def configuration(source: ConfigSource = True) -> Config:
+    """What is configured for this process."""
+    match source:
+        case Config():
+            return source
+        case False:
+            return Config(Path.cwd())
+        case True:
+            return read_config(Path.cwd(), os.environ)
+        case _:
+            return read_config(Path.cwd(), {**os.environ, CONFIG_VARIABLE: str(source)})
+
+
+def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig:
+    """The given arguments, and for those that are absent or None what is configured."""
+    said = configuration(config)
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if "dispatcher" in arguments:
+        given["dispatcher"] = bool(arguments["dispatcher"])
+    configured: dict[str, Any] = {
+        "database_url": url_in(said),
+        "routing": said.routing,
+        "tenant": said.get("tenant"),
+        "polling": said.get("polling"),
+        "settings": said.orchestration,
+        "placement": _placement(said),
+        "max_output_bytes": said.get("max_output_bytes"),
+    }
+    executors = {**configured_executors(said, without=given.get("executors", {})), **given.pop("executors", {})}
+    return RunnerConfig(
+        executors=executors, **{name: value for name, value in configured.items() if value is not None} | given
+    )
+
+
+def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:
+    """The executors of the configuration, but for these keys."""
+    skipped = set(without)
+    return {
+        key: make_executor(key, options, _origin(said, key))
+        for key, options in said.executors.items()
+        if key not in skipped
+    }
+
+
+def _origin(said: Config, executor: str) -> str:
+    return next(entry.origin for key, entry in said.entries.items() if key[:2] == ("executors", executor))
+
+
+def _placement(said: Config) -> PlacementSettings | None:
+    mode = said.get("default_execution_mode")
+    return None if mode is None else PlacementSettings(default_execution_mode=mode)
+
+
+def url_in(said: Config) -> str:
+    """The configured database, else ``.turnout/turnout.db`` in the project."""
+    return said.get("database") or f"sqlite:///{said.root / '.turnout' / 'turnout.db'}"
 
 
 def database_url(given: str | None = None) -> str:
-    """The given URL, else ``TURNOUT_DATABASE``, else ``.turnout/turnout.db`` in the project."""
-    return given or os.environ.get("TURNOUT_DATABASE") or f"sqlite:///{project_root() / '.turnout' / 'turnout.db'}"
+    """The given URL, else the configured one."""
+    return given or url_in(configuration())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
@@ -16,13 +16,17 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.model.durations import Duration, seconds
+from turnout.model.logs import LogLine
 from turnout.model.picture import picture
+from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
-from turnout.model.values import MAX_BYTES
+from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.core import Core, Options, RunnerConfig
+from turnout.runner.core import Core, Options
+from turnout.runner.logs import lines_of
+from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -65,6 +69,10 @@ class RunHandle(Generic[R]):
 
     def history(self) -> list[tuple[float, HistoryRow]]:
         return self._core.store.history(self.id)
+
+    def logs(self, task: str | None = None, *, attempt: int | None = None, follow: bool = False) -> Iterator[LogLine]:
+        """What the run's attempts printed and logged; with ``follow``, also what they say until the run has ended."""
+        return lines_of(self._core.logs(self.id, follow=follow).begin(task, attempt))
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Cancel from any state that is not an end; returns when that is committed."""
@@ -109,26 +117,34 @@ class Runner:
         routing: RoutingConfig | None = None,
         executors: Mapping[str, TaskExecutor] | None = None,
         workflows: Iterable[Workflow[..., Any]] | None = None,
-        tenant: str = "public",
+        tenant: str | None = None,
         dispatcher: bool | None = True,
-        polling: Iterable[str] = (),
+        polling: Iterable[str] | None = None,
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
-        max_output_bytes: int = MAX_BYTES,
+        max_output_bytes: int | None = None,
+        on_output: Observer | None = None,
+        claims: Iterable[str] | None = None,
+        drives: bool = True,
+        config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
         self._core = Core(
-            RunnerConfig(
+            runner_config(
+                config,
                 database_url=database_url,
                 routing=routing,
-                executors=executors or {},
+                executors=executors,
                 workflows=workflows,
                 tenant=tenant,
-                dispatcher=bool(dispatcher),
-                polling=tuple(polling),
-                settings=settings or EngineSettings(),
-                placement=placement or PlacementSettings(),
+                dispatcher=dispatcher,
+                polling=polling,
+                settings=settings,
+                placement=placement,
                 max_output_bytes=max_output_bytes,
+                on_output=on_output,
+                claims=claims,
+                drives=drives,
             )
         )
         self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
@@ -136,6 +152,11 @@ class Runner:
     @property
     def url(self) -> str:
         return self._core.url
+
+    @property
+    def core(self) -> Core:
+        """The orchestrator behind it."""
+        return self._core
 
     # -- running ------------------------------------------------------------------------------------------------
     def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -200,6 +221,15 @@ class Runner:
     def set_routing(self, routing: RoutingConfig) -> list[str]:
         """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
         return self._core.set_routing(routing).result()
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def delete(self, run_id: str, *, force: bool = False) -> Deleted:
+        """Delete a run that has ended, with its child runs; with ``force``, one that has not is cancelled first."""
+        return self._core.delete(run_id, force=force).result()
+
+    def prune(self, older_than: Duration | None = None, *, states: Sequence[RunState | str] = ()) -> Deleted:
+        """Delete the runs that ended longer ago, in small steps; by default those that the settings name."""
+        return self._core.prune(older_than, states).result()
 
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:

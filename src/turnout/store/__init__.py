@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from turnout.contracts.store import Store
 from turnout.errors import InvalidSetting
+from turnout.store.urls import shown_url
 
 
 def connect(url: str) -> Store:
@@ -17,11 +18,15 @@ def connect(url: str) -> Store:
 
         path, _, query = url.removeprefix("sqlite:///").partition("?")
         if not url.startswith("sqlite:///") or not path:
-            raise InvalidSetting(f"{url!r} names no database: write sqlite:///path/to/turnout.db", url=url)
+            raise InvalidSetting(
+                f"{url!r} names no database: write sqlite:///path/to/turnout.db", code="bad_database_url"
+            )
         return SqliteStore(url, path, read_only=parse_qs(query).get("mode") == ["ro"])
     if scheme in ("postgresql", "postgres"):
         from turnout.store.postgres import PostgresStore
 
         return PostgresStore(url)
-    shown = urlsplit(url).scheme or url
-    raise InvalidSetting(f"{shown!r} is not a database that Turnout knows: use sqlite:///… or postgresql://…")
+    raise InvalidSetting(
+        f"{shown_url(url)!r} is not a database that Turnout knows: write sqlite:///path or postgresql://user@host/name",
+        code="bad_database_url",
+    )

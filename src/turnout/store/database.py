@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from turnout.store.blocks import Dialect
+
 Rows: TypeAlias = list[tuple[Any, ...]]
 Execute: TypeAlias = Callable[..., Rows]
 """``execute("block", name=value, …)`` within a transaction."""
@@ -15,6 +17,9 @@ Execute: TypeAlias = Callable[..., Rows]
 
 class Database(Protocol):
     """Named blocks of SQL, executed on the calling thread's own connection."""
+
+    @property
+    def dialect(self) -> Dialect: ...
 
     def read(self, block: str, **params: Any) -> Rows:
         """One SELECT; tried once more on a fresh connection if the old one was broken."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.errors import StoreUnreachable
-from turnout.model.rows import HistoryRow, StoredRun, TaskRow
+from turnout.model.rows import HistoryRow, StoredRun, StoreFacts, TaskRow
 from turnout.model.states import RunState
 from turnout.store.database import Database, json_list
 from turnout.store.decoding import canonical, stored_run, task_row
@@ -86,7 +86,7 @@ class Reading:
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
         # Two processes may pick the same number for different versions: the loser counts again.
         for _ in range(20):
-            if self.workflow(version) is not None:
+            if self._database.write("use_workflow", version=version):
                 return
             self._database.write("put_workflow", version=version, full_name=full_name, spec=spec)
         if self.workflow(version) is None:
@@ -97,6 +97,10 @@ class Reading:
         for state, owned, count in self._database.read("waiting"):
             states.setdefault(state, {"owned": 0, "unowned": 0})["owned" if owned else "unowned"] = count
         return {"runs": states, "unfinished": sum(sum(counts.values()) for counts in states.values())}
+
+    def about(self) -> StoreFacts:
+        version, now, schema = self._database.read("about")[0]
+        return StoreFacts(version=str(version), now=float(now), schema=int(schema))
 
     def record_routing(self, session_id: str, config: str) -> int:
         return int(self._database.write("record_routing", session=session_id, config=config)[0][0])

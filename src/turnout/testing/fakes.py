@@ -28,7 +28,12 @@ class FakedRegistry(Registry):
     def __init__(self, workflow: Workflow[..., Any], fakes: Fakes) -> None:
         super().__init__()
         self.add(workflow)
-        self._stand_ins: dict[str, Task[..., Any]] = {}
+        self._stand_ins: dict[str, Task[..., Any]] = {
+            # No executor is there: a command runs as it does when its task is called outside of a workflow.
+            name: task
+            for name, task in workflow.tasks.items()
+            if task.body.kind == "shell"
+        }
         for who, fake in fakes.items():
             for name in _named(workflow.tasks, who):
                 faked = self._stand_ins[name] = copy(workflow.tasks[name])
@@ -102,7 +107,11 @@ def _look_like(function: Any, body: Callable[..., Any], *, takes_context: bool) 
     function.__signature__ = inspect.Signature(
         [each.replace(annotation=known.get(each.name, each.annotation)) for each in parameters]
     )
-    function.__annotations__ = {each.name: each.annotation for each in function.__signature__.parameters.values()}
+    function.__annotations__ = {
+        each.name: each.annotation
+        for each in function.__signature__.parameters.values()
+        if each.annotation is not inspect.Parameter.empty
+    }
     function.__name__ = getattr(body, "__name__", "fake")
 
 

@@ -33,6 +33,7 @@ EXPORTED = {
     "current_task",
     "none_",
     "register_type",
+    "shell",
     "task",
     "task_failed",
     "task_skipped",

@@ -783,3 +783,59 @@ def test_exactly_one_result_for_each_event(
         assert (metrics.in_flight, metrics.reserved) == (0, 0)
 
     run(scenario)
+
+
+def test_an_executor_that_no_known_task_is_sent_to_does_not_count_as_room(
+    batches: Make, engine: Make, task_of: Make, workflow_of: Make
+) -> None:
+    async def scenario() -> None:
+        dispatcher = engine({"default": batches(capacity=0), "spare": batches(capacity=5)}).start().dispatcher
+        assert not dispatcher.has_capacity()
+        assert list(dispatcher.used) == ["default"]
+        dispatcher.validate([workflow_of(task_of(executor="spare"))])
+        assert dispatcher.has_capacity()
+        assert list(dispatcher.used) == ["default", "spare"]
+
+    run(scenario)
+
+
+def test_while_somebody_is_alone_nobody_else_gets_a_place_and_then_all_are_told(
+    batches: Make, engine: Make, event_of: Make
+) -> None:
+    async def scenario() -> None:
+        backend = batches(capacity=3)
+        desk = engine({"default": backend}).start()
+        dispatcher = desk.dispatcher
+        assert dispatcher.idle("default")
+        assert dispatcher.reserve("default", alone=True)
+        assert not dispatcher.reserve("default")
+        dispatcher.release("default")
+        assert dispatcher.reserve("default", alone=True), "a commit that did not apply leaves nothing behind"
+        dispatcher.dispatch("default", [event_of(1)])
+        assert dispatcher.free_places("default") == 0
+        assert not dispatcher.reserve("default", alone=True)
+        desk.freed.clear()
+        backend.report(ExecutionResult.success(event_of(1)))
+        await desk.until(lambda: "default" in desk.freed)
+        assert dispatcher.free_places("default") == 3
+
+    run(scenario)
+
+
+def test_somebody_who_wants_to_be_alone_waits_for_those_who_are_there(
+    batches: Make, engine: Make, event_of: Make
+) -> None:
+    async def scenario() -> None:
+        backend = batches(capacity=3)
+        desk = engine({"default": backend}).start()
+        dispatcher = desk.dispatcher
+        assert dispatcher.reserve("default")
+        dispatcher.dispatch("default", [event_of(1)])
+        assert not dispatcher.reserve("default", alone=True)
+        assert not dispatcher.reserve("default"), "nothing new starts while he waits"
+        desk.freed.clear()
+        backend.report(ExecutionResult.success(event_of(1)))
+        await desk.until(lambda: "default" in desk.freed)
+        assert dispatcher.reserve("default", alone=True)
+
+    run(scenario)

@@ -214,3 +214,32 @@ def test_the_trace_reads_as_text(task_of: Make, workflow_of: Make) -> None:
         "    5. defaultExecutionMode: not reached",
         "    6. default executor: not reached",
     ]
+
+
+KINDS = {"default": frozenset({"python"}), "shell": frozenset({"shell"}), "both": frozenset({"python", "shell"})}
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "selector", "expected"),
+    [
+        ("shell", "default", None, ("shell", "default executor of shell bodies")),
+        ("shell", "both", None, ("both", "default executor")),
+        ("python", "default", None, ("default", "default executor")),
+        ("shell", "default", "local", ("shell", "workerSelector local on the task: default executor of shell bodies")),
+    ],
+)
+def test_a_shell_body_that_nobody_says_anything_about_goes_where_it_can_run(
+    task_of: Make, workflow_of: Make, kind: str, default: str, selector: Any, expected: tuple[str, str]
+) -> None:
+    task = task_of(kind=kind, worker_selector=selector)
+    settings = PlacementSettings(local_keys=tuple(KINDS), kinds=KINDS)
+    decision = decide(task, workflow_of(task), settings, Router(RoutingConfig(default)))
+    assert (decision.executor_key, decision.reason) == expected
+
+
+def test_without_an_executor_for_commands_the_default_stands_and_is_refused_by_the_checks(
+    task_of: Make, workflow_of: Make
+) -> None:
+    task = task_of(kind="shell")
+    settings = PlacementSettings(kinds={"default": frozenset({"python"})})
+    assert decide(task, workflow_of(task), settings, Router(RoutingConfig())).executor_key == "default"

@@ -45,16 +45,23 @@ def test_without_a_timeout_there_is_no_deadline() -> None:
 
 
 def test_the_logger_is_named_after_the_task() -> None:
-    assert info_of(EVENT, name="charge-2").logger is logging.getLogger("turnout.task.charge-2")
+    assert info_of(EVENT, name="charge-2").logger.logger is logging.getLogger("turnout.task.charge-2")
     assert info_of(EVENT).logger.name == "turnout.task.charge"
 
 
 def test_progress_goes_to_whoever_runs_the_body() -> None:
-    told: list[tuple[TaskInfo, Progress]] = []
-    info = info_of(EVENT, sink=lambda who, what: told.append((who, what)))
+    told: list[tuple[object, str, Progress]] = []
+
+    class Listening:
+        echo = False
+
+        def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
+            told.append((source, stream, msgspec.json.decode(text, type=Progress)))
+
+    info = info_of(EVENT, output=Listening())
     info.progress(3, 10, "three files")
     info.progress(0.5)
-    assert told == [(info, Progress(3, 10, "three files")), (info, Progress(0.5))]
+    assert told == [(info, "progress", Progress(3, 10, "three files")), (info, "progress", Progress(0.5))]
     info_of(EVENT).progress(1)  # nobody listens: nothing happens
 
 

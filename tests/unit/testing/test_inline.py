@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from turnout import Context, PermanentFailure, RetryAfter, TaskInfo, Workflow, current_task, task, task_failed, workflow
+from turnout import (
+    Context,
+    PermanentFailure,
+    RetryAfter,
+    TaskInfo,
+    Workflow,
+    current_task,
+    shell,
+    task,
+    task_failed,
+    workflow,
+)
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunCancelled, RunFailed, RunTimedOut
 from turnout.model.states import RunState, TaskState
 from turnout.testing import ManualClock, inline, run_inline
@@ -280,3 +291,26 @@ def test_the_clock_starts_where_it_is_told_and_refuses_to_go_back() -> None:
     assert clock.now() == datetime(2024, 1, 2, tzinfo=UTC).timestamp()
     with pytest.raises(InvalidWorkflow, match="advance"):
         clock.advance(-1)
+
+
+def test_a_command_runs_plainly_unless_it_is_faked() -> None:
+    greet = shell(["echo", "hello {name}"], parse="text")
+
+    @workflow
+    def greeting(name: str) -> str:
+        return greet(name=name)
+
+    assert run_inline(greeting, "world") == "hello world"
+    assert run_inline(greeting, "world", fakes={greet: lambda name: f"goodbye {name}"}) == "goodbye world"
+
+
+def test_a_body_without_annotations_can_be_faked() -> None:
+    @task
+    def double(number):  # type: ignore
+        return 2 * number
+
+    @workflow
+    def doubled(number: int) -> int:
+        return double(number)
+
+    assert run_inline(doubled, 4, fakes={double: lambda number: number + 1}) == 5

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from turnout.errors import StoreReadOnly
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.database import Database
+from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
@@ -15,11 +16,12 @@ from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.listening import Listener
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.reading import Reading
+from turnout.store.retention import RetentionOfRuns
 
 MIGRATION_LOCK = 7_355_608_001
 
 
-class PostgresStore(Ownership, Messages, Reading):
+class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
     """The store on PostgreSQL."""
 
     _database: Database

@@ -12,8 +12,8 @@ from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import TextLoader
 
-from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
-from turnout.store.blocks import load_blocks
+from turnout.errors import InvalidSetting, StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
+from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.postgres.settings import PostgresSettings
 
@@ -37,6 +37,8 @@ def with_items(statement: str, blocks: Mapping[str, str]) -> str:
 
 class PostgresDatabase:
     """One connection per thread, made anew after it broke, and one more that only lease renewals use."""
+
+    dialect: Dialect = "postgres"
 
     def __init__(self, url: str, settings: PostgresSettings) -> None:
         self._url = url
@@ -72,8 +74,8 @@ class PostgresDatabase:
         """A new connection with our timeouts and planner settings."""
         if self._closed:
             raise StoreUnreachable("the store is closed")
+        given = _parsed(self._url)
         with translated():
-            given = conninfo_to_dict(self._url)
             options = f"{given.get('options') or ''} {self._settings.options()}".strip()
             arguments: dict[str, Any] = {**self._settings.connection(), **given, "options": options}
             connection = psycopg.connect(autocommit=True, prepare_threshold=0, **arguments)
@@ -137,6 +139,18 @@ class PostgresDatabase:
     def execute(self, connection: Connection, block: str, params: dict[str, Any]) -> Cursor:
         """The block's cursor, not fetched yet."""
         return connection.execute(self._blocks[block].encode(), params)
+
+
+def _parsed(url: str) -> dict[str, Any]:
+    try:
+        return dict(conninfo_to_dict(url))
+    except psycopg.ProgrammingError:
+        # libpq quotes the part that it stumbles over, which may be half of the password.
+        raise InvalidSetting(
+            "the PostgreSQL URL cannot be read: write postgresql://user:password@host:5432/database, "
+            "with special characters in the password as %XX",
+            code="bad_database_url",
+        ) from None
 
 
 @contextmanager

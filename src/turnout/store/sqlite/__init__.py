@@ -10,17 +10,19 @@ from collections.abc import Callable, Sequence
 from turnout.errors import StoreReadOnly, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.database import Database
+from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
 from turnout.store.reading import Reading
+from turnout.store.retention import RetentionOfRuns
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.ledger import SqliteLedger
 
 POLL_SECONDS = 0.05
 
 
-class SqliteStore(Ownership, Messages, Reading):
+class SqliteStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1

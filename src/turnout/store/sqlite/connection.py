@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
-from turnout.store.blocks import load_blocks
+from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.sqlite.clock import boot_id, boot_time
 
@@ -23,6 +23,8 @@ class SqliteDatabase:
 
     Writers of this process queue on a lock of our own: SQLite's busy handler sleeps, and is not fair.
     """
+
+    dialect: Dialect = "sqlite"
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         self.path = path

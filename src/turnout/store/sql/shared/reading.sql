@@ -79,12 +79,15 @@ select at, seq, pos, old, new, attempt, detail from history where run_id = :id o
 select spec from workflow where version = :version
 
 -- name: put_workflow
-insert into workflow (version, full_name, number, spec, created_at)
+insert into workflow (version, full_name, number, spec, created_at, used_at)
 select :version, :full_name,
-    1 + coalesce((select max(number) from workflow where full_name = :full_name), 0), :spec, :now
+    1 + coalesce((select max(number) from workflow where full_name = :full_name), 0), :spec, :now, :now
 where true
 on conflict do nothing
 returning version
+
+-- name: use_workflow
+update workflow set used_at = :now where version = :version returning version
 
 -- name: waiting
 select state, owner is not null, count(*)
@@ -94,3 +97,7 @@ group by 1, 2
 
 -- name: record_routing
 insert into routing (session, config, created_at) values (:session, :config, :now) returning number
+
+-- name: about
+select /*pg current_setting('server_version') */ /*sqlite sqlite_version() */, :now,
+    (select max(number) from migration)

@@ -1,0 +1,85 @@
+"""What do an orchestrator and its child say to one another? JSON with its length in front, over a socket."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, TypeAlias
+
+import msgspec
+
+from turnout.model.deferral import Condition
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+
+LENGTH = struct.Struct(">I")
+
+
+class Where(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where another process finds a function: the module, the name in it, and the file if the module has no name that
+    can be imported there."""
+
+    module: str
+    qualname: str
+    file: str | None = None
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True, tag="setting"):
+    """The first message: what the parent's interpreter is like."""
+
+    path: list[str]
+    argv: list[str]
+    cwd: str
+    main_name: str | None = None
+    """How ``__main__`` can be run again: by its name (``python -m name``) or by its file."""
+    main_file: str | None = None
+    output_limit: int
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="job"):
+    """One attempt: everything that ``Work`` has, with names for functions."""
+
+    event: TaskReadyEvent
+    workflow: str = ""
+    name: str = ""
+    body: Where
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    context: dict[str, Any] | None = None
+    timeout: float | None = None
+    idempotency_key: str = ""
+    token: str = ""
+    saved: Any = None
+    condition: Condition | None = None
+    retry_if: Where | None = None
+    own_retry_if: bool = False
+    """The predicate is the one that the task found at ``body`` has."""
+
+
+class Began(msgspec.Struct, frozen=True, tag="began"):
+    """The child has taken the job: from here on its death is the job's doing."""
+
+    at: float
+
+
+class Said(msgspec.Struct, frozen=True, tag="said"):
+    """Something that the body has printed or logged, or its progress."""
+
+    stream: str
+    text: str
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    result: ExecutionResult
+
+
+ToChild: TypeAlias = Setting | Job
+FromChild: TypeAlias = Began | Said | Done
+
+encode_json = msgspec.json.Encoder().encode
+decode_to_child = msgspec.json.Decoder(ToChild).decode
+decode_from_child = msgspec.json.Decoder(FromChild).decode
+
+
+def frame(message: ToChild | FromChild) -> bytes:
+    """The message as it travels."""
+    data = encode_json(message)
+    return LENGTH.pack(len(data)) + data

@@ -1,0 +1,43 @@
+"""Which commands are there?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli import config, demo, doctor, explain, graph, init, run, runs, validate
+
+HELP = """Durable workflows for Python.
+
+\b
+turnout init                               a project to start from
+turnout run flows.py -p name=Ada           run a workflow and watch it
+turnout runs ls                            what has run
+turnout runs show last                     how it went, task by task
+turnout runs rerun last                    again, from what failed
+turnout explain flows.py                   where each task goes, and why
+"""
+
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=False, invoke_without_command=True, pretty_exceptions_enable=False
+)
+
+
+@app.callback(help=HELP)
+def turnout(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"turnout {installed('turnout')}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+for command in (run.run, graph.graph, explain.explain, validate.validate, init.init, doctor.doctor, demo.demo):
+    app.command()(command)
+app.add_typer(runs.app, name="runs")
+app.add_typer(config.app, name="config")

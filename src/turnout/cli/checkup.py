@@ -1,0 +1,131 @@
+"""What could keep workflows from running here? Each check looks at one thing and never raises."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+
+import msgspec
+
+from turnout.cli.opening import is_there
+from turnout.contracts.store import Store
+from turnout.errors import TurnoutError
+from turnout.runner.config import Config
+from turnout.runner.planning import Plan
+from turnout.runner.settings import configuration, database_url
+from turnout.runner.targets import load_workflows
+from turnout.store import connect
+from turnout.store.urls import shown_url
+
+SKEW = 2.0
+"""Seconds by which this machine's clock may differ from the database's before it is worth a word."""
+FEW_FILES = 1024
+
+
+class Grade(StrEnum):
+    GOOD = "good"
+    FAIR = "fair"
+    BAD = "bad"
+
+
+class Check(msgspec.Struct, frozen=True):
+    name: str
+    grade: Grade
+    said: str
+
+
+def checkup(database: str | None) -> list[Check]:
+    """Every check, in the order in which they depend on one another."""
+    found = [_versions()]
+    try:
+        config = configuration()
+        said = "no turnout.toml: defaults" if config.file is None else str(config.file)
+        found.append(Check("configuration", Grade.GOOD, said))
+    except TurnoutError as error:
+        return [*found, Check("configuration", Grade.BAD, error.message)]
+    found += _executors(config)
+    found += _workflows(config)
+    found += _database(database)
+    return [*found, _limits()]
+
+
+def _versions() -> Check:
+    def of(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "?"
+
+    said = f"turnout {of('turnout')}, Python {platform.python_version()}, psycopg {of('psycopg')}, {platform.system()}"
+    return Check("versions", Grade.GOOD, said)
+
+
+def _executors(config: Config) -> Iterator[Check]:
+    try:
+        yield Check("executors", Grade.GOOD, ", ".join(Plan(config).executors))
+    except TurnoutError as error:
+        yield Check("executors", Grade.BAD, error.message)
+
+
+def _workflows(config: Config) -> Iterator[Check]:
+    for target in config.get("workflows") or ():
+        try:
+            names = [workflow.name for workflow in load_workflows(target, (config.root,))]
+            yield Check("workflows", Grade.GOOD, f"{target}: {', '.join(names)}")
+        except TurnoutError as error:
+            yield Check("workflows", Grade.BAD, error.message)
+
+
+def _database(database: str | None) -> Iterator[Check]:
+    try:
+        url = database_url(database)
+        if not is_there(database):
+            yield Check("database", Grade.GOOD, f"{shown_url(url)}: does not exist yet, the first run makes it")
+            return
+        store = connect(url)
+    except TurnoutError as error:
+        yield Check("database", Grade.BAD, error.message)
+        return
+    try:
+        began = time.monotonic()
+        store.open()
+        took = (time.monotonic() - began) * 1000
+        facts = store.about()
+        yield Check("database", Grade.GOOD, f"{shown_url(url)}: version {facts.version}, opened in {took:.0f} ms")
+        yield Check("schema", Grade.GOOD, f"migration {facts.schema}, up to date")
+        yield _clock(facts.now)
+        yield _orchestrators(store)
+    except TurnoutError as error:
+        yield Check("database", Grade.BAD, f"{shown_url(url)}: {error.message}")
+    finally:
+        store.close()
+
+
+def _clock(there: float, here: Callable[[], float] = time.time) -> Check:
+    skew = here() - there
+    if abs(skew) <= SKEW:
+        return Check("clock", Grade.GOOD, "agrees with the database's")
+    way = "ahead of" if skew > 0 else "behind"
+    return Check("clock", Grade.FAIR, f"{abs(skew):.0f} s {way} the database's; leases hold, times in tables differ")
+
+
+def _orchestrators(store: Store) -> Check:
+    alive = [session for session in store.live_sessions() if session.kind == "orchestrator"]
+    waiting = store.waiting()
+    unowned = sum(counts["unowned"] for counts in waiting["runs"].values())
+    said = f"{len(alive)} alive, {waiting['unfinished']} unfinished runs, {unowned} of them with nobody to drive them"
+    return Check("orchestrators", Grade.FAIR if unowned else Grade.GOOD, said)
+
+
+def _limits() -> Check:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return Check("limits", Grade.GOOD, "not known on this system")
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files != resource.RLIM_INFINITY and files < FEW_FILES:
+        return Check("limits", Grade.FAIR, f"{files} open files; {FEW_FILES} or more are better (ulimit -n)")
+    return Check("limits", Grade.GOOD, f"{files} open files")

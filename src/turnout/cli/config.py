@@ -1,0 +1,51 @@
+"""``turnout config``: what is configured, and is it right?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli.options import Json
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show or check the configuration.")
+
+
+@app.command()
+def show(
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print every setting with its value, secrets left out."""
+    from turnout.cli.configured import settings_in_force
+    from turnout.cli.output import say_columns, say_json
+
+    found = settings_in_force()
+    if as_json:
+        say_json([{"key": key, "value": value, "origin": said_by} for key, value, said_by in found])
+        return
+    import json
+
+    say_columns(
+        [
+            [(key, ""), (json.dumps(value, ensure_ascii=False), "cyan"), (said_by if origin else "", "dim")]
+            for key, value, said_by in found
+        ]
+    )
+
+
+@app.command()
+def check(as_json: Json = False) -> None:
+    """Check that the file is right, the executors can be made, and the rules can work with the workflows."""
+    from turnout.cli.configured import check_all
+    from turnout.cli.output import say, say_json
+    from turnout.runner.settings import configuration
+
+    config = configuration()
+    warnings = check_all(config)
+    if as_json:
+        say_json({"ok": True, "file": None if config.file is None else str(config.file), "warnings": warnings})
+        return
+    for warning in warnings:
+        say([(f"warning: {warning}", "yellow")])
+    say([("✓ ", "green"), (str(config.file or "no file: defaults and the environment"), "")])

@@ -1,0 +1,68 @@
+"""Which settings are in force, and can they work together?"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from turnout.orchestration.settings import EngineSettings
+from turnout.runner.config import Config
+from turnout.runner.config_shape import EXECUTORS, ORCHESTRATION, SHAPE, Key, dotted
+from turnout.runner.planning import Plan
+from turnout.runner.settings import RunnerConfig, configuration, url_in
+from turnout.runner.targets import load_workflows
+from turnout.store.urls import shown_url
+
+_SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
+DEFAULT = "default"
+
+
+def settings_in_force() -> list[tuple[str, Any, str]]:
+    """(key, value, who says so) of every setting, in the order of the documentation."""
+    config = configuration()
+    keys = [*SHAPE, *(key for key in config.entries if key[0] == EXECUTORS)]
+    return [_in_force(config, key) for key in keys]
+
+
+def _in_force(config: Config, key: Key) -> tuple[str, Any, str]:
+    entry = config.entries.get(key)
+    value = _default(config, key) if entry is None else entry.value
+    return dotted(key), _shown(key, value), DEFAULT if entry is None else entry.origin
+
+
+def _shown(key: Key, value: Any) -> Any:
+    if key == ("database",):
+        return shown_url(value)
+    if isinstance(value, str) and _SECRET.search(key[-1]):
+        return "***"
+    return shown_url(value) if isinstance(value, str) else value
+
+
+def _default(config: Config, key: Key) -> Any:
+    if key == ("database",):
+        return url_in(config)
+    if key[0] == ORCHESTRATION:
+        value: Any = EngineSettings()
+        for part in key[1:]:
+            value = getattr(value, part, None)
+        return value
+    defaults = {field.name: field.default for field in msgspec.structs.fields(RunnerConfig)}
+    known: dict[Key, Any] = {
+        ("routing", "default"): "default",
+        ("routing", "rules"): [],
+        ("default_execution_mode",): "local",
+    }
+    value = known.get(key, defaults.get(key[0]))
+    return [] if value is None or value == () else value
+
+
+def check_all(config: Config) -> list[str]:
+    """Warnings; raises for what cannot work at all."""
+    plan = Plan(config)
+    warnings: list[str] = []
+    for target in config.get("workflows") or ():
+        for workflow in load_workflows(target, (config.root,)):
+            warnings = plan.check(workflow)[1]
+    return warnings

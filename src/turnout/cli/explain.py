@@ -1,0 +1,59 @@
+"""``turnout explain``: where does each task go, and why?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli.options import Json, Target
+
+
+def explain(
+    target: Target,
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="Only this task, with the whole trace.")] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show every step that was considered.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say which executor each task goes to, and the rule that chose it.
+
+    \b
+    turnout explain shop.orders:fulfil
+    turnout explain shop.orders:fulfil charge
+    """
+    from turnout.cli.output import say, say_columns, say_json
+    from turnout.errors import InvalidInput
+    from turnout.model.suggestions import close
+    from turnout.runner.planning import Plan
+    from turnout.runner.settings import configuration
+    from turnout.runner.targets import load_workflow
+
+    config = configuration()
+    found = Plan(config).explain(load_workflow(target, (config.root,)))
+    if task is not None:
+        if task not in found:
+            raise InvalidInput(f"{target} has no task {task!r}{close(task, found)}", code="no_such_task")
+        found = {task: found[task]}
+    if as_json:
+        say_json(
+            [
+                {
+                    "task": name,
+                    "full_name": each.task_name,
+                    "executor": each.decision.executor_key,
+                    "labels": each.decision.labels,
+                    "reason": each.decision.reason,
+                    "trace": each.steps,
+                }
+                for name, each in found.items()
+            ]
+        )
+    elif trace or task is not None:
+        for each in found.values():
+            say(each.text())
+    else:
+        rows = [
+            [(name, ""), (each.decision.executor_key, "cyan"), (each.decision.reason, "dim")]
+            for name, each in found.items()
+        ]
+        say_columns(rows, ("task", "executor", "why"))

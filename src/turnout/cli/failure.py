@@ -1,0 +1,90 @@
+"""How does the command line say that something is wrong? The one place that maps errors to exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import IntEnum
+
+from turnout.errors import (
+    DefinitionError,
+    DispatchError,
+    InputError,
+    RunCancelled,
+    RunError,
+    RunFailed,
+    RunNotFound,
+    RunTimedOut,
+    StoreError,
+    TurnoutError,
+    WaitTimedOut,
+)
+
+
+class Exit(IntEnum):
+    """What a caller can tell from the exit code."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    CANCELLED = 3
+    TIMED_OUT = 4
+    STORE = 5
+    INTERRUPTED = 130
+
+
+_CODES: tuple[tuple[type[TurnoutError], Exit], ...] = (
+    (RunTimedOut, Exit.TIMED_OUT),
+    (WaitTimedOut, Exit.TIMED_OUT),
+    (RunCancelled, Exit.CANCELLED),
+    (RunFailed, Exit.FAILED),
+    (RunNotFound, Exit.USAGE),
+    (StoreError, Exit.STORE),
+    (DefinitionError, Exit.USAGE),
+    (InputError, Exit.USAGE),
+    (DispatchError, Exit.USAGE),
+    (RunError, Exit.FAILED),
+)
+
+_HINTS = {
+    "no_such_module": "run it where the module can be imported, or name the file: turnout run path/to/file.py",
+    "no_such_file": "the path is relative to the working directory",
+    "no_workflow": "see `turnout init` for a file to start from",
+    "missing_parameter": "give it with -p NAME=VALUE, or all of them as JSON with --input FILE",
+    "unknown_parameter": "`turnout validate TARGET` lists the parameters",
+    "unknown_setting": "`turnout config show` lists every setting",
+    "run_not_found": "`turnout runs ls` lists the runs",
+    "ambiguous_run": "give more of the id",
+    "idempotency_conflict": "use another --key, or the same input",
+    "store_unreachable": "`turnout doctor` checks the database; --database or TURNOUT_DATABASE names another",
+    "store_read_only": "Turnout writes to its database: give it one that it may write to",
+    "schema_too_new": "upgrade Turnout in this environment",
+    "no_such_task": "`turnout runs show RUN` lists the tasks",
+    "unknown_task": "`turnout runs show RUN` lists the tasks",
+}
+
+
+def exit_code(error: BaseException) -> Exit:
+    """The exit code that an error stands for."""
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return Exit.FAILED
+
+
+def report(code: str, message: str, hint: str | None, *, as_json: bool) -> None:
+    """One error on stderr, for people or as JSON."""
+    if as_json:
+        said = {"code": code, "message": message} | ({"hint": hint} if hint else {})
+        print(json.dumps({"error": said}, ensure_ascii=False), file=sys.stderr)
+        return
+    print(f"error[{code}]: {message}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+
+
+def report_error(error: TurnoutError, *, as_json: bool) -> Exit:
+    """Say what is wrong, and return the exit code."""
+    hint = error.fields.get("hint") or _HINTS.get(error.code)
+    report(error.code, error.message, hint, as_json=as_json)
+    return exit_code(error)

@@ -1,0 +1,95 @@
+"""How do values reach the screen, a pipe, or a program that reads JSON?"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from typing import Any, TextIO, TypeAlias
+
+import msgspec
+
+Span: TypeAlias = tuple[str, str]
+"""Text and its style; an empty style is plain."""
+Line: TypeAlias = list[Span]
+
+_ANSI = {
+    "green": "32",
+    "red": "31",
+    "yellow": "33",
+    "cyan": "36",
+    "magenta": "35",
+    "dim": "2",
+    "bold": "1",
+}
+
+
+def is_terminal(stream: TextIO | None = None) -> bool:
+    return (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
+
+
+def coloured(stream: TextIO | None = None) -> bool:
+    """Whether to use colours: on a terminal, unless NO_COLOR is set."""
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def plain_text(line: Iterable[Span]) -> str:
+    return "".join(text for text, _ in line).rstrip()
+
+
+def with_colours(line: Iterable[Span]) -> str:
+    return "".join(f"\x1b[{_ANSI[style]}m{text}\x1b[0m" if style else text for text, style in line)
+
+
+def say(line: Iterable[Span] | str = "", *, to: TextIO | None = None) -> None:
+    """One line for people."""
+    stream = sys.stdout if to is None else to
+    text = line if isinstance(line, str) else (with_colours if coloured(stream) else plain_text)(line)
+    try:
+        print(text, file=stream, flush=True)
+    except UnicodeEncodeError:
+        encoding = stream.encoding or "ascii"
+        print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
+
+
+def columns(rows: Sequence[Sequence[Span]], gap: int = 2) -> list[Line]:
+    """Rows of cells, aligned; the last column is as wide as it likes."""
+    widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)] if rows else []
+    return [
+        [(text if at == len(row) - 1 else f"{text:<{widths[at] + gap}}", style) for at, (text, style) in enumerate(row)]
+        for row in rows
+    ]
+
+
+def say_columns(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> None:
+    for line in columns([*([[(title, "dim") for title in header]] if header else []), *rows]):
+        say(line)
+
+
+def say_json(value: Any) -> None:
+    """One JSON document on stdout. Structs keep every field, so that the shape does not depend on the values."""
+    stream = sys.__stdout__ or sys.stdout
+    print(json.dumps(plain(value), ensure_ascii=False, indent=2 if is_terminal(stream) else None), file=stream)
+
+
+@contextmanager
+def stdout_for_json(as_json: bool) -> Iterator[None]:
+    """Keeps standard output for the one document: what bodies print goes to the other stream."""
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        yield
+
+
+def plain(value: Any) -> Any:
+    match value:
+        case msgspec.Struct():
+            return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
+        case Mapping():
+            return {str(key): plain(each) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(each) for each in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return str(value)

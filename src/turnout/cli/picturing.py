@@ -1,0 +1,58 @@
+"""Which graph is meant, and how is it drawn?"""
+
+from __future__ import annotations
+
+from turnout.cli.opening import open_store
+from turnout.cli.output import coloured, with_colours
+from turnout.cli.wording import MARKS
+from turnout.model.diagrams import States, dot, mermaid
+from turnout.model.picture import picture
+from turnout.model.spec import WorkflowSpec
+from turnout.model.svg import svg
+from turnout.runner.lookup import LAST, find_run
+from turnout.runner.settings import configuration
+from turnout.runner.stored_specs import spec_of_version
+from turnout.runner.targets import load_workflow
+
+
+def subject_of(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
+    """The workflow of a target; or a run's, with the states of its tasks."""
+    if subject == LAST or _looks_like_an_id(subject):
+        with open_store(database) as store:
+            run = find_run(store, subject)
+            states = {row.name: row.state for row in store.tasks(run.new.run_id, outputs=False)}
+            return spec_of_version(store, run.new.version), states
+    config = configuration()
+    return load_workflow(subject, (config.root,)).spec, None
+
+
+def _looks_like_an_id(text: str) -> bool:
+    """Ids begin with the time, hence with digits, as no module does."""
+    return text[:1].isdigit() and not text.endswith(".py") and ":" not in text and "/" not in text
+
+
+def drawn(spec: WorkflowSpec, states: States | None, format: str) -> str:
+    match format:
+        case "mermaid":
+            return mermaid(spec, states)
+        case "dot":
+            return dot(spec, states)
+        case "svg":
+            return svg(spec, states)
+        case _:
+            return _with_marks(picture(spec), states)
+
+
+def _with_marks(text: str, states: States | None) -> str:
+    """Each line of the picture begins with a task's name: its state goes before it."""
+    if states is None:
+        return text
+    marked: list[str] = []
+    for line in text.splitlines():
+        mark, style = MARKS[states[line.split()[0]]]
+        marked.append(f"{_painted(mark, style)} {line}")
+    return "\n".join(marked)
+
+
+def _painted(mark: str, style: str) -> str:
+    return with_colours([(mark, style)]) if coloured() else mark

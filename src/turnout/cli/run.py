@@ -1,0 +1,57 @@
+"""``turnout run``: run a workflow here and now."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli.options import Database, Json, NoWait, Parameters, Target
+
+
+def run(
+    target: Target,
+    parameters: Parameters = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--input", "-i", metavar="FILE", help="JSON object of parameters; - is standard input."),
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Idempotency key: the same key and input give the same run.")] = None,
+    priority: Annotated[int, typer.Option(help="Higher goes first.")] = 0,
+    timeout: Annotated[str | None, typer.Option(help="Fail the run after this long, as 30s, 5m or 1h30m.")] = None,
+    no_wait: NoWait = False,
+    as_json: Json = False,
+    database: Database = None,
+) -> int:
+    """Run a workflow, show its tasks while they run, and print its result.
+
+    \b
+    turnout run shop.orders:fulfil -p customer=Ada -p total=21
+    turnout run flows/etl.py --input order.json --timeout 5m
+    turnout run flows/etl.py --no-wait        # for a Runner elsewhere
+    """
+    from turnout.authoring.parameters import parse_parameters
+    from turnout.cli.interrupt import Interrupt
+    from turnout.cli.output import stdout_for_json
+    from turnout.cli.parameters import input_file
+    from turnout.cli.running import Again, drive, open_runner, submitted
+    from turnout.model.durations import seconds
+    from turnout.runner.settings import configuration
+    from turnout.runner.targets import load_workflow
+
+    config = configuration()
+    limit = None if timeout is None else seconds(timeout, "--timeout")
+    workflow = load_workflow(target, (config.root,))
+    input = parse_parameters(workflow, parameters or (), input_file(file))
+    with (
+        stdout_for_json(as_json),
+        Interrupt() as interrupt,
+        open_runner(config, database, [workflow], drives=not no_wait) as runner,
+    ):
+        handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
+        if no_wait:
+            return submitted(handle.id, as_json=as_json)
+        if key is not None:
+            runner.core.take(handle.id)
+        spec = runner.core.graph_of(workflow).spec
+        return drive(runner, handle, spec, Again(target, database), interrupt, as_json=as_json)

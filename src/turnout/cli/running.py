@@ -1,0 +1,133 @@
+"""How does a command drive a run here until its end, and how does it say how that went?"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
+from turnout.cli.failure import Exit, exit_code, report
+from turnout.cli.interrupt import Interrupt
+from turnout.cli.output import say, say_json
+from turnout.cli.watch import Watched, follow, summary
+from turnout.cli.wording import short
+from turnout.errors import RunError, RunFailed
+from turnout.model.spec import WorkflowSpec
+from turnout.model.types import plain as json_value
+from turnout.runner import RunHandle, Runner, RunView, TaskFailure
+from turnout.runner.config import Config
+from turnout.store.urls import shown_url
+
+AnyWorkflow = Workflow[..., Any]
+
+
+def open_runner(config: Config, database: str | None, workflows: Iterable[AnyWorkflow], **options: Any) -> Runner:
+    """A Runner that has this code and drives only what it is asked to, and the child runs of that."""
+    known = tuple(workflows)
+    tenant = config.get("tenant") or DEFAULT_TENANT
+    called = {task.body.ref for workflow in known for task in workflow.spec_for(tenant).tasks}
+    return Runner(database, config=config, workflows=known, claims=called, **options)
+
+
+def drive(
+    runner: Runner, handle: RunHandle[Any], spec: WorkflowSpec, again: Again, interrupt: Interrupt, *, as_json: bool
+) -> int:
+    """Follow the run to its end; print its result, or what went wrong and what to do about it."""
+    follow(Watched(runner.core, handle, spec, interrupt), quiet=as_json)
+    view = handle.status()
+    try:
+        result = json_value(handle.result(), "the result")
+    except RunError as error:
+        return _failed(view, error, again, as_json=as_json)
+    if as_json:
+        say_json({**outcome(view), "result": result, "failures": [], "error": None})
+    else:
+        say(_summary(view))
+        _say_result(result)
+    return Exit.OK
+
+
+def _say_result(result: Any) -> None:
+    import json
+
+    if result is not None:
+        say(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2))
+
+
+def _summary(view: RunView) -> Any:
+    took = None if view.finished_at is None else view.finished_at - view.created_at
+    return summary(view.id, view.workflow, view.state, took)
+
+
+def outcome(view: RunView) -> dict[str, Any]:
+    """What every JSON answer about the end of a run begins with."""
+    return {"run_id": view.id, "workflow": view.workflow, "state": str(view.state), "reason": view.reason}
+
+
+def _failed(view: RunView, error: RunError, again: Again, *, as_json: bool) -> int:
+    failures: Sequence[TaskFailure] = error.fields.get("failures", ())
+    first = error.message.splitlines()[0].removesuffix(":")
+    if as_json:
+        said = {"code": error.code, "message": first}
+        say_json({**outcome(view), "result": None, "failures": failures, "error": said})
+        report(error.code, first, None, as_json=True)
+        return exit_code(error)
+    say(_summary(view))
+    for failure in failures:
+        _say_failure(failure)
+    report(error.code, first, None, as_json=False)
+    if not failures and type(error) is RunFailed:
+        say(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)
+    _hints(view, failures, again)
+    return exit_code(error)
+
+
+def _say_failure(failure: TaskFailure) -> None:
+    attempts = f" after {failure.attempts} attempts" if failure.attempts > 1 else ""
+    say([(f"\n✗ {failure.task}{attempts}: {failure.type}: {failure.message}", "red")], to=sys.stderr)
+    for line in failure.traceback.rstrip().splitlines():
+        say([(f"  {line}", "dim")], to=sys.stderr)
+
+
+def _hints(view: RunView, failures: Sequence[TaskFailure], again: Again) -> None:
+    task = (failures[0].task,) if len(failures) == 1 else ()
+    for command in (again.logs(view.id, *task), again.rerun(view.id)):
+        say(f"hint: {command}", to=sys.stderr)
+
+
+class Again(msgspec.Struct, frozen=True):
+    """What a command must be told so that it finds the same code and the same database again."""
+
+    target: str | None = None
+    database: str | None = None
+
+    def rerun(self, run_id: str) -> str:
+        return self._typed("turnout", "runs", "rerun", short(run_id), *self._code())
+
+    def logs(self, run_id: str, *task: str) -> str:
+        return self._typed("turnout", "logs", short(run_id), *task)
+
+    def _code(self) -> tuple[str, ...]:
+        return () if self.target is None else ("--target", self.target)
+
+    def _typed(self, *words: str) -> str:
+        """As it can be typed. A database whose URL holds a password is not repeated."""
+        if self.database is None:
+            return shlex.join(words)
+        if shown_url(self.database) != self.database:
+            return f"{shlex.join(words)}  (with the same --database)"
+        return shlex.join((*words, "--database", self.database))
+
+
+def submitted(run_id: str, *, as_json: bool) -> int:
+    """A run was stored for somebody else to drive."""
+    if as_json:
+        say_json({"run_id": run_id, "state": "pending"})
+    else:
+        say(run_id)
+        say("stored; it starts when a Runner with this workflow is there", to=sys.stderr)
+    return Exit.OK

@@ -1,0 +1,199 @@
+"""``turnout runs``: look at runs, control them, run them again."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Look at runs, control them, run them again.")
+
+
+class State(StrEnum):
+    """The states of a run, spelled out so that the help needs no engine."""
+
+    pending = "pending"
+    running = "running"
+    paused = "paused"
+    cancelling = "cancelling"
+    completed = "completed"
+    failed = "failed"
+    cancelled = "cancelled"
+
+
+@app.command()
+def ls(
+    workflow: Annotated[str | None, typer.Option(help="Only runs of this workflow.")] = None,
+    state: Annotated[list[State] | None, typer.Option(help="Only runs in this state; may be repeated.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 20,
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """List runs, newest first."""
+    from turnout.cli.opening import is_there, open_store
+    from turnout.cli.output import say, say_columns, say_json
+    from turnout.cli.showing import RUN_HEADER, run_cells
+    from turnout.model.states import RunState
+    from turnout.runner.views import run_view
+
+    found = []
+    if is_there(database):
+        with open_store(database) as store:
+            states = [RunState(each.value) for each in state or ()]
+            found = [run_view(run) for run in store.runs(workflow=workflow, states=states, limit=limit)]
+    if as_json:
+        say_json(found)
+    elif found:
+        say_columns([run_cells(view) for view in found], RUN_HEADER)
+    else:
+        say("no runs")
+
+
+@app.command()
+def show(run: Run, as_json: Json = False, database: Database = None) -> None:
+    """Show a run: its tasks, where each ran, and what went wrong."""
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import say_json
+    from turnout.cli.showing import facts, say_run
+    from turnout.runner.lookup import find_run
+
+    with open_store(database) as store:
+        known = facts(store, find_run(store, run))
+    if as_json:
+        say_json(known.as_json())
+    else:
+        say_run(known)
+
+
+@app.command()
+def history(run: Run, as_json: Json = False, database: Database = None) -> None:
+    """Print every move of a run and its tasks, in order."""
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import say_json
+    from turnout.cli.showing import moves, say_moves
+    from turnout.runner.lookup import find_run
+
+    with open_store(database) as store:
+        stored = find_run(store, run)
+        found = moves(store, stored)
+    if as_json:
+        say_json({"run_id": stored.new.run_id, "moves": found})
+    else:
+        say_moves(found)
+
+
+@app.command()
+def cancel(
+    run: Run,
+    reason: Annotated[str, typer.Option(help="Why; it is kept with the run.")] = "cancelled",
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """Cancel a run, wherever it runs."""
+    _command(run, "cancel", database, reason=reason, as_json=as_json)
+
+
+@app.command()
+def pause(run: Run, as_json: Json = False, database: Database = None) -> None:
+    """Pause a run: what runs goes on to its end, nothing new starts."""
+    _command(run, "pause", database, as_json=as_json)
+
+
+@app.command()
+def resume(
+    run: Run,
+    here: Annotated[bool, typer.Option("--here", help="Also drive it in this process until it ends.")] = False,
+    target: Code = None,
+    as_json: Json = False,
+    database: Database = None,
+) -> int:
+    """Let a paused run go on. With --here, also take up a run whose process has died.
+
+    \b
+    turnout runs resume last
+    turnout runs resume last --here --target flows.py
+    """
+    if not here:
+        _command(run, "resume", database, as_json=as_json)
+        return 0
+    from turnout.cli.code import code_for
+    from turnout.cli.interrupt import Interrupt
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import stdout_for_json
+    from turnout.cli.running import Again, drive, open_runner
+    from turnout.runner.lookup import find_run
+    from turnout.runner.settings import configuration
+
+    config = configuration()
+    with open_store(database) as store:
+        stored = find_run(store, run)
+        workflows = code_for(config, target, store, stored)
+    with stdout_for_json(as_json), Interrupt() as interrupt, open_runner(config, database, workflows) as runner:
+        run_id = stored.new.run_id
+        runner.core.command(run_id, "resume").result()
+        runner.core.take(run_id)
+        spec = runner.core.spec_of(run_id)
+        return drive(runner, runner.get(run_id), spec, Again(target, database), interrupt, as_json=as_json)
+
+
+@app.command()
+def rerun(
+    run: Run,
+    from_task: Annotated[
+        str | None, typer.Option("--from", metavar="TASK", help="Start at this task, instead of at what failed.")
+    ] = None,
+    parameters: Parameters = None,
+    target: Code = None,
+    no_wait: NoWait = False,
+    as_json: Json = False,
+    database: Database = None,
+) -> int:
+    """Run it again as a new run that keeps what was finished.
+
+    \b
+    turnout runs rerun last
+    turnout runs rerun last --from charge -p card=new
+    """
+    import json
+
+    from turnout.authoring.parameters import parse_parameters
+    from turnout.cli.code import code_for
+    from turnout.cli.interrupt import Interrupt
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import stdout_for_json
+    from turnout.cli.running import Again, drive, open_runner, submitted
+    from turnout.runner.lookup import find_run
+    from turnout.runner.settings import configuration
+
+    config = configuration()
+    with open_store(database) as store:
+        stored = find_run(store, run)
+        # The code says what the text of a parameter means.
+        workflows = [] if no_wait and not parameters else code_for(config, target, store, stored)
+    input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
+    with (
+        stdout_for_json(as_json),
+        Interrupt() as interrupt,
+        open_runner(config, database, workflows, drives=not no_wait) as runner,
+    ):
+        handle = runner.get(stored.new.run_id).rerun(from_task, input)
+        if no_wait:
+            return submitted(handle.id, as_json=as_json)
+        spec = runner.core.spec_of(handle.id)
+        return drive(runner, handle, spec, Again(target, database), interrupt, as_json=as_json)
+
+
+def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:
+    from turnout.cli.controlling import control
+    from turnout.cli.output import say, say_json
+    from turnout.cli.wording import MARKS
+
+    view = control(run, kind, database, **more)
+    if as_json:
+        say_json({"run_id": view.id, "state": str(view.state), "reason": view.reason})
+    else:
+        mark, style = MARKS[view.state]
+        say([(f"{mark} {view.state}", style), (f"  run {view.id}", "dim")])

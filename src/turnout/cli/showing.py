@@ -1,0 +1,146 @@
+"""What does a stored run look like to people, and to programs?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.cli.output import Line, Span, plain, say, say_columns
+from turnout.cli.tree import lines, nodes
+from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, short
+from turnout.contracts.store import Store
+from turnout.errors import StoreError
+from turnout.model.rows import StoredRun
+from turnout.model.spec import WorkflowSpec
+from turnout.model.states import TaskState
+from turnout.runner.stored_specs import spec_of_version
+from turnout.runner.views import RunView, TaskView, run_view, task_view
+
+RUN_HEADER = ("run", "workflow", "state", "took", "submitted", "")
+
+
+class RunFacts(msgspec.Struct, frozen=True):
+    """A run with its tasks, its input, and whether anybody drives it."""
+
+    view: RunView
+    input: Any
+    tasks: list[TaskView]
+    spec: WorkflowSpec
+    driven: bool
+
+    def as_json(self) -> dict[str, Any]:
+        return {**plain(self.view), "input": self.input, "driven": self.driven, "tasks": plain(self.tasks)}
+
+
+class Move(msgspec.Struct, frozen=True):
+    """One row of a run's history; without a task it is the run's own."""
+
+    at: float
+    task: str | None
+    old: str | None
+    new: str
+    attempt: int
+    detail: Any
+
+
+def run_cells(view: RunView) -> list[Span]:
+    mark, style = MARKS[view.state]
+    took = lasting((view.finished_at or time.time()) - view.created_at)
+    note = view.reason or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
+    return [
+        (short(view.id), ""),
+        (last_name(view.workflow), ""),
+        (f"{mark} {view.state}", style),
+        (took, ""),
+        (moment(view.created_at), "dim"),
+        (one_line(note, 60), "dim"),
+    ]
+
+
+def facts(store: Store, stored: StoredRun) -> RunFacts:
+    view = run_view(stored)
+    return RunFacts(
+        view,
+        msgspec.json.decode(stored.new.input),
+        [task_view(row) for row in store.tasks(view.id, outputs=False)],
+        spec_of_version(store, stored.new.version),
+        _driven(store, stored),
+    )
+
+
+def _driven(store: Store, stored: StoredRun) -> bool:
+    try:
+        return stored.owner is not None and bool(store.holders_alive([stored.owner]))
+    except StoreError:
+        return False
+
+
+def say_run(known: RunFacts) -> None:
+    view = known.view
+    mark, style = MARKS[view.state]
+    say([(f"{mark} {view.state}", style), (f"  {one_line(view.reason or '')}", "dim")])
+    rows: list[tuple[str, str]] = [
+        ("run", view.id),
+        ("workflow", view.workflow),
+        ("input", one_line(msgspec.json.encode(known.input).decode())),
+        ("submitted", moment(view.created_at)),
+        ("took", lasting((view.finished_at or time.time()) - view.created_at)),
+        ("key", view.key or ""),
+        ("rerun of", view.rerun_of or ""),
+        ("", "" if view.state.terminal or known.driven else _NOBODY),
+    ]
+    say_columns([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
+    say()
+    for line in lines(nodes(known.spec, known.tasks), time.time()):
+        say(line)
+    for task in known.tasks:
+        if task.state is TaskState.FAILED and task.error is not None:
+            say()
+            say([(f"✗ {task.name}: {task.error.type}: {task.error.message}", "red")])
+            for text in task.error.traceback.rstrip().splitlines():
+                say([(f"  {text}", "dim")])
+
+
+_NOBODY = "nobody drives it: start a Runner that has its code, or `turnout runs resume RUN --here`"
+
+
+def moves(store: Store, stored: StoredRun) -> list[Move]:
+    names = {row.pos: row.name for row in store.tasks(stored.new.run_id, outputs=False)}
+    return [
+        Move(
+            at,
+            None if row.pos < 0 else names.get(row.pos, str(row.pos)),
+            row.old,
+            row.new,
+            row.attempt,
+            None if row.detail is None else msgspec.json.decode(row.detail),
+        )
+        for at, row in store.history(stored.new.run_id)
+    ]
+
+
+def say_moves(found: Sequence[Move]) -> None:
+    first = found[0].at if found else 0.0
+    rows: list[Line] = []
+    for move in found:
+        mark, style = MARKS.get(move.new, ("", ""))
+        attempt = f"attempt {move.attempt}" if move.attempt else ""
+        rows.append(
+            [
+                (f"+{lasting(move.at - first)}", "dim"),
+                (move.task or "run", "" if move.task else "bold"),
+                (f"{mark} {move.new}", style),
+                (attempt, "dim"),
+                (_detail(move.detail), "dim"),
+            ]
+        )
+    say_columns(rows)
+
+
+def _detail(detail: Any) -> str:
+    if not isinstance(detail, dict):
+        return ""
+    return one_line("  ".join(str(value) for name, value in detail.items() if name != "status"))

@@ -1,0 +1,168 @@
+"""What does a run look like while it goes on? One line for each task, however many items it was mapped over.
+
+Pure: a graph and the tasks' states in, lines out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from turnout.cli.output import Line
+from turnout.cli.wording import MARKS, lasting, one_line
+from turnout.model.spec import WorkflowSpec
+from turnout.model.states import TaskState
+from turnout.runner.views import TaskView
+
+_ITEM = re.compile(r"(.+)\[(\d+)\]")
+_SHOWN_FIRST = (TaskState.FAILED, TaskState.RUNNING, TaskState.READY)
+_COUNTED = (TaskState.COMPLETED, TaskState.FAILED, TaskState.RUNNING)
+
+
+class Node(msgspec.Struct):
+    """A task in the tree, with the items that it was mapped over."""
+
+    task: TaskView
+    guide: str
+    """What is drawn to the left of it."""
+    items: Counter[TaskState]
+    waits_for: list[str]
+
+
+def item_of(name: str) -> tuple[str, int] | None:
+    """``resize[3]`` is item 3 of ``resize``."""
+    found = _ITEM.fullmatch(name)
+    return (found[1], int(found[2])) if found else None
+
+
+def nodes(spec: WorkflowSpec, tasks: Sequence[TaskView]) -> list[Node]:
+    """The tasks below those that they wait for. An only child stays in its parent's column, so chains do not wander."""
+    by_name = {task.name: task for task in tasks}
+    items: dict[str, Counter[TaskState]] = {}
+    for task in tasks:
+        item = item_of(task.name)
+        if item is not None and item[0] in by_name:
+            items.setdefault(item[0], Counter())[task.state] += 1
+    depends_on = {task.name: [name for name in task.depends_on if name in by_name] for task in spec.tasks}
+    return [
+        Node(
+            by_name[name],
+            guide,
+            items.get(name, Counter()),
+            [each for each in depends_on[name] if not by_name[each].state.terminal],
+        )
+        for name, guide in _walk(_children(depends_on))
+        if name in by_name
+    ]
+
+
+def _children(depends_on: Mapping[str, Sequence[str]]) -> dict[str | None, list[str]]:
+    """Each task under its deepest dependency, the last one where several are as deep."""
+    depth: dict[str, int] = {}
+    order = list(depends_on)
+    open_ = list(order)
+    while open_:
+        later = [name for name in open_ if any(each not in depth for each in depends_on[name])]
+        for name in open_:
+            if name not in later:
+                depth[name] = 1 + max((depth[each] for each in depends_on[name]), default=-1)
+        assert len(later) < len(open_), "a validated workflow has no cycle"
+        open_ = later
+    place = {name: number for number, name in enumerate(order)}
+    children: dict[str | None, list[str]] = {}
+    for name in order:
+        parent = max(depends_on[name], key=lambda each: (depth[each], place[each]), default=None)
+        children.setdefault(parent, []).append(name)
+    return children
+
+
+def _walk(children: Mapping[str | None, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    stack = [(name, "", "") for name in reversed(children.get(None, []))]
+    while stack:
+        name, guide, below = stack.pop()
+        yield name, guide
+        inner = children.get(name, [])
+        if len(inner) == 1:
+            stack.append((inner[0], below, below))
+            continue
+        for number, child in reversed(list(enumerate(inner))):
+            last = number == len(inner) - 1
+            stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+
+
+def lines(found: Sequence[Node], now: float) -> list[Line]:
+    """One aligned line for each node."""
+    if not found:
+        return []
+    name_width = max(len(node.guide) + len(node.task.name) for node in found)
+    executor_width = max(len(node.task.executor or "") for node in found)
+    return [_line(node, now, name_width, executor_width) for node in found]
+
+
+def _line(node: Node, now: float, name_width: int, executor_width: int) -> Line:
+    task = node.task
+    mark, style = MARKS[task.state]
+    if task.state is TaskState.READY and task.reason in ("retry_at", "deferred"):
+        mark = "↻"
+    return [
+        (node.guide, "dim"),
+        (f"{mark} ", style),
+        (f"{task.name:<{name_width - len(node.guide)}}  ", "" if task.state is not TaskState.PENDING else "dim"),
+        (f"{task.executor or '':<{executor_width}}  ", "dim"),
+        (f"{_time(task, now):>7}  ", ""),
+        *_note(node),
+    ]
+
+
+def _time(task: TaskView, now: float) -> str:
+    begin = task.started_at or task.dispatched_at
+    if begin is None or task.state not in (TaskState.RUNNING, TaskState.COMPLETED, TaskState.FAILED):
+        return ""
+    return lasting((task.finished_at or now) - begin)
+
+
+def _note(node: Node) -> Line:
+    task = node.task
+    spans: Line = counts(node.items) if node.items else []
+    if task.attempt > 1:
+        spans.append((f"attempt {task.attempt}  ", "yellow"))
+    if task.state is TaskState.FAILED and task.error is not None:
+        spans.append((one_line(f"{task.error.type}: {task.error.message}", 100), "red"))
+    elif task.state is TaskState.READY and task.reason == "retry_at":
+        said = f": {task.error.type}: {task.error.message}" if task.error else ""
+        spans.append((one_line(f"will be tried again{said}", 100), "yellow"))
+    elif task.state is TaskState.PENDING and node.waits_for:
+        spans.append((one_line(f"waits for {', '.join(node.waits_for)}", 80), "dim"))
+    elif task.reason and task.state is not TaskState.RUNNING:
+        spans.append((one_line(task.reason), "dim"))
+    return spans
+
+
+def counts(states: Mapping[TaskState, int]) -> Line:
+    """``✓ 9,900  ✗ 12  ▶ 32  … 56``: what became of many tasks."""
+    spans: Line = []
+    for state in (*_COUNTED, TaskState.SKIPPED, TaskState.CANCELLED):
+        if states.get(state):
+            mark, style = MARKS[state]
+            spans.append((f"{mark} {states[state]:,}  ", style))
+    waiting = states.get(TaskState.PENDING, 0) + states.get(TaskState.READY, 0)
+    if waiting:
+        spans.append((f"… {waiting:,}  ", "dim"))
+    return spans
+
+
+def fitting(found: Sequence[Node], room: int) -> tuple[list[Node], list[Node]]:
+    """The nodes for which there is room, what needs attention first but in the tree's order, and the others."""
+    if len(found) <= room:
+        return list(found), []
+    room = max(room - 1, 1)
+    ranked = sorted(range(len(found)), key=lambda at: (_rank(found[at].task.state), at))
+    kept = set(ranked[:room])
+    return [node for at, node in enumerate(found) if at in kept], [n for at, n in enumerate(found) if at not in kept]
+
+
+def _rank(state: TaskState) -> int:
+    return _SHOWN_FIRST.index(state) if state in _SHOWN_FIRST else len(_SHOWN_FIRST)

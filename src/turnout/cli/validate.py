@@ -1,0 +1,92 @@
+"""``turnout validate``: can these workflows work?"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from turnout.cli.options import Json
+
+
+def validate(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TARGET…", help="Modules, files or workflows; else the configured ones."),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Draw and check workflows and their routes, without running or storing anything.
+
+    \b
+    turnout validate flows/*.py
+    turnout validate shop.orders:fulfil
+    """
+    from turnout.cli.failure import Exit
+    from turnout.cli.output import say, say_json
+    from turnout.errors import InvalidTarget, TurnoutError
+    from turnout.runner.planning import Plan
+    from turnout.runner.settings import configuration
+    from turnout.runner.targets import load_workflows
+
+    config = configuration()
+    wanted = targets or config.get("workflows")
+    if not wanted:
+        raise InvalidTarget(
+            "there is nothing to validate: name a file or module, or set `workflows` in turnout.toml", code="no_target"
+        )
+    plan = Plan(config)
+    found: list[dict[str, Any]] = []
+    for target in wanted:
+        try:
+            for workflow in load_workflows(target, (config.root,)):
+                found.append(_checked(target, plan, workflow))
+        except TurnoutError as error:
+            found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
+    if as_json:
+        say_json(found)
+    else:
+        for each in found:
+            say(_line(each))
+            for warning in each.get("warnings", ()):
+                say([(f"  warning: {warning}", "yellow")])
+    return Exit.OK if all(each["ok"] for each in found) else Exit.USAGE
+
+
+def _checked(target: str, plan: Any, workflow: Any) -> dict[str, Any]:
+    from turnout.errors import TurnoutError
+
+    try:
+        spec, warnings = plan.check(workflow)
+    except TurnoutError as error:
+        said = {"code": error.code, "message": error.message}
+        return {"target": target, "ok": False, "workflow": workflow.name, "error": said}
+    return {
+        "target": target,
+        "ok": True,
+        "workflow": spec.full_name,
+        "version": spec.version(),
+        "parameters": [
+            {"name": each.name, "type": each.type, "required": each.required, "default": each.default, "doc": each.doc}
+            for each in spec.params
+        ],
+        "tasks": [task.name for task in spec.tasks],
+        "warnings": warnings,
+    }
+
+
+def _line(each: dict[str, Any]) -> list[tuple[str, str]]:
+    if not each["ok"]:
+        error = each["error"]
+        name = f" {each['workflow']}" if "workflow" in each else ""
+        return [(f"✗ {each['target']}{name}: error[{error['code']}]: {error['message']}", "red")]
+    names = ", ".join(map(_parameter, each["parameters"]))
+    count = len(each["tasks"])
+    return [("✓ ", "green"), (f"{each['workflow']}({names})", ""), (f"  {count} task{'s'[: count != 1]}", "dim")]
+
+
+def _parameter(each: dict[str, Any]) -> str:
+    """As it would stand in the function: ``number: int = 21``."""
+    typed = f"{each['name']}: {each['type']}" if each["type"] else each["name"]
+    return typed if each["required"] else f"{typed} = {json.dumps(each['default'], ensure_ascii=False)}"

@@ -1,0 +1,59 @@
+"""How are times, states and ids put into words?"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+SHORT_ID = 18
+"""The time in milliseconds and 12 random bits: as much of an id as tables show, and enough to name the run."""
+
+MARKS: dict[str, tuple[str, str]] = {
+    "completed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "running": ("▶", "cyan"),
+    "pending": ("…", "dim"),
+    "ready": ("…", "yellow"),
+    "skipped": ("∅", "dim"),
+    "cancelled": ("■", "magenta"),
+    "cancelling": ("■", "magenta"),
+    "paused": ("‖", "yellow"),
+}
+"""The mark and the style of each state of a task or run."""
+
+
+def lasting(seconds: float) -> str:
+    """A duration in few characters.
+
+    >>> [lasting(each) for each in (0.0042, 1.234, 75, 7384, 200000)]
+    ['4 ms', '1.2 s', '1m15s', '2h03m', '2d07h']
+    """
+    seconds = max(seconds, 0.0)
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02}h"
+
+
+def moment(at: float | None) -> str:
+    """A point in time, in the reader's own zone."""
+    return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def short(run_id: str) -> str:
+    return run_id[:SHORT_ID]
+
+
+def last_name(workflow: str) -> str:
+    """The workflow's own name, without tenant and package."""
+    return workflow.rpartition("::")[2]
+
+
+def one_line(text: str, width: int = 120) -> str:
+    first = text.strip().splitlines()[0] if text.strip() else ""
+    return first if len(first) <= width else f"{first[: width - 1]}…"

@@ -1,0 +1,104 @@
+"""Where does each task of a graph stand in a drawing, so that no line runs through a box?
+
+Tasks stand in columns, each right of all that it waits for. A line that passes columns in between gets a place of its
+own in each of them, as if it were a task, so it runs beside the boxes and never through one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+
+SWEEPS = 6
+"""How often the order in the columns is improved, forwards and backwards."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A task, or the passage of a line, in its column and row. Rows are whole numbers; columns may begin at any."""
+
+    column: int
+    row: float
+
+
+class Layout(msgspec.Struct, frozen=True):
+    tasks: dict[str, Place]
+    lines: dict[tuple[str, str], list[Place]]
+    """For each dependency, the places that its line passes: both ends, and one in every column in between."""
+    columns: int
+    rows: int
+
+
+class _Node(msgspec.Struct, eq=False):
+    column: int
+    name: str | None
+    before: list[_Node] = []
+    after: list[_Node] = []
+    row: float = 0.0
+
+
+def layout(depends_on: Mapping[str, Sequence[str]]) -> Layout:
+    """Places for the tasks of an acyclic graph, and for the lines between them."""
+    depth = _depths(depends_on)
+    nodes = {name: _Node(depth[name], name) for name in depends_on}
+    columns: list[list[_Node]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
+    for node in nodes.values():
+        columns[node.column].append(node)
+    passages: dict[tuple[str, str], list[_Node]] = {}
+    for name, befores in depends_on.items():
+        for before in dict.fromkeys(befores):
+            line = [nodes[before]]
+            for column in range(depth[before] + 1, depth[name]):
+                passage = _Node(column, None)
+                columns[column].append(passage)
+                line.append(passage)
+            line.append(nodes[name])
+            for one, next_ in pairwise(line):
+                one.after.append(next_)
+                next_.before.append(one)
+            passages[before, name] = line
+    _order(columns)
+    return Layout(
+        {name: Place(node.column, node.row) for name, node in nodes.items()},
+        {ends: [Place(node.column, node.row) for node in line] for ends, line in passages.items()},
+        len(columns),
+        max((len(column) for column in columns), default=0),
+    )
+
+
+def _depths(depends_on: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    depth: dict[str, int] = {}
+    open_ = list(depends_on)
+    while open_:
+        later: list[str] = []
+        for name in open_:
+            if all(each in depth for each in depends_on[name]):
+                depth[name] = 1 + max((depth[each] for each in depends_on[name]), default=-1)
+            else:
+                later.append(name)
+        assert len(later) < len(open_), "the graph has no cycle"
+        open_ = later
+    return depth
+
+
+def _order(columns: Sequence[list[_Node]]) -> None:
+    """Give each node a row near its neighbours, so that few lines cross."""
+    tallest = max((len(column) for column in columns), default=0)
+    for column in columns:
+        _number(column, tallest)
+    for sweep in range(SWEEPS):
+        forwards = sweep % 2 == 0
+        for column in columns if forwards else reversed(columns):
+            column.sort(key=lambda node: _middle(node.before if forwards else node.after, node.row))
+            _number(column, tallest)
+
+
+def _number(column: Sequence[_Node], tallest: int) -> None:
+    """Whole rows apart, the column in the middle of the drawing."""
+    for number, node in enumerate(column):
+        node.row = number + (tallest - len(column)) / 2
+
+
+def _middle(neighbours: Sequence[_Node], own: float) -> float:
+    return sum(node.row for node in neighbours) / len(neighbours) if neighbours else own

@@ -1,0 +1,29 @@
+"""How long are runs kept, and what went when they were deleted?"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Deleted(msgspec.Struct, frozen=True, kw_only=True):
+    """How much was deleted."""
+
+    runs: int = 0
+    rows: int = 0
+    """Tasks, moves, lines and messages of those runs."""
+    workflows: int = 0
+    """Versions that no run has any more."""
+    sessions: int = 0
+    routings: int = 0
+    more: bool = False
+    """Some of the runs have rows left."""
+
+    def __add__(self, other: Deleted) -> Deleted:
+        return Deleted(
+            runs=self.runs + other.runs,
+            rows=self.rows + other.rows,
+            workflows=self.workflows + other.workflows,
+            sessions=self.sessions + other.sessions,
+            routings=self.routings + other.routings,
+            more=other.more,
+        )

@@ -1,0 +1,193 @@
+"""Which keys may a configuration have, and what do their values look like?
+
+A configuration is flat here: ``("orchestration", "lease")`` is a key. Files and the environment say the same keys,
+files in tables and the environment with ``__`` between the parts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, TypeAlias
+
+import msgspec
+
+from turnout.errors import DefinitionError, InvalidSetting
+from turnout.model.durations import Duration, seconds
+from turnout.model.suggestions import close
+from turnout.orchestration.settings import EngineSettings
+
+Key: TypeAlias = tuple[str, ...]
+
+EXECUTORS, ORCHESTRATION, ROUTING = "executors", "orchestration", "routing"
+RULES: Key = (ROUTING, "rules")
+RULE_KEYS = ("pattern", "executor", "labels", "percent", "shadow")
+RULE_SPELLINGS = {"worker_selector": "labels"}
+
+
+class Kind(Enum):
+    """What a value must be, in the words of a message."""
+
+    TEXT = "text"
+    TEXTS = "a list of texts"
+    SECONDS = 'a number of seconds, or text such as "30s", "5m" or "1h30m"'
+    COUNT = "a whole number"
+    FLAG = "true or false"
+    MODE = '"local" or "distributed"'
+    RULES = "a list of rules with pattern and executor"
+    FREE = "a value"
+
+
+def _settings(kind: type[msgspec.Struct], at: Key) -> dict[Key, Kind]:
+    found: dict[Key, Kind] = {}
+    for name, annotation in typing.get_type_hints(kind).items():
+        wanted = _without_none(annotation)
+        if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+            found |= _settings(wanted, (*at, name))
+        elif typing.get_origin(wanted) in (tuple, list):
+            found[*at, name] = Kind.TEXTS
+        else:
+            found[*at, name] = Kind.SECONDS if wanted == Duration else _KINDS.get(wanted, Kind.FREE)
+    return found
+
+
+def _without_none(annotation: Any) -> Any:
+    """``float`` of ``float | None``."""
+    if isinstance(annotation, types.UnionType):
+        left = [each for each in typing.get_args(annotation) if each is not types.NoneType]
+        return left[0] if len(left) == 1 else annotation
+    return annotation
+
+
+_KINDS: Mapping[Any, Kind] = {float: Kind.SECONDS, int: Kind.COUNT, bool: Kind.FLAG, str: Kind.TEXT}
+
+SHAPE: Mapping[Key, Kind] = {
+    ("database",): Kind.TEXT,
+    ("tenant",): Kind.TEXT,
+    ("workflows",): Kind.TEXTS,
+    ("polling",): Kind.TEXTS,
+    ("default_execution_mode",): Kind.MODE,
+    ("max_output_bytes",): Kind.COUNT,
+    (ROUTING, "default"): Kind.TEXT,
+    RULES: Kind.RULES,
+    **_settings(EngineSettings, (ORCHESTRATION,)),
+}
+"""Every key but those of ``executors``, which are names and options of the user's own."""
+
+TABLES = {key[:length] for key in SHAPE for length in range(1, len(key))} | {(EXECUTORS,)}
+
+
+def snake(name: str) -> str:
+    """``defaultExecutionMode`` as ``default_execution_mode``: both spellings are understood."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def dotted(key: Key) -> str:
+    return ".".join(key)
+
+
+def kind_of(key: Key) -> Kind | None:
+    """What the key's value must be; None if there is no such key."""
+    if key[0] == EXECUTORS and len(key) >= 3:
+        return Kind.TEXT if key[2:] == ("use",) else Kind.FREE
+    return SHAPE.get(key)
+
+
+def unknown(key: Key, where: str) -> InvalidSetting:
+    """The error for a key that does not exist, with what was probably meant."""
+    above = {each[: len(key)] for each in (*SHAPE, (EXECUTORS,)) if each[: len(key) - 1] == key[:-1]}
+    siblings = [each[-1] for each in above if len(each) == len(key)]
+    return InvalidSetting(
+        f"{where}: there is no setting {dotted(key)!r}{close(key[-1], siblings)}",
+        code="unknown_setting",
+        key=dotted(key),
+        where=where,
+    )
+
+
+def checked(key: Key, value: Any, where: str) -> Any:
+    """The value as its kind wants it: durations in seconds, numbers as numbers, also where they came as text."""
+    kind = kind_of(key)
+    assert kind is not None
+    good, result = _CHECKS[kind](value)
+    if not good:
+        raise InvalidSetting(
+            f"{where}: {dotted(key)} is {value!r}; write {kind.value}", code="bad_setting", key=dotted(key), where=where
+        )
+    return _rules(result, where) if kind is Kind.RULES else result
+
+
+def _text(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str) and bool(value), value
+
+
+def _texts(value: Any) -> tuple[bool, Any]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    return isinstance(value, list) and all(isinstance(each, str) and each for each in value), value
+
+
+def _seconds(value: Any) -> tuple[bool, Any]:
+    try:
+        return True, seconds(float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value)
+    except DefinitionError:
+        return False, math.nan
+
+
+def _count(value: Any) -> tuple[bool, Any]:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        value = int(value)
+    return isinstance(value, int) and not isinstance(value, bool), value
+
+
+def _flag(value: Any) -> tuple[bool, Any]:
+    if isinstance(value, str):
+        value = {"true": True, "1": True, "false": False, "0": False}.get(value.lower())
+    return isinstance(value, bool), value
+
+
+def _mode(value: Any) -> tuple[bool, Any]:
+    return value in ("local", "distributed"), value
+
+
+def _is_list(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value), value
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_WHOLE = re.compile(r"-?\d+(?:_\d+)*")
+_CHECKS = {
+    Kind.TEXT: _text,
+    Kind.TEXTS: _texts,
+    Kind.SECONDS: _seconds,
+    Kind.COUNT: _count,
+    Kind.FLAG: _flag,
+    Kind.MODE: _mode,
+    Kind.RULES: _is_list,
+    Kind.FREE: lambda value: (True, value),
+}
+
+
+def _rules(rules: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for number, rule in enumerate(rules, 1):
+        at = f"{where}: routing.rules, rule {number}"
+        read: dict[str, Any] = {}
+        for name, value in rule.items():
+            plain = RULE_SPELLINGS.get(snake(name), snake(name))
+            if plain not in RULE_KEYS:
+                raise InvalidSetting(
+                    f"{at}: there is no key {name!r}{close(name, RULE_KEYS)}", code="unknown_setting", where=where
+                )
+            if plain in read:
+                raise InvalidSetting(f"{at}: {name!r} is said twice", code="bad_setting", where=where)
+            read[plain] = value
+        missing = [name for name in ("pattern", "executor") if name not in read]
+        if missing:
+            raise InvalidSetting(f"{at}: {missing[0]} is missing", code="bad_setting", where=where)
+        found.append(read)
+    return found

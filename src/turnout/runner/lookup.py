@@ -1,0 +1,40 @@
+"""Which run is ``0199a2``, or ``last``?"""
+
+from __future__ import annotations
+
+import re
+
+from turnout.contracts.store import Store
+from turnout.errors import RunNotFound
+from turnout.model.rows import StoredRun
+
+LAST = "last"
+_HEX = re.compile(r"[0-9a-f]{1,32}")
+
+
+def find_run(store: Store, wanted: str) -> StoredRun:
+    """The run with this id, the only one whose id begins so, or with ``last`` the newest."""
+    if wanted == LAST:
+        newest = store.runs(limit=1)
+        if not newest:
+            raise RunNotFound("there is no run yet", run_id=wanted)
+        return newest[0]
+    exact = store.run(wanted)
+    if exact is not None:
+        return exact
+    digits = wanted.lower().replace("-", "")
+    if not _HEX.fullmatch(digits):
+        raise RunNotFound(f"{wanted!r} is no run: give an id, the beginning of one, or {LAST!r}", run_id=wanted)
+    highest = digits.ljust(32, "f")
+    below = store.runs(before=highest, limit=3)
+    found = [
+        run
+        for run in (store.run(highest), *below)
+        if run is not None and run.new.run_id.replace("-", "").startswith(digits)
+    ]
+    if not found:
+        raise RunNotFound(f"there is no run {wanted}", run_id=wanted)
+    if len(found) > 1:
+        some = ", ".join(run.new.run_id for run in found[:2]) + (", …" if len(found) > 2 else "")
+        raise RunNotFound(f"several runs begin with {wanted}: {some}", code="ambiguous_run", run_id=wanted)
+    return found[0]

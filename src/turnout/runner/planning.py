@@ -1,0 +1,35 @@
+"""Where would tasks go? The dispatcher of a configuration, without a database and without running anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
+from turnout.dispatcher import DefaultDispatcher, Explanation
+from turnout.model.spec import WorkflowSpec
+from turnout.runner.config import Config
+from turnout.runner.settings import RunnerConfig, runner_config
+from turnout.runner.wiring import make_dispatcher
+
+
+class Plan:
+    """A configuration's rules and executors, asked instead of used."""
+
+    def __init__(self, config: Config) -> None:
+        self._settings: RunnerConfig = runner_config(config)
+        self._dispatcher: DefaultDispatcher = make_dispatcher(self._settings)
+        self._tenant: str = config.get("tenant") or DEFAULT_TENANT
+
+    @property
+    def executors(self) -> list[str]:
+        return list(self._dispatcher.executors)
+
+    def check(self, workflow: Workflow[..., Any]) -> tuple[WorkflowSpec, list[str]]:
+        """The workflow as a value, and warnings; raises what would keep it from running."""
+        spec = workflow.spec_for(self._tenant)
+        return spec, self._dispatcher.validate([spec])
+
+    def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
+        """Where each task goes, by the function that decides it in a run."""
+        spec, _ = self.check(workflow)
+        return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}

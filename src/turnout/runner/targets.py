@@ -1,0 +1,145 @@
+"""Which workflow is ``shop.orders:fulfil``, or ``flows/orders.py``? Code that is named from outside of the program.
+
+A target is ``module``, ``module:workflow``, ``file.py`` or ``file.py:workflow``. A file is imported under the name that
+it would have as a module, so that other processes can import its functions by it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from turnout.authoring.workflow import Workflow
+from turnout.errors import InvalidTarget, TurnoutError
+from turnout.model.suggestions import close
+
+AnyWorkflow = Workflow[..., Any]
+
+
+def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
+    """The one workflow that the target names."""
+    place, name = _split(target)
+    found = workflows_of(_module(place, search))
+    if name:
+        chosen = found.get(name) or next((each for each in found.values() if each.name == name), None)
+        if chosen is None:
+            raise InvalidTarget(
+                f"{place} has no workflow {name!r}{close(name, found)}", code="no_such_workflow", target=target
+            )
+        return chosen
+    if not found:
+        raise InvalidTarget(
+            f"{place} defines no workflow: decorate a function with @workflow", code="no_workflow", target=target
+        )
+    if len(found) > 1:
+        raise InvalidTarget(
+            f"{place} defines several workflows ({', '.join(sorted(found))}): name one, as in {place}:{min(found)}",
+            code="several_workflows",
+            target=target,
+        )
+    return next(iter(found.values()))
+
+
+def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow]:
+    """All workflows that the target names: one, or those of a module."""
+    place, name = _split(target)
+    if name:
+        return [load_workflow(target, search)]
+    found = list(workflows_of(_module(place, search)).values())
+    return found or [load_workflow(target, search)]
+
+
+def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
+    """Its workflows by the names that they have in it: its own, or if it has none those that it imports."""
+    there = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
+    own = {name: each for name, each in there.items() if _home(each) in (None, module.__name__)}
+    return own or there
+
+
+def _home(workflow: AnyWorkflow) -> str | None:
+    return workflow.source.ref.partition(":")[0] if workflow.source.ref else None
+
+
+def _split(target: str) -> tuple[str, str | None]:
+    place, colon, name = target.rpartition(":")
+    if not colon:
+        return target, None
+    if not place or not name:
+        raise InvalidTarget(
+            f"{target!r} is no target: write module:workflow or file.py:workflow", code="invalid_target", target=target
+        )
+    return place, name
+
+
+def _module(place: str, search: Iterable[Path]) -> ModuleType:
+    if place.endswith(".py") or "/" in place:
+        return _from_file(Path(place))
+    for folder in (*search, Path.cwd()):
+        _search_in(folder)
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (place == error.name or place.startswith(f"{error.name}.")):
+            raise InvalidTarget(
+                f"there is no module {place!r} in {Path.cwd()} or on the module search path",
+                code="no_such_module",
+                target=place,
+            ) from None
+        raise _import_failed(place, error) from error
+    except (Exception, SystemExit) as error:
+        raise _import_failed(place, error) from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    file = path.resolve()
+    if not file.is_file():
+        raise InvalidTarget(f"there is no file {str(path)!r}", code="no_such_file", target=str(path))
+    root, parts = file.parent, [file.stem]
+    while (root / "__init__.py").is_file():
+        parts.insert(0, root.name)
+        root = root.parent
+    name = ".".join(parts)
+    known = sys.modules.get(name)
+    if known is not None and getattr(known, "__file__", None) == str(file):
+        return known
+    if known is not None or parts[0] in sys.stdlib_module_names:
+        name = f"turnout_file_{file.stem}"
+    _search_in(root)
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise InvalidTarget(f"{str(path)!r} is no Python file", code="no_such_file", target=str(path))
+    if len(parts) > 1 and name == ".".join(parts):
+        importlib.import_module(".".join(parts[:-1]))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise _import_failed(str(path), error) from error
+    return module
+
+
+def _search_in(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _import_failed(place: str, error: BaseException) -> TurnoutError:
+    """A definition that says itself what is wrong with it needs no more words; other errors get their line."""
+    if isinstance(error, TurnoutError):
+        return error
+    if isinstance(error, SyntaxError):
+        at = f" ({error.filename}, line {error.lineno})"
+        return InvalidTarget(f"{place} is not Python: {error.msg}{at}", code="import_failed", target=place)
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return InvalidTarget(
+        f"{place} cannot be imported: {type(error).__name__}: {error}{at}", code="import_failed", target=place
+    )

@@ -1,0 +1,49 @@
+"""Which executors does a Runner have, and how does its dispatcher know them?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Container, Mapping
+
+import msgspec
+
+from turnout.bodies.locating import runs_main_again
+from turnout.contracts.executor import TaskExecutor
+from turnout.dispatcher import DefaultDispatcher
+from turnout.errors import DefinitionError
+from turnout.executors.process import ProcessExecutor
+from turnout.executors.shell import ShellExecutor
+from turnout.executors.thread import ThreadExecutor
+from turnout.runner.settings import RunnerConfig
+
+
+def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
+    """A dispatcher with the rules and all executors, among them always one named ``default``."""
+    polled = frozenset(config.polling)
+    placement = msgspec.structs.replace(config.placement, polled_keys=polled)
+    dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
+    for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
+        dispatcher.register_executor(key, executor)
+    return dispatcher
+
+
+def executors_of(
+    given: Mapping[str, TaskExecutor], polled: Container[str], max_output_bytes: int
+) -> dict[str, TaskExecutor]:
+    """The executors of a Runner: those it is given, and ``default``, ``process`` and ``shell`` unless others serve
+    these keys. None of them costs anything before its first attempt."""
+    offered: dict[str, TaskExecutor] = {"default": ThreadExecutor(max_output_bytes=max_output_bytes)}
+    if sys.platform != "win32":
+        offered["process"] = ProcessExecutor(max_output_bytes=max_output_bytes)
+        offered["shell"] = ShellExecutor(max_output_bytes=max_output_bytes)
+    return {key: each for key, each in offered.items() if key not in polled or key == "default"} | dict(given)
+
+
+def refuse_in_child() -> None:
+    """A script that a child runs again, for one of its functions, must not start over."""
+    if runs_main_again():
+        raise DefinitionError(
+            "the script starts a Runner whenever it is imported, and the process executor has to import it to find its "
+            'tasks: put what starts it under  if __name__ == "__main__":',
+            code="unguarded_main",
+        )

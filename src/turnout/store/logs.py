@@ -1,0 +1,43 @@
+"""What did attempts say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from turnout.errors import StoreRejected
+from turnout.model.logs import LogLine, LogRow
+from turnout.store.database import Database, json_list
+from turnout.store.decoding import canonical
+
+BUCKETS = 64
+"""Writers of different runs rarely meet in one, and the locks of one write stay few."""
+
+
+class Logs:
+    """Lines, as they were said."""
+
+    _database: Database
+
+    def append_logs(self, rows: Sequence[LogRow]) -> None:
+        try:
+            lines = json_list(rows)
+        except UnicodeEncodeError as error:
+            raise StoreRejected("a line holds a lone surrogate, which is not text") from error
+        runs = sorted({row.run_id for row in rows})
+        with self._database.transaction() as execute:
+            if self._database.dialect == "postgres":
+                buckets = sorted({UUID(run_id).int % BUCKETS for run_id in runs})
+                execute("lock_log_buckets", buckets=json_list(buckets))
+                execute("append_logs", lines=lines, runs=json_list(runs))
+            else:
+                execute("append_logs", lines=lines)
+
+    def logs(
+        self, run_id: str, *, task: str | None = None, attempt: int | None = None, after: int = 0, limit: int = 1_000
+    ) -> list[LogLine]:
+        known = canonical(run_id)
+        if known is None:
+            return []
+        rows = self._database.read("logs", id=known, task=task or "", attempt=attempt or 0, after=after, limit=limit)
+        return [LogLine(*row) for row in rows]

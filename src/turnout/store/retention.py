@@ -1,0 +1,53 @@
+"""What goes when runs are deleted, and what else is of no use any more?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnout.errors import RunNotFound
+from turnout.model.retention import Deleted
+from turnout.model.states import RunState
+from turnout.store.database import Database, json_list
+from turnout.store.decoding import canonical
+
+RUN_TABLES = ("log", "history", "inbox", "command", "task")
+"""Every table with a ``run_id``, in the order in which its rows go; the run itself goes last."""
+
+
+class RetentionOfRuns:
+    """Deletes what has ended, a bounded number of rows at a time."""
+
+    _database: Database
+
+    def clock(self) -> float:
+        return float(self._database.read("clock")[0][0])
+
+    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
+        rows = self._database.read("expired_runs", before=float(before), states=json_list(list(states)), limit=limit)
+        return [row[0] for row in rows]
+
+    def family(self, run_id: str) -> dict[str, RunState]:
+        known = canonical(run_id)
+        rows = self._database.read("family", id=known) if known else []
+        if not rows:
+            raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+        return {id: RunState(state) for id, state in rows}
+
+    def delete_runs(self, run_ids: Sequence[str], limit: int) -> Deleted:
+        with self._database.transaction() as execute:
+            ids = json_list([row[0] for row in execute("lock_ended_runs", ids=json_list(sorted(run_ids)))])
+            counts = {table: len(execute(f"delete_from_{table}", ids=ids, limit=limit)) for table in RUN_TABLES}
+            more = any(count == limit for count in counts.values())
+            runs = 0 if more else len(execute("delete_from_run", ids=ids))
+        return Deleted(runs=runs, rows=sum(counts.values()), more=more)
+
+    def prune_rest(self, older_than: float) -> Deleted:
+        age = float(older_than)
+        return Deleted(
+            workflows=len(self._database.write("prune_workflows", age=age)),
+            sessions=len(self._database.write("prune_sessions", age=age)),
+            routings=len(self._database.write("prune_routing", age=age)),
+        )
+
+    def take_duty(self, name: str, session_id: str, every: float) -> bool:
+        return bool(self._database.write("take_duty", name=name, session=session_id, every=float(every)))

@@ -1,0 +1,8 @@
+-- name: logs
+select log.id, task.name, log.attempt, log.stream, log.at, log.text
+from log join task on task.run_id = log.run_id and task.pos = log.pos
+where log.run_id = :id and log.id > :after
+    and (cast(:task as text) = '' or task.name = :task or substr(task.name, 1, length(:task) + 1) = :task || '[')
+    and (cast(:attempt as integer) = 0 or log.attempt = :attempt)
+order by log.id
+limit :limit

@@ -1,0 +1,221 @@
+"""``turnout`` as people run it: a process in a project of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60.0
+
+FLOWS = '''
+"""Workflows for the command line to run."""
+
+import time
+from pathlib import Path
+
+from turnout import TaskInfo, task, workflow
+
+
+@task
+def double(number: int) -> int:
+    print(f"doubling {number}")
+    return 2 * number
+
+
+@task(retries=1, retry_delay="10ms")
+def check(number: int, limit: int) -> int:
+    if number > limit:
+        raise ValueError(f"{number} is more than {limit}")
+    return number
+
+
+@task
+def tell(number: int) -> str:
+    return f"it is {number}"
+
+
+@workflow
+def doubling(number: int = 21, limit: int = 100) -> str:
+    """Doubles a number, if it is not too large."""
+    return tell(check(double(number), limit))
+
+
+@task
+def wait_for(file: str, info: TaskInfo) -> str:
+    Path(f"{file}.waiting").touch()
+    while not Path(file).exists() and not info.cancelled:
+        time.sleep(0.01)
+    return "came"
+
+
+@task
+def after(word: str) -> str:
+    return word
+
+
+@workflow
+def waiting(file: str) -> str:
+    return after(wait_for(file))
+
+
+@task
+def endless() -> None: ...
+
+
+@workflow
+def stubborn() -> None:
+    endless()
+'''
+
+DEAF = '''
+"""An executor whose attempts never end and that hears of no cancellation."""
+
+import asyncio
+
+from turnout.dispatcher import ExecutorMetrics
+
+
+class Deaf:
+    local = True
+    kinds = frozenset({"python"})
+    name = "deaf"
+
+    def bind(self, loader): ...
+
+    def has_capacity(self):
+        return True
+
+    def metrics(self):
+        return ExecutorMetrics()
+
+    async def execute(self, event):
+        await asyncio.Event().wait()
+'''
+
+CONFIG = """
+workflows = ["flows.py"]
+
+[executors.small]
+use = "thread"
+threads = 1
+
+[executors.deaf]
+use = "deaf:Deaf"
+
+[[routing.rules]]
+pattern = "**::doubling::check"
+executor = "small"
+
+[[routing.rules]]
+pattern = "**::stubborn::*"
+executor = "deaf"
+"""
+
+
+FORKING = """
+import json, os, sys, tempfile
+import turnout.cli.app, turnout.cli.running, turnout.cli.showing, turnout.cli.checkup
+import turnout.store.sqlite, turnout.store.postgres
+
+answers = []
+for arguments in json.load(sys.stdin):
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            turnout.cli.main(arguments)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        answers.append([code, out.read().decode(), err.read().decode()])
+json.dump(answers, sys.stdout)
+"""
+
+
+class Done:
+    """How a command ended, and what it said."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error that a command with --json leaves on stderr."""
+        return json.loads(self.err.splitlines()[-1])["error"]
+
+    def __repr__(self) -> str:
+        return f"exit code {self.code}\n{self.out}\n{self.err}"
+
+
+class Project:
+    """A folder with workflows and a turnout.toml, and the commands that are run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "flows.py").write_text(FLOWS)
+        (folder / "deaf.py").write_text(DEAF)
+        (folder / "turnout.toml").write_text(CONFIG)
+
+    @property
+    def database(self) -> str:
+        return f"sqlite:///{self.folder}/.turnout/turnout.db"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNOUT_", "NO_COLOR"))}
+        return {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8", **more}
+
+    def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "turnout", *arguments],
+            cwd=self.folder,
+            env=self.environment(**more),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, stdin: str = "", **more: str) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-m", "turnout", *arguments],
+            cwd=self.folder,
+            env=self.environment(**more),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert "Traceback (most recent call last)" not in done.stderr.replace("  Traceback", ""), done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def run_all(self, commands: Sequence[Sequence[str]]) -> list[Done]:
+        """Many commands, each in a process of its own that need not import everything again."""
+        done = subprocess.run(
+            [sys.executable, "-c", FORKING],
+            cwd=self.folder,
+            env=self.environment(),
+            input=json.dumps(commands),
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            check=True,
+        )
+        return [Done(*answer) for answer in json.loads(done.stdout)]
+
+    def finish(self, process: subprocess.Popen[str]) -> Done:
+        out, err = process.communicate(timeout=PATIENCE)
+        return Done(process.returncode, out, err)

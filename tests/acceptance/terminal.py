@@ -1,0 +1,79 @@
+"""A command at a terminal: a pseudo-terminal whose output is read, and whose keys can be pressed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+PATIENCE = 60.0
+CTRL_C = b"\x03"
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class Terminal:
+    """A process that believes that it talks to a person."""
+
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "turnout", *arguments],
+            cwd=folder,
+            env={**environment, "TERM": "xterm-256color"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=_take_terminal,  # noqa: PLW1509 - the test has no other threads
+        )
+        os.close(slave)
+        self._seen = b""
+
+    @property
+    def raw(self) -> str:
+        return self._seen.decode(errors="replace")
+
+    @property
+    def text(self) -> str:
+        return _CONTROL.sub("", self.raw).replace("\r\n", "\n")
+
+    def until(self, words: str) -> None:
+        """Wait until the words have appeared."""
+        deadline = time.monotonic() + PATIENCE
+        while words not in self.text:
+            assert time.monotonic() < deadline, f"{words!r} did not appear:\n{self.text}"
+            assert self._read(), f"the command ended without {words!r}:\n{self.text}"
+
+    def press(self, key: bytes) -> None:
+        os.write(self._master, key)
+
+    def end(self) -> int:
+        """Read on to the end; the exit code."""
+        while self._read():
+            pass
+        os.close(self._master)
+        return self._process.wait(PATIENCE)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._master], [], [], PATIENCE)
+        assert ready, f"nothing was written for {PATIENCE:g} s:\n{self.text}"
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # the last one to have it open is gone
+            return False
+        self._seen += data
+        return bool(data)
+
+
+def _take_terminal() -> None:
+    """Be the terminal's foreground process, so that Ctrl-C arrives."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

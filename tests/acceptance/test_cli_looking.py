@@ -1,0 +1,221 @@
+"""The commands that look and explain: graph, explain, validate, doctor, config, init, demo, help."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command import ROOT, Done, Project
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return Project(tmp_path_factory.mktemp("looking"))
+
+
+def all_of(project: Project, *commands: str) -> list[Done]:
+    found = project.run_all([command.split() for command in commands])
+    assert not any("Traceback" in done.err for done in found)
+    return found
+
+
+def test_help_teaches_with_examples_and_loads_nothing_heavy(project: Project) -> None:
+    program = (
+        "import sys\nfrom turnout.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as end: code = end.code\n"
+        "heavy = {'psycopg', 'sqlite3', 'rich', 'turnout.runner', 'turnout.orchestration', 'turnout.dispatcher'}\n"
+        "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=project.folder,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == "0 []\n"
+    assert "turnout run flows.py -p name=Ada" in done.stdout
+    for verb in ("run", "runs", "graph", "explain", "validate", "doctor", "config", "init", "demo"):
+        assert f"\n  {verb} " in done.stdout
+
+
+def test_every_command_has_help(project: Project) -> None:
+    verbs = ["", "run", "runs", "graph", "explain", "validate", "doctor", "config", "init", "demo"]
+    inner = [f"runs {verb}" for verb in ("ls", "show", "history", "cancel", "pause", "resume", "rerun")]
+    for done in all_of(project, *(f"{verb} --help" for verb in [*verbs, *inner])):
+        assert done.code == 0 and "Usage: turnout" in done.out and done.err == "", done
+
+
+def test_the_version_and_the_completion_are_printed(project: Project) -> None:
+    version, nothing = all_of(project, "--version", "")
+    assert version.code == nothing.code == 0
+    assert version.out.startswith("turnout ") and "Usage: turnout" in nothing.out
+    completion = project.run("--show-completion", "bash")
+    assert completion.code == 0 and "_TURNOUT_COMPLETE" in completion.out
+
+
+def test_a_workflow_is_drawn_in_every_format(project: Project) -> None:
+    text, mermaid, dot, svg, file, document = all_of(
+        project,
+        "graph flows.py:doubling",
+        "graph flows.py:doubling --format mermaid",
+        "graph flows.py:doubling --format dot",
+        "graph flows.py:doubling --format svg",
+        "graph flows.py:doubling --format svg --output drawn.svg",
+        "graph flows.py:doubling --json",
+    )
+    assert [line.split()[0] for line in text.out.splitlines()] == ["double", "check", "tell"]
+    assert mermaid.out.startswith("flowchart LR\n") and dot.out.startswith('digraph "doubling" {')
+    assert ElementTree.fromstring(svg.out).tag.endswith("svg")
+    assert file.out == "wrote drawn.svg\n" and (project.folder / "drawn.svg").read_text() == svg.out
+    assert document.json == {
+        "workflow": "public::embedded::doubling",
+        "tasks": [{"name": name, "state": None} for name in ("double", "check", "tell")],
+        "edges": [["double", "check"], ["check", "tell"]],
+    }
+
+
+def test_each_task_s_route_is_explained(project: Project) -> None:
+    table, one, trace, document = all_of(
+        project,
+        "explain flows.py:doubling",
+        "explain flows.py:doubling check",
+        "explain flows.py:doubling --trace",
+        "explain flows.py:doubling --json",
+    )
+    rows = {line.split()[0]: line for line in table.out.splitlines()[1:]}
+    assert "small" in rows["check"] and 'rule 1 "**::doubling::check" → small' in rows["check"]
+    assert "default executor" in rows["double"]
+    assert one.out.startswith("public::embedded::doubling::check → small") and "routing rules" in one.out
+    assert trace.out.count("routing rules") == 3
+    assert [set(each) for each in document.json] == [
+        {"task", "full_name", "executor", "labels", "reason", "trace"} for _ in range(3)
+    ]
+    assert [each["executor"] for each in document.json] == ["default", "small", "default"]
+
+
+def test_workflows_are_validated(project: Project) -> None:
+    (project.folder / "bad_flow.py").write_text("from turnout import workflow\n@workflow\ndef empty(): ...\n")
+    good, bad, configured = all_of(
+        project, "validate flows.py", "validate flows.py:doubling bad_flow.py nowhere.py --json", "validate --json"
+    )
+    assert good.code == 0
+    assert good.out.startswith("✓ public::embedded::doubling(number: int = 21, limit: int = 100)  3 tasks\n")
+    assert bad.code == 2
+    assert [each["ok"] for each in bad.json] == [True, False, False]
+    assert [each.get("error", {}).get("code") for each in bad.json] == [None, "empty_workflow", "no_such_file"]
+    assert configured.code == 0 and len(configured.json) == 3
+
+
+def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (fresh,) = all_of(project, "doctor --json")
+    assert fresh.code == 0 and not (tmp_path / ".turnout").exists(), "looking makes nothing"
+    used, text, gone = all_of(
+        project, "run flows.py:doubling --no-wait", "doctor", "doctor --json --database postgresql://a@127.0.0.1:1/x"
+    )
+    assert used.code == 0 and text.code == 0
+    for name in ("versions", "configuration", "executors", "workflows", "database", "schema", "clock", "limits"):
+        assert name in text.out
+    assert "1 of them with nobody to drive them" in text.out
+    assert gone.code == 5 and not gone.json["ok"]
+    assert {each["name"] for each in gone.json["checks"] if each["grade"] == "bad"} == {"database"}
+    assert all(set(each) == {"name", "grade", "said"} for each in gone.json["checks"])
+
+
+def test_the_configuration_is_shown_with_its_origins_and_without_secrets(project: Project) -> None:
+    shown = project.run(
+        "config",
+        "show",
+        "--json",
+        TURNOUT_DATABASE="postgresql://ada:s3cret@db/turnout",
+        TURNOUT_ORCHESTRATION__LEASE="30s",
+        TURNOUT_EXECUTORS__SMALL__API_KEY="s3cret",
+    )
+    assert shown.code == 0 and "s3cret" not in shown.out
+    settings = {each["key"]: (each["value"], each["origin"]) for each in shown.json}
+    assert settings["database"] == ("postgresql://ada:***@db/turnout", "TURNOUT_DATABASE")
+    assert settings["orchestration.lease"] == (30.0, "TURNOUT_ORCHESTRATION__LEASE")
+    assert settings["executors.small.use"] == ("thread", "turnout.toml")
+    assert settings["tenant"] == ("public", "default")
+    text = project.run("config", "show", "--origin")
+    assert text.code == 0 and "turnout.toml" in text.out
+
+
+def test_the_configuration_is_checked(project: Project) -> None:
+    good, document = all_of(project, "config check", "config check --json")
+    assert good.code == 0 and "turnout.toml" in good.out
+    assert document.json == {"ok": True, "file": str(project.folder / "turnout.toml"), "warnings": []}
+
+
+def test_a_new_project_runs_and_its_files_are_never_overwritten(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    made = project.run("init", "shop", "--json")
+    assert made.code == 0 and made.json["kept"] == []
+    assert made.json["written"] == ["README.md", "flows.py", "test_flows.py", "turnout.toml"]
+    shop = tmp_path / "shop"
+    (shop / "flows.py").write_text((shop / "flows.py").read_text() + "# mine\n")
+    again = project.run("init", "shop", "--json")
+    assert again.json["written"] == [] and len(again.json["kept"]) == 4
+    assert (shop / "flows.py").read_text().endswith("# mine\n")
+    inside = Project.__new__(Project)
+    inside.folder = shop
+    ran, checked = inside.run_all([["run", "flows.py", "-p", "name=Ada", "--json"], ["config", "check", "--json"]])
+    assert ran.code == 0 and ran.json["result"] == "Hello Ada! It is sunny.", ran
+    assert checked.json["ok"]
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_flows.py"],
+        cwd=shop,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_the_demo_shows_the_graph_the_placement_and_the_run(project: Project) -> None:
+    shown, document = all_of(project, "demo", "demo --json")
+    assert shown.code == 0, shown
+    assert "validate ──┐" in shown.out
+    assert 'rule 1 "**::fulfil::label" → printers' in shown.out
+    assert "✓ charge" in shown.out and "attempt 2" in shown.out
+    assert "Thank you, Ada!" in shown.out
+    assert document.code == 0 and document.json["result"]["parcel"]["paid"] == 21
+
+
+def test_the_module_and_the_entry_point_are_the_same_command() -> None:
+    scripts = (ROOT / "pyproject.toml").read_text()
+    assert 'turnout = "turnout.cli:main"' in scripts
+
+
+def test_an_error_of_ours_is_shown_whole(project: Project) -> None:
+    """A fault in Turnout itself must not be dressed up as the user's."""
+    program = (
+        "import turnout.cli.doctor as doctor, turnout.cli.checkup as checkup\n"
+        "def broken(*_): raise RuntimeError('a fault')\n"
+        "checkup.checkup = broken\n"
+        "from turnout.cli import main\nmain(['doctor'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=project.folder,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1 and "RuntimeError: a fault" in done.stderr and "Traceback" in done.stderr
+    assert json.dumps(done.stdout) == '""'

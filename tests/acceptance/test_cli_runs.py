@@ -1,0 +1,195 @@
+"""``turnout runs``: looking, controlling beside the process that drives, running again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command import PATIENCE, Done, Project
+
+pytestmark = pytest.mark.timeout(180)
+
+RUN_FIELDS = {
+    "id",
+    "workflow",
+    "state",
+    "reason",
+    "error",
+    "key",
+    "priority",
+    "rerun_of",
+    "owner",
+    "created_at",
+    "started_at",
+    "finished_at",
+}
+
+
+class Prepared:
+    """A project in which one run went well and one failed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = Project(folder)
+        good, bad = self.project.run_all(
+            [["run", "flows.py:doubling", "--json"], ["run", "flows.py:doubling", "-p", "limit=1", "--json"]]
+        )
+        self.good, self.bad = good.json["run_id"], bad.json["run_id"]
+
+    def all(self, *commands: str) -> list[Done]:
+        return self.project.run_all(
+            [command.replace("GOOD", self.good).replace("BAD", self.bad).split() for command in commands]
+        )
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return Prepared(tmp_path_factory.mktemp("prepared"))
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def test_runs_are_listed_newest_first(prepared: Prepared) -> None:
+    every, failed, none, one, table = prepared.all(
+        "runs ls --json",
+        "runs ls --workflow doubling --state failed --json",
+        "runs ls --workflow other --json",
+        "runs ls --limit 1 --json",
+        "runs ls --state completed --state failed",
+    )
+    assert {done.code for done in (every, failed, none, one, table)} == {0}
+    listed = [run["id"] for run in every.json]
+    assert listed.index(prepared.bad) < listed.index(prepared.good)
+    assert all(set(run) >= RUN_FIELDS for run in every.json)
+    assert prepared.bad in [run["id"] for run in failed.json] and {run["state"] for run in failed.json} == {"failed"}
+    assert none.json == [] and len(one.json) == 1
+    assert prepared.good[:18] in table.out and "✗ failed" in table.out and "✓ completed" in table.out
+
+
+def test_a_run_is_shown_task_by_task(prepared: Prepared) -> None:
+    shown, text, short = prepared.all("runs show BAD --json", "runs show BAD", f"runs show {prepared.bad[:23]} --json")
+    document = shown.json
+    assert set(document) >= RUN_FIELDS | {"input", "tasks", "driven"}
+    assert document["input"] == {"number": 21, "limit": 1}
+    states = {task["name"]: task["state"] for task in document["tasks"]}
+    assert states == {"double": "completed", "check": "failed", "tell": "skipped"}
+    check = next(task for task in document["tasks"] if task["name"] == "check")
+    assert (check["attempt"], check["executor"]) == (2, "small") and "rule 1" in check["decision"]
+    assert "✗ check" in text.out and "ValueError: 42 is more than 1" in text.out and "Traceback" in text.out
+    assert short.json["id"] == prepared.bad, "the beginning of an id is enough"
+
+
+def test_the_history_has_every_move_in_order(prepared: Prepared) -> None:
+    found, text = prepared.all("runs history GOOD --json", "runs history GOOD")
+    moves = found.json["moves"]
+    assert found.json["run_id"] == prepared.good
+    assert all(set(move) == {"at", "task", "old", "new", "attempt", "detail"} for move in moves)
+    assert [move["new"] for move in moves if move["task"] == "tell"] == ["ready", "running", "completed"]
+    assert (moves[-1]["task"], moves[-1]["new"]) == (None, "completed")
+    assert [at["at"] for at in moves] == sorted(at["at"] for at in moves)
+    assert "✓ completed" in text.out
+
+
+def test_a_run_is_run_again_from_its_failures_or_from_a_task(prepared: Prepared) -> None:
+    again, still, stored, unknown = prepared.all(
+        "runs rerun BAD -p limit=100 --json",
+        "runs rerun GOOD --from check -p limit=2 --json",
+        "runs rerun BAD --no-wait --json",
+        "runs rerun BAD --target deaf.py",
+    )
+    assert again.code == 0 and again.json["result"] == "it is 42", again
+    assert still.code == 1 and still.json["failures"][0]["task"] == "check"
+    assert stored.code == 0 and stored.json["state"] == "pending"
+    assert unknown.code == 2 and "error[no_workflow]" in unknown.err
+    (shown,) = prepared.all(f"runs show {again.json['run_id']} --json")
+    assert shown.json["rerun_of"] == prepared.bad
+    reused = {task["name"] for task in shown.json["tasks"] if (task["reason"] or "").startswith("reused")}
+    assert reused == {"double"}
+
+
+def test_a_graph_of_a_run_shows_its_states(prepared: Prepared) -> None:
+    text, mermaid, document = prepared.all("graph BAD", "graph BAD --format mermaid", "graph BAD --json")
+    assert [line.split()[:2] for line in text.out.splitlines()] == [["✓", "double"], ["✗", "check"], ["∅", "tell"]]
+    assert '["check"]:::failed' in mermaid.out
+    assert document.json["tasks"][1] == {"name": "check", "state": "failed"}
+
+
+def test_commands_reach_the_process_that_drives_the_run(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    driving = project.start("run", "flows.py:waiting", "-p", "file=go", "--json")
+    wait_until((tmp_path / "go.waiting").exists, "the body did not start")
+    paused = project.run("runs", "pause", "last", "--json")
+    assert paused.code == 0 and paused.json["state"] == "paused", paused
+    (tmp_path / "go").touch()
+    resumed, cancelled = project.run_all([["runs", "resume", "last", "--json"], ["runs", "show", "last", "--json"]])
+    assert resumed.code == 0 and resumed.json["state"] in ("running", "completed"), resumed
+    assert cancelled.code == 0
+    done = project.finish(driving)
+    assert done.code == 0 and done.json["result"] == "came", done
+
+
+def test_a_run_is_cancelled_from_outside(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    driving = project.start("run", "flows.py:waiting", "-p", "file=go")
+    wait_until((tmp_path / "go.waiting").exists, "the body did not start")
+    cancelled = project.run("runs", "cancel", "last", "--reason", "not needed")
+    assert cancelled.code == 0 and "run " in cancelled.out
+    done = project.finish(driving)
+    assert done.code == 3 and "was cancelled: not needed" in done.err, done
+
+
+def test_a_run_whose_process_was_killed_is_taken_up_or_cancelled(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    runs: list[str] = []
+    for name in ("one", "two"):
+        driving = project.start("run", "flows.py:waiting", "-p", f"file={name}")
+        wait_until((tmp_path / f"{name}.waiting").exists, "the body did not start")
+        driving.kill()
+        project.finish(driving)
+        runs.append(project.run("runs", "ls", "--limit", "1", "--json").json[0]["id"])
+    (tmp_path / "one").touch()
+    taken, cancelled = project.run_all(
+        [["runs", "resume", runs[0], "--here", "--json"], ["runs", "cancel", runs[1], "--json"]]
+    )
+    assert taken.code == 0 and taken.json["result"] == "came", taken
+    assert cancelled.code == 0 and cancelled.json["state"] == "cancelled", cancelled
+
+
+def test_runs_paused_and_resumed_without_a_process_stay_so(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    stored, paused, resumed, shown = project.run_all(
+        [
+            ["run", "flows.py:doubling", "--no-wait"],
+            ["runs", "pause", "last", "--json"],
+            ["runs", "resume", "last", "--json"],
+            ["runs", "show", "last", "--json"],
+        ]
+    )
+    assert {done.code for done in (stored, paused, resumed, shown)} == {0}
+    assert (paused.json["state"], resumed.json["state"]) == ("paused", "running")
+    assert {task["attempt"] for task in shown.json["tasks"]} == {0}, "whoever only gives commands starts nothing"
+
+
+def test_on_postgresql_it_is_the_same(tmp_path: Path, postgres_url: str) -> None:
+    project = Project(tmp_path)
+    there = ["--database", postgres_url]
+    ran, listed, stored, cancelled, checked = project.run_all(
+        [
+            ["run", "flows.py:doubling", "--json", *there],
+            ["runs", "show", "last", "--json", *there],
+            ["run", "flows.py:doubling", "--no-wait", *there],
+            ["runs", "cancel", "last", "--json", *there],
+            ["doctor", "--json", *there],
+        ]
+    )
+    assert ran.code == 0 and listed.json["id"] == ran.json["run_id"]
+    assert stored.code == 0 and cancelled.json["state"] == "cancelled"
+    assert checked.code == 0 and checked.json["ok"]
+    assert not (tmp_path / ".turnout").exists()

@@ -1,0 +1,102 @@
+"""Wrong input of each kind: one clear message with a code, the right exit code, and no traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command import Done, Project
+
+pytestmark = pytest.mark.timeout(120)
+
+USAGE, STORE = 2, 5
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = Project(tmp_path_factory.mktemp("wrong"))
+    (made.folder / "broken.py").write_text("1 / 0\n")
+    (made.folder / "syntax.py").write_text("def (\n")
+    (made.folder / "cycle.py").write_text(
+        "from turnout import Workflow, task\n"
+        "@task(depends_on=['b'])\ndef a(): ...\n@task(depends_on=['a'])\ndef b(): ...\n"
+        "flow = Workflow('c', tasks=[a, b])\n"
+    )
+    (made.folder / "list.json").write_text("[1]")
+    (made.folder / "noise.db").write_bytes(b"this is no database, but long enough to be taken for one" * 40)
+    return made
+
+
+CASES = [
+    ("run nowhere:x", USAGE, "no_such_module", "there is no module 'nowhere'"),
+    ("run nowhere.py", USAGE, "no_such_file", "there is no file 'nowhere.py'"),
+    ("run broken.py", USAGE, "import_failed", "ZeroDivisionError: division by zero"),
+    ("run syntax.py", USAGE, "import_failed", "syntax.py is not Python"),
+    ("run cycle.py", USAGE, "cycle", "cycle"),
+    ("run flows.py", USAGE, "several_workflows", "name one, as in flows.py:doubling"),
+    ("run flows.py:dubling", USAGE, "no_such_workflow", "did you mean 'doubling'?"),
+    ("run deaf.py", USAGE, "no_workflow", "deaf.py defines no workflow"),
+    ("run flows.py:doubling -p number", USAGE, "bad_parameter", "number"),
+    ("run flows.py:doubling -p nummer=1", USAGE, "unknown_parameter", "did you mean 'number'?"),
+    ("run flows.py:waiting", USAGE, "missing_parameter", "needs the parameter 'file'"),
+    ("run flows.py:doubling --input list.json", USAGE, "bad_input_file", "holds no object"),
+    ("run flows.py:doubling --input no.json", USAGE, "bad_input_file", "no.json cannot be read"),
+    ("run flows.py:doubling --timeout soon", USAGE, "bad_duration", "--timeout is 'soon'"),
+    ("run flows.py:doubling --priority high", USAGE, "usage", "--priority"),
+    ("run flows.py:doubling -d mysql://x/y", USAGE, "bad_database_url", "not a database that Turnout knows"),
+    ("run flows.py:doubling -d sqlite:///noise.db", STORE, "store", "noise.db"),
+    ("run", USAGE, "usage", "TARGET"),
+    ("rum", USAGE, "usage", "rum"),
+    ("runs show 0199", USAGE, "run_not_found", "there is no run 0199"),
+    ("runs show nonsense", USAGE, "run_not_found", "'nonsense' is no run"),
+    ("runs ls --state gone", USAGE, "usage", "gone"),
+    ("runs rerun last --from nowhere", USAGE, "unknown_task", "has no task 'nowhere'"),
+    ("runs cancel last", USAGE, "run_ended", "completed already"),
+    ("runs pause 0199", USAGE, "run_not_found", "there is no run 0199"),
+    ("graph flows.py:doubling --format png", USAGE, "usage", "png"),
+    ("explain flows.py:doubling nowhere", USAGE, "no_such_task", "has no task 'nowhere'"),
+    ("runs ls -d postgresql://ada:s3cret@127.0.0.1:1/x", STORE, "store_unreachable", "cannot be reached"),
+    ("runs ls -d postgresql://ada:s3cret@[bad/x", USAGE, "bad_database_url", "cannot be read"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answers(project: Project) -> dict[str, Done]:
+    """Each wrong command's end; before them, a run that went well."""
+    assert project.run("run", "flows.py:doubling").code == 0
+    commands = [arguments for arguments, *_ in CASES]
+    return dict(zip(commands, project.run_all([each.split() for each in commands]), strict=True))
+
+
+@pytest.mark.parametrize(("arguments", "exit_code", "code", "said"), CASES)
+def test_it_is_explained(answers: dict[str, Done], arguments: str, exit_code: int, code: str, said: str) -> None:
+    done = answers[arguments]
+    assert done.code == exit_code, done
+    first, *rest = done.err.strip().splitlines()
+    assert first.startswith(f"error[{code}") and said in first, done
+    assert len(rest) <= 1 and all(line.startswith("hint: ") for line in rest), done
+    assert "s3" not in done.err and done.out == ""
+
+
+def test_with_json_the_error_is_json(project: Project) -> None:
+    done = project.run("runs", "show", "0199", "--json")
+    assert done.code == USAGE and done.out == ""
+    assert done.error["code"] in ("run_not_found",) and set(done.error) == {"code", "message", "hint"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("database = ", "malformed_toml", "is not TOML"),
+        ("databse = 'x'", "unknown_setting", "did you mean 'database'?"),
+        ("[executors.a]\nuse = 'thred'", "bad_executor", "did you mean 'thread'?"),
+        ("[[routing.rules]]\npattern = '**'\nexecutor = 'nowhere'", "unknown_executor", "nowhere"),
+    ],
+)
+def test_a_wrong_configuration_is_explained(tmp_path: Path, text: str, code: str, said: str) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").write_text(text)
+    done = project.run("run", "flows.py:doubling")
+    assert done.code == USAGE and not (tmp_path / ".turnout").exists()
+    assert done.err.startswith(f"error[{code}]") and said in done.err.splitlines()[0], done

@@ -1,0 +1,101 @@
+"""The tree of a run: one line for each task, whatever there is of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.cli.output import plain_text
+from turnout.cli.tree import counts, fitting, item_of, lines, nodes
+from turnout.model.events import ErrorInfo
+from turnout.model.spec import Body, TaskSpec, WorkflowSpec
+from turnout.model.states import TaskState
+from turnout.runner.views import TaskView
+
+BODY = Body("python", "m:f")
+
+
+def workflow(**depends_on: str) -> WorkflowSpec:
+    """``workflow(a="", b="a")``: b waits for a."""
+    return WorkflowSpec(
+        "w", tuple(TaskSpec(name, BODY, depends_on=tuple(on.split())) for name, on in depends_on.items())
+    )
+
+
+def view(name: str, state: str = "completed", **more: object) -> TaskView:
+    return TaskView(name=name, state=TaskState(state), **more)  # type: ignore[arg-type]
+
+
+def drawn(spec: WorkflowSpec, *views: TaskView, now: float = 0.0) -> list[str]:
+    return [plain_text(line) for line in lines(nodes(spec, views), now)]
+
+
+def test_tasks_stand_below_those_that_they_wait_for() -> None:
+    spec = workflow(validate="", charge="validate", reserve="validate", ship="charge reserve")
+    shown = drawn(spec, *(view(task.name) for task in spec.tasks))
+    assert [line.rstrip() for line in shown] == ["✓ validate", "├─ ✓ charge", "└─ ✓ reserve", "   ✓ ship"]
+
+
+def test_a_chain_does_not_wander_to_the_right() -> None:
+    names = [f"t{number}" for number in range(50)]
+    spec = WorkflowSpec(
+        "w", tuple(TaskSpec(name, BODY, depends_on=tuple(names[at - 1 : at])) for at, name in enumerate(names))
+    )
+    assert {node.guide for node in nodes(spec, [view(name) for name in names])} == {""}
+
+
+def test_a_line_says_state_executor_time_attempt_and_error() -> None:
+    spec = workflow(a="")
+    failed = view(
+        "a",
+        "failed",
+        attempt=3,
+        executor="gpu",
+        started_at=1.0,
+        finished_at=2.5,
+        error=ErrorInfo("KeyError", "'x'\nmore"),
+    )
+    assert drawn(spec, failed) == ["✗ a  gpu    1.5 s  attempt 3  KeyError: 'x'"]
+    running = view("a", "running", attempt=1, executor="gpu", dispatched_at=1.0)
+    assert drawn(spec, running, now=1.25) == ["▶ a  gpu   250 ms"]
+
+
+def test_a_task_that_waits_says_for_whom_or_why() -> None:
+    spec = workflow(a="", b="a")
+    assert drawn(spec, view("a", "running"), view("b", "pending"))[1].endswith("waits for a")
+    retry = view("a", "ready", reason="retry_at", error=ErrorInfo("IOError", "down"))
+    line = drawn(spec, retry, view("b", "pending"))[0]
+    assert line.startswith("↻ a") and line.endswith("will be tried again: IOError: down")
+    assert drawn(spec, view("a", "ready", reason="no_capacity"), view("b", "pending"))[0].endswith("no_capacity")
+
+
+def test_mapped_tasks_are_one_line_with_counts() -> None:
+    spec = workflow(a="", resize="a")
+    states = ["completed"] * 9900 + ["failed"] * 12 + ["running"] * 32 + ["ready"] * 50 + ["pending"] * 6
+    items = [view(f"resize[{number}]", state) for number, state in enumerate(states)]
+    shown = drawn(spec, view("a"), view("resize", "running"), *items)
+    assert len(shown) == 2
+    assert shown[1].endswith("✓ 9,900  ✗ 12  ▶ 32  … 56")
+    assert item_of("resize[3]") == ("resize", 3) and item_of("resize") is None
+
+
+@given(st.lists(st.sampled_from(list(TaskState)), max_size=60), st.integers(2, 20))
+def test_what_does_not_fit_is_counted_and_what_needs_attention_is_shown(states: list[TaskState], room: int) -> None:
+    spec = WorkflowSpec("w", tuple(TaskSpec(f"t{number}", BODY) for number in range(len(states))))
+    found = nodes(spec, [view(f"t{number}", state) for number, state in enumerate(states)])
+    kept, hidden = fitting(found, room)
+    assert len(kept) + len(hidden) == len(states)
+    assert len(kept) <= room and (not hidden or len(kept) == room - 1)
+    assert [node.task.name for node in kept] == sorted(
+        (node.task.name for node in kept), key=lambda name: int(name[1:])
+    )
+    if any(node.task.state is TaskState.FAILED for node in hidden):
+        assert all(node.task.state is TaskState.FAILED for node in kept)
+
+
+@given(st.lists(st.sampled_from(list(TaskState))))
+def test_the_counts_lose_nobody(states: list[TaskState]) -> None:
+    shown = plain_text(counts(Counter(states))).split()
+    assert sum(int(word) for word in shown[1::2]) == len(states)

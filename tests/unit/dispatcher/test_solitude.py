@@ -1,0 +1,100 @@
+"""Running alone: who makes way for whom, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnout.dispatcher.registered import RegisteredExecutor
+from turnout.dispatcher.solitude import (
+    FIRST_WINDOW,
+    FORGOTTEN,
+    LAST_RESORT,
+    LONGEST_WINDOW,
+    Solitude,
+    make_way,
+)
+
+
+@settings(deadline=None)
+@given(st.floats(0, 100_000))
+def test_nobody_makes_way_for_longer_than_a_window_at_a_time(waited: float) -> None:
+    if make_way(waited):
+        assert not all(make_way(waited + step * LONGEST_WINDOW / 100) for step in range(101))
+
+
+def test_others_have_at_least_half_of_the_time_but_for_the_last_window() -> None:
+    made_way = 0
+    for second in range(10_000):
+        made_way += make_way(second + 0.5)
+        assert made_way <= second / 2 + LONGEST_WINDOW / 2 + FIRST_WINDOW
+
+
+def test_windows_grow_until_bodies_of_minutes_have_time_to_end() -> None:
+    longest = current = 0
+    for second in range(int(LAST_RESORT)):
+        current = current + 1 if make_way(second) else 0
+        longest = max(longest, current)
+    assert longest == LONGEST_WINDOW
+
+
+def test_in_an_empty_executor_somebody_may_be_alone_at_once_and_then_nobody_else_starts() -> None:
+    solitude = Solitude()
+    assert solitude.ask(0.0, empty=True)
+    assert solitude.closed_to_others(LAST_RESORT)
+    solitude.left()
+    assert not solitude.closed_to_others(0.0)
+
+
+def test_while_others_are_there_he_waits_and_they_make_way() -> None:
+    solitude = Solitude()
+    assert not solitude.ask(0.0, empty=False)
+    assert solitude.closed_to_others(FIRST_WINDOW / 2)
+    assert not solitude.ask(FIRST_WINDOW, empty=False)
+    assert not solitude.closed_to_others(FIRST_WINDOW)
+    assert solitude.ask(FIRST_WINDOW + 1, empty=True)
+
+
+def test_after_an_hour_he_starts_in_company() -> None:
+    solitude = Solitude()
+    assert not solitude.ask(0.0, empty=False)
+    assert solitude.ask(LAST_RESORT, empty=False)
+    assert not solitude.taken
+
+
+def test_nobody_makes_way_for_somebody_who_does_not_ask_any_more() -> None:
+    solitude = Solitude()
+    solitude.ask(0.0, empty=False)
+    assert not solitude.closed_to_others(FORGOTTEN + 1)
+    assert not solitude.wanted
+
+
+def test_an_executor_with_somebody_alone_has_no_places_until_he_has_left(executor: Callable[..., Any]) -> None:
+    slot = RegisteredExecutor("default", executor(capacity=4))
+    assert slot.reserve_alone()
+    assert not slot.has_place()
+    assert not slot.reserve_alone()
+    slot.reserved -= 1
+    slot.vacated()
+    assert slot.free_places() == 4
+    assert slot.solitude is None
+
+
+def test_an_executor_that_is_in_use_is_not_to_be_had_alone(executor: Callable[..., Any]) -> None:
+    slot = RegisteredExecutor("default", executor(capacity=4))
+    slot.flying = 1
+    assert not slot.reserve_alone()
+    assert not slot.has_place()
+    slot.flying = 0
+    slot.vacated()
+    assert slot.reserve_alone()
+
+
+def test_an_executor_that_isolates_its_attempts_needs_nobody_to_make_way(executor: Callable[..., Any]) -> None:
+    slot = RegisteredExecutor("process", executor(capacity=4, isolates=True))
+    slot.flying = 1
+    assert slot.reserve_alone()
+    assert slot.has_place()

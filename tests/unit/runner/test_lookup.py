@@ -1,0 +1,54 @@
+"""Which run does the beginning of an id name? The edges of the range of ids that begin so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.errors import RunNotFound
+from turnout.model.rows import NewRun, RunRow, StoredRun
+from turnout.model.states import RunState
+from turnout.runner.lookup import find_run
+
+HEX = "0123456789abcdef"
+
+
+class Ids:
+    """A store of nothing but ids, with the two ways of reading that finding uses."""
+
+    def __init__(self, ids: set[str]) -> None:
+        self.ids = sorted(ids, reverse=True)
+
+    def run(self, run_id: str) -> StoredRun | None:
+        plain = run_id.replace("-", "").lower()
+        return next((stored(each) for each in self.ids if each == plain), None)
+
+    def runs(self, *, before: str = "g", limit: int, **_: Any) -> list[StoredRun]:
+        return [stored(each) for each in self.ids if each < before][:limit]
+
+
+def stored(run_id: str) -> StoredRun:
+    new = NewRun(run_id=run_id, workflow="w", version="v", input="{}", created_at=0.0)
+    return StoredRun(new=new, row=RunRow(state=RunState.RUNNING), owner=None, epoch=1, seq=0)
+
+
+@given(st.sets(st.text(HEX, min_size=32, max_size=32), min_size=1, max_size=6), st.data())
+def test_a_beginning_names_the_only_run_that_has_it(ids: set[str], data: st.DataObject) -> None:
+    chosen = data.draw(st.sampled_from(sorted(ids)))
+    beginning = chosen[: data.draw(st.integers(1, 32))]
+    matching = [each for each in ids if each.startswith(beginning)]
+    if len(matching) == 1:
+        assert find_run(Ids(ids), beginning).new.run_id == chosen  # type: ignore[arg-type]
+    else:
+        with pytest.raises(RunNotFound) as raised:
+            find_run(Ids(ids), beginning)  # type: ignore[arg-type]
+        assert raised.value.code == "ambiguous_run"
+
+
+@pytest.mark.parametrize("last", HEX)
+def test_the_highest_and_lowest_digits_are_found_too(last: str) -> None:
+    run_id = "0199" + "a" * 27 + last
+    assert find_run(Ids({run_id}), run_id[:-1]).new.run_id == run_id  # type: ignore[arg-type]
