@@ -70,7 +70,13 @@ def block_of(row: TaskRow, *, new: bool = False) -> str:
 
 
 def test_every_field_that_an_update_writes_is_looked_at_here() -> None:
-    assert {*OTHER, "pos", "name", "priority"} == set(TaskRow.__struct_fields__)
+    # The rest is only written when a row is inserted.
+    assert {*OTHER, "pos", "name", "priority", "group", "index"} == set(TaskRow.__struct_fields__)
+
+
+@pytest.mark.parametrize("field", ["group", "index"])
+def test_a_narrow_insert_is_not_for_items(field: str) -> None:
+    assert block_of(msgspec.structs.replace(WAITING, **{field: 1}), new=True) == "insert_tasks"
 
 
 @pytest.mark.parametrize("field", OTHER)
