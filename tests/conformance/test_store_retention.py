@@ -51,14 +51,22 @@ def ended(
     store: Store, days: float = 0.0, state: RunState = RunState.COMPLETED, logs: int = 0, parent: str | None = None
 ) -> str:
     """A run that ended so long ago, with rows in every table."""
-    write = new_run(parent_run=parent)
+    return end(store, start(store, parent), days, state, logs)
+
+
+def start(store: Store, parent: str | None = None) -> str:
+    """A run whose first task runs; if it is a child, of its parent's first task."""
+    write = new_run() if parent is None else new_run(parent_run=parent, parent_pos=0, parent_attempt=1)
     insert(store, write)
-    run = write.run_id
+    return write.run_id
+
+
+def end(store: Store, run: str, days: float = 0.0, state: RunState = RunState.COMPLETED, logs: int = 0) -> str:
     number = store.add_command(run, "pause")
     if logs:
         store.append_logs([LogRow(run, 0, 1, seq, "stdout", 0.0, "x") for seq in range(1, logs + 1)])
-    end = RunRow(state=state, was=RunState.RUNNING, finished_at=time.time() - days * DAY)
-    assert store.commit([update(run, completed(), run=end, commands_done=[number])])[0].applied
+    row = RunRow(state=state, was=RunState.RUNNING, finished_at=time.time() - days * DAY)
+    assert store.commit([update(run, completed(), run=row, commands_done=[number])])[0].applied
     return run
 
 
@@ -144,15 +152,15 @@ def test_a_child_run_stays_until_its_parent_has_ended(store: Store) -> None:
 
 def test_the_family_of_a_run_is_its_children_and_theirs(store: Store) -> None:
     begin(store)
-    parent = ended(store)
-    child = ended(store, parent=parent)
-    grandchild = new_run(parent_run=child)
-    insert(store, grandchild)
-    ended(store)
+    parent = start(store)
+    child = start(store, parent)
+    grandchild = start(store, child)
+    for run in (parent, child, start(store)):
+        end(store, run)
     assert store.family(parent) == {
         parent: RunState.COMPLETED,
         child: RunState.COMPLETED,
-        grandchild.run_id: RunState.RUNNING,
+        grandchild: RunState.RUNNING,
     }
     for missing in (new_run_id(), "nonsense"):
         with pytest.raises(RunNotFound):
