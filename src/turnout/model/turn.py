@@ -112,25 +112,22 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
         seq = self._log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
-        placed = TaskRow(
-            pos=pos,
-            name=row.name,
+        # A copy costs a fifth of a row made field by field. A ready row has no output, start or end.
+        placed = msgspec.structs.replace(
+            row,
             state=TASK_RUNNING,
-            priority=row.priority,
             attempt=attempt,
-            failures=row.failures,
-            crashes=row.crashes,
-            losses=row.losses,
+            reason=None,
+            retry_in=None,
             executor=decision.executor_key,
             decision=decision.reason,
             labels=decision.labels,
+            poll_key=None,
             holder=holder,
-            error=row.error,
             dispatched_at=self.now,
             seq=seq,
             was=committed.state,
             was_attempt=committed.attempt,
-            memo=row.memo,
         )
         self.rows[pos] = placed
         return self.machine.event(pos, placed)
@@ -312,23 +309,17 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             else:
                 error = result.error or said.error or row.error
                 detail = ended(result, said.reason, None)
-        self.rows[pos] = TaskRow(
-            pos=pos,
-            name=row.name,
-            priority=row.priority,
+        self.rows[pos] = msgspec.structs.replace(
+            row,
             state=state,
-            attempt=row.attempt,
             failures=row.failures + said.failures,
             crashes=row.crashes + said.crashes,
             losses=row.losses + said.losses,
             reason=said.reason,
-            executor=row.executor,
-            decision=row.decision,
-            labels=row.labels,
-            holder=row.holder,
+            retry_in=None,
+            poll_key=None,
             output=output,
             error=error,
-            dispatched_at=row.dispatched_at,
             started_at=started,
             finished_at=finished or self.now,
             seq=self._log(pos, row.state, state, row.attempt, detail),
@@ -389,9 +380,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         """Pending to ready."""
         row = self.task(pos)
         seq = self._log(pos, TASK_PENDING, TASK_READY, 0, None)
-        self.rows[pos] = TaskRow(
-            pos=pos, name=row.name, priority=row.priority, state=TASK_READY, seq=seq, was=TASK_PENDING
-        )
+        self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, seq=seq, was=TASK_PENDING)
 
     def _all_completed(self, positions: tuple[int, ...]) -> bool:
         rows, tasks = self.rows, self.machine.tasks

@@ -61,12 +61,14 @@ class Settlement:
     def _applied(self, move: Move, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
         engine, owned, turn = self._engine, move.owned, move.turn
         machine = owned.machine
+        shadowing = engine.dispatcher is not None and engine.dispatcher.has_shadows
         machine.adopt(turn)
         if move.request is not None:
             engine.admission.accepted(move, move.request)
         for key, event in move.events:
             dispatches.setdefault(key, []).append(event)
-            self._shadow(machine, event, dispatches)
+            if shadowing:
+                self._shadow(machine, event, dispatches)
         for row in turn.rows.values():
             if row.retry_in and row.poll_key is None:
                 self.wait_until_due(owned, row)
@@ -79,6 +81,11 @@ class Settlement:
                 order.carried_out()
         if machine.graph.hooks:
             self._warn_of_hooks(owned, turn)
+        self._go_on(owned, turn)
+
+    def _go_on(self, owned: OwnedRun, turn: Turn) -> None:
+        """Bring the run to where it has to go next."""
+        engine, machine = self._engine, owned.machine
         if machine.row.state in RUN_TERMINAL:
             owned.dropped = True
             if machine.new.parent_run is not None:

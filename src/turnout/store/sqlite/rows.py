@@ -60,7 +60,7 @@ STARTED = Narrow(
 """Pending to running: its first attempt."""
 COMPLETED = Narrow(
     ("pos", "was_attempt", "output", "started_at", "finished_at", "seq"),
-    # An attempt that completes keeps what it was started with.
+    # An attempt that completes keeps what it was started with; the statement sets what is left to null.
     kept=(
         *("name", "priority", "attempt", "failures", "crashes", "losses"),
         *("executor", "decision", "labels", "holder", "dispatched_at"),

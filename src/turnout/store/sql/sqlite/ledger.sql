@@ -48,11 +48,10 @@ where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column
     and task.state = 'pending' and task.attempt = 0
 
 -- name: complete_tasks
--- The end of an attempt that keeps what it was started with. A poller's had a lease, a retried one an error, a deferred
--- one what it saved.
+-- The end of an attempt that keeps what it was started with; what else it may have had is gone.
 update task set
     state = 'completed', output = n.column5, started_at = n.column6, finished_at = n.column7, seq = n.column8,
-    error = null, memo = null, lease_until = null, lease_boot = null
+    reason = null, retry_at = null, poll_key = null, error = null, memo = null, lease_until = null, lease_boot = null
 from (values /*rows*/) as n
 where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column2
     and task.state = 'running' and task.attempt = n.column4
