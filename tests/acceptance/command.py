@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
+PATIENCE = 150.0
+"""Seconds after which a command that should have ended is given up, also on a machine that is very busy."""
 
 FLOWS = '''
 """Workflows for the command line to run."""
@@ -212,7 +213,7 @@ class Project:
             input=json.dumps(commands),
             capture_output=True,
             text=True,
-            timeout=2 * PATIENCE,
+            timeout=PATIENCE + 15 * len(commands),
             check=True,
         )
         return [Done(*answer) for answer in json.loads(done.stdout)]

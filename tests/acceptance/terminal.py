@@ -14,7 +14,7 @@ import termios
 import time
 from pathlib import Path
 
-PATIENCE = 60.0
+PATIENCE = 150.0
 CTRL_C = b"\x03"
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

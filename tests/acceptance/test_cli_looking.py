@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.command import ROOT, Done, Project
+from tests.acceptance.command import PATIENCE, ROOT, Done, Project
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_help_teaches_with_examples_and_loads_nothing_heavy(project: Project) ->
         env=project.environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     assert done.stderr == "0 []\n"
@@ -179,7 +179,7 @@ def test_a_new_project_runs_and_its_files_are_never_overwritten(tmp_path: Path) 
         env=project.environment(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PATIENCE,
         check=False,
     )
     assert tested.returncode == 0, tested.stdout
@@ -215,7 +215,7 @@ def test_an_error_of_ours_is_shown_whole(project: Project) -> None:
         env=project.environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 1 and "RuntimeError: a fault" in done.stderr and "Traceback" in done.stderr

@@ -14,7 +14,7 @@ from tests.acceptance.command import PATIENCE, Project
 from tests.acceptance.terminal import CTRL_C, Terminal
 
 pytestmark = [
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(900),
     pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals and signals"),
 ]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.command import PATIENCE, Done, Project
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(900)
 
 RUN_FIELDS = {
     "id",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.acceptance.command import Done, Project
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(900)
 
 USAGE, STORE = 2, 5
 

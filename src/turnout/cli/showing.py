@@ -49,7 +49,8 @@ class Move(msgspec.Struct, frozen=True):
 def run_cells(view: RunView) -> list[Span]:
     mark, style = MARKS[view.state]
     took = lasting((view.finished_at or time.time()) - view.created_at)
-    note = view.reason or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
+    child = f"child of {short(view.parent_run)}" if view.parent_run else ""
+    note = view.reason or child or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
     return [
         (short(view.id), ""),
         (last_name(view.workflow), ""),

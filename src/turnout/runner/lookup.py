@@ -9,16 +9,14 @@ from turnout.errors import RunNotFound
 from turnout.model.rows import StoredRun
 
 LAST = "last"
+PAGE = 100
 _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
 def find_run(store: Store, wanted: str) -> StoredRun:
-    """The run with this id, the only one whose id begins so, or with ``last`` the newest."""
+    """The run with this id, the only one whose id begins so, or with ``last`` the newest that is no child run."""
     if wanted == LAST:
-        newest = store.runs(limit=1)
-        if not newest:
-            raise RunNotFound("there is no run yet", run_id=wanted)
-        return newest[0]
+        return _last(store)
     exact = store.run(wanted)
     if exact is not None:
         return exact
@@ -38,3 +36,13 @@ def find_run(store: Store, wanted: str) -> StoredRun:
         some = ", ".join(run.new.run_id for run in found[:2]) + (", …" if len(found) > 2 else "")
         raise RunNotFound(f"several runs begin with {wanted}: {some}", code="ambiguous_run", run_id=wanted)
     return found[0]
+
+
+def _last(store: Store) -> StoredRun:
+    before: str | None = None
+    while page := store.runs(limit=PAGE, before=before):
+        for run in page:
+            if run.new.parent_run is None:
+                return run
+        before = page[-1].new.run_id
+    raise RunNotFound("there is no run yet", run_id=LAST)
