@@ -24,14 +24,18 @@ def run(store: Store) -> RunWrite:
 
 def test_a_new_run_is_read_back_as_it_was_submitted(store: Store) -> None:
     begin(store)
+    parent = new_run()
+    insert(store, parent)
     write = new_run(
         key="k",
         input_digest="abc",
         priority=3,
         timeout=9.5,
         rerun_of=new_run_id(),
-        parent_run=new_run_id(),
-        parent_pos=4,
+        parent_run=parent.run_id,
+        parent_pos=0,
+        parent_attempt=1,
+        depth=2,
     )
     insert(store, write)
     stored = store.run(write.run_id)

@@ -16,6 +16,7 @@ class Graph:
 
     __slots__ = (
         "_taken",
+        "children",
         "dep_counts",
         "dependents",
         "deps",
@@ -64,6 +65,8 @@ class Graph:
         """The rows of a new run, which all runs of this version share until they change."""
         self.dep_counts = tuple(len(deps) for deps in self.deps)
         self._hook_up()
+        self.children = frozenset(pos for pos, task in enumerate(spec.tasks) if task.body.kind == "workflow")
+        """Positions of tasks that are child runs."""
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
+from turnout.model.children import parent_answer
 from turnout.model.choices import by_choice, checked, leave_out, take_over_choices, why_skipped
 from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
@@ -15,7 +16,7 @@ from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
 from turnout.model.machine import RunMachine, placeable
 from turnout.model.memo import Memo, write_memo
 from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
-from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
+from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import (
     RUN_CANCELLING,
@@ -204,9 +205,9 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if self.task(pos).state is TASK_RUNNING:
             self.stop(pos, TaskState.CANCELLED, reason)
 
-    def pause(self) -> None:
+    def pause(self, reason: str = "paused") -> None:
         if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
-            self._move_run(RunState.PAUSED, reason="paused")
+            self._move_run(RunState.PAUSED, reason=reason)
 
     def resume(self) -> None:
         if self.run_row.state is RunState.PAUSED:
@@ -240,6 +241,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             run=self.run,
             tasks=list(self.rows.values()),
             history=self.history,
+            answer=None if new.parent_run is None else self._answer(),
         )
 
     def insert(self, owner: str | None) -> RunWrite:
@@ -257,7 +259,13 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             run=self.run,
             tasks=rows,
             history=[first, *self.history] if owner else [first],
+            answer=None if machine.new.parent_run is None else self._answer(),
         )
+
+    def _answer(self) -> ParentAnswer | None:
+        """A child run that ends tells its parent."""
+        ends = self.run is not None and self.run.state.terminal
+        return parent_answer(self.machine.new, self.run_row) if ends else None
 
     # -- one row ------------------------------------------------------------------------------------------------
     def _again(self, pos: int, result: ExecutionResult, said: Verdict) -> None:

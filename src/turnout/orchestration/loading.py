@@ -24,7 +24,7 @@ from turnout.model.info import Output
 from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.rows import RunRow
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.owned import OwnedRun
 
@@ -73,7 +73,7 @@ class StoreLoader:
             text = self._store.workflow(version)
             if text is None:
                 raise RunNotFound(f"workflow version {version} is not stored", version=version)
-            graph = self._graphs[version] = Graph(msgspec.json.decode(text, type=WorkflowSpec), version)
+            graph = self._graphs[version] = Graph(decode_spec(text), version)
         return graph
 
 

@@ -17,7 +17,7 @@ from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.blocks import load_blocks
 from turnout.store.database import json_list
 from turnout.store.sqlite.connection import SqliteDatabase
-from turnout.store.sqlite.rows import Values, changed_run, changed_tasks, history, new_run, new_tasks
+from turnout.store.sqlite.rows import Values, answers, changed_run, changed_tasks, history, new_run, new_tasks
 from turnout.store.sqlite.sifting import sift
 from turnout.store.writes import check, finishes
 
@@ -69,6 +69,7 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
     for block, rows in changed_tasks(old, now).items():
         _expect(_many(connection, block, rows), len(rows))
     _many(connection, "insert_history", history(writes), now)
+    _many(connection, "tell_parents", answers(writes, now))
     _clear(connection, old, now)
 
 
