@@ -16,8 +16,10 @@ from rich.terminal_theme import TerminalTheme
 
 from turnout.cli.demo_orders import ORDER, fulfil
 from turnout.cli.demonstration import conclusion, demo_runner, introduction
+from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import Line
-from turnout.cli.watch import as_text, picture
+from turnout.cli.saying import Heard
+from turnout.cli.watch import Watched, as_text, picture
 from turnout.model.states import TaskState
 from turnout.runner.views import task_view
 
@@ -46,7 +48,8 @@ def main() -> None:
         console.print(as_text(lines), highlight=False)
 
     show([[("$ turnout demo", "bold")]])
-    with demo_runner() as runner:
+    heard = Heard()
+    with demo_runner(heard) as runner:
         show(introduction(runner))
         began = time.time()
         run = runner.submit(fulfil, ORDER)
@@ -55,9 +58,16 @@ def main() -> None:
             if any(task.state is TaskState.READY and task.reason == "retry_at" for task in tasks):
                 break
             time.sleep(0.01)
-        show(picture(fulfil.spec, run.id, tasks, time.time(), began, 100))
+        watched = Watched(runner.core, run, fulfil.spec, heard, Interrupt())
+        show([*watched.last_words(), *picture(fulfil.spec, run.id, tasks, time.time(), began, 100)])
         result = run.result()
-        show([[("  ⋮", "dim")], *picture(fulfil.spec, run.id, run.tasks(), time.time(), began, 100)])
+        show(
+            [
+                [("  ⋮", "dim")],
+                *watched.last_words(),
+                *picture(fulfil.spec, run.id, run.tasks(), time.time(), began, 100),
+            ]
+        )
         show(conclusion(run.status(), result))
     # No fonts from elsewhere, and no ids that differ with each recording.
     svg = console.export_svg(title="turnout demo", theme=THEME, unique_id="demo")

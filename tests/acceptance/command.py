@@ -56,6 +56,7 @@ def wait_for(file: str, info: TaskInfo) -> str:
 
 @task
 def after(word: str) -> str:
+    print(word)
     return word
 
 

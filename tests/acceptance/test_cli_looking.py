@@ -45,13 +45,13 @@ def test_help_teaches_with_examples_and_loads_nothing_heavy(project: Project) ->
     )
     assert done.stderr == "0 []\n"
     assert "turnout run flows.py -p name=Ada" in done.stdout
-    for verb in ("run", "runs", "graph", "explain", "validate", "doctor", "config", "init", "demo"):
+    for verb in ("run", "runs", "logs", "prune", "graph", "explain", "validate", "doctor", "config", "init", "demo"):
         assert f"\n  {verb} " in done.stdout
 
 
 def test_every_command_has_help(project: Project) -> None:
-    verbs = ["", "run", "runs", "graph", "explain", "validate", "doctor", "config", "init", "demo"]
-    inner = [f"runs {verb}" for verb in ("ls", "show", "history", "cancel", "pause", "resume", "rerun")]
+    verbs = ["", "run", "runs", "logs", "prune", "graph", "explain", "validate", "doctor", "config", "init", "demo"]
+    inner = [f"runs {verb}" for verb in ("ls", "show", "history", "cancel", "pause", "resume", "rerun", "delete")]
     for done in all_of(project, *(f"{verb} --help" for verb in [*verbs, *inner])):
         assert done.code == 0 and "Usage: turnout" in done.out and done.err == "", done
 
@@ -190,6 +190,7 @@ def test_the_demo_shows_the_graph_the_placement_and_the_run(project: Project) ->
     assert shown.code == 0, shown
     assert "validate ──┐" in shown.out
     assert 'rule 1 "**::fulfil::label" → printers' in shown.out
+    assert "charge │ charging 21 to Ada" in shown.out
     assert "✓ charge" in shown.out and "attempt 2" in shown.out
     assert "Thank you, Ada!" in shown.out
     assert document.code == 0 and document.json["result"]["parcel"]["paid"] == 21

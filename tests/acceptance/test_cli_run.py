@@ -34,7 +34,9 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 def test_in_a_pipe_it_prints_a_line_for_each_task_and_the_result(project: Project) -> None:
     done = project.run("run", "flows.py:doubling", "-p", "number=4")
     assert done.code == 0, done
-    lines = [line for line in done.out.splitlines() if "doubling 4" not in line]
+    said = [line for line in done.out.splitlines() if " │ " in line]
+    assert said == ["double │ doubling 4"]
+    lines = [line for line in done.out.splitlines() if line not in said]
     assert lines[0].startswith("run ") and lines[0].endswith(" of doubling")
     assert [line.split()[:3] for line in lines[1:4]] == [
         ["✓", "double", "default"],
@@ -132,6 +134,7 @@ def test_at_a_terminal_the_tree_is_live(project: Project, colours: bool) -> None
     terminal.until("waits for wait_for")
     (project.folder / "go").touch()
     assert terminal.end() == 0
+    assert "after │ came" in terminal.text
     assert "✓ wait_for" in terminal.text and "✓ after" in terminal.text
     assert "✓ waiting completed in " in terminal.text
     assert terminal.text.rstrip().endswith("came")

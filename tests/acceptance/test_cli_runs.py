@@ -121,6 +121,50 @@ def test_a_graph_of_a_run_shows_its_states(prepared: Prepared) -> None:
     assert document.json["tasks"][1] == {"name": "check", "state": "failed"}
 
 
+def test_what_tasks_printed_is_read_back(prepared: Prepared) -> None:
+    text, one, document, none, unknown = prepared.all(
+        "logs GOOD", "logs GOOD double --attempt 1", "logs GOOD --json", "logs GOOD tell", "logs GOOD nowhere"
+    )
+    assert text.out == one.out == "double │ doubling 21\n"
+    line = document.json
+    assert set(line) == {"id", "task", "attempt", "stream", "at", "text"}
+    assert (line["task"], line["stream"], line["text"]) == ("double", "stdout", "doubling 21")
+    assert none.code == 0 and none.out == ""
+    assert unknown.code == 2 and "error[unknown_task]" in unknown.err
+
+
+def test_logs_are_followed_to_the_end_of_the_run(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    driving = project.start("run", "flows.py:waiting", "-p", "file=go", "--json")
+    wait_until((tmp_path / "go.waiting").exists, "the body did not start")
+    following = project.start("logs", "last", "--follow")
+    (tmp_path / "go").touch()
+    assert project.finish(driving).code == 0
+    assert "after │ came" in project.finish(following).out
+
+
+def test_runs_are_deleted_by_name_and_by_age(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    ran = [["run", "flows.py:doubling", "--json"]] * 2
+    stored = ["run", "flows.py:doubling", "--no-wait"]
+    refused, forced, dry, pruned, left = project.run_all(
+        [
+            *ran,
+            stored,
+            ["runs", "delete", "last"],
+            ["runs", "delete", "last", "--force", "--json"],
+            ["prune", "--older-than", "0s", "--dry-run", "--json"],
+            ["prune", "--older-than", "0s", "--json"],
+            ["runs", "ls", "--json"],
+        ]
+    )[3:]
+    assert refused.code == 2 and refused.err.startswith("error[run_not_finished]"), refused
+    assert forced.code == 0 and forced.json["runs"] == 1, forced
+    assert dry.json == {"runs": 2, "deleted": False}
+    assert pruned.json["runs"] == 2 and pruned.json["deleted"]
+    assert left.json == []
+
+
 def test_commands_reach_the_process_that_drives_the_run(tmp_path: Path) -> None:
     project = Project(tmp_path)
     driving = project.start("run", "flows.py:waiting", "-p", "file=go", "--json")

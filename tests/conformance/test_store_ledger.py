@@ -24,14 +24,18 @@ def run(store: Store) -> RunWrite:
 
 def test_a_new_run_is_read_back_as_it_was_submitted(store: Store) -> None:
     begin(store)
+    parent = new_run()
+    insert(store, parent)
     write = new_run(
         key="k",
         input_digest="abc",
         priority=3,
         timeout=9.5,
         rerun_of=new_run_id(),
-        parent_run=new_run_id(),
-        parent_pos=4,
+        parent_run=parent.run_id,
+        parent_pos=0,
+        parent_attempt=1,
+        depth=2,
     )
     insert(store, write)
     stored = store.run(write.run_id)
@@ -276,6 +280,46 @@ def test_a_poison_row_is_rejected_and_nothing_of_its_batch_is_written(store: Sto
     assert store.tasks(other.run_id)[0].state is TaskState.RUNNING
     assert store.run(fresh.run_id) is None
     assert store.commit([update(other.run_id, completed()), fresh])[0].applied
+
+
+def test_a_completed_row_has_nothing_left_of_what_its_attempt_had_beside_its_start(store: Store) -> None:
+    begin(store)
+    error = ErrorInfo("ValueError", "of an earlier attempt")
+    running = TaskRow(
+        pos=0,
+        name="first",
+        state=TaskState.RUNNING,
+        attempt=2,
+        failures=1,
+        reason="why",
+        executor="default",
+        decision="it is the default",
+        labels={"gpu": "true"},
+        poll_key="polling",
+        holder=OWNER,
+        error=error,
+        dispatched_at=1.0,
+        seq=3,
+        memo='{"saved":"1"}',
+    )
+    write = new_run(tasks=[running])
+    insert(store, write)
+    image = msgspec.structs.replace(
+        running,
+        state=TaskState.COMPLETED,
+        was=TaskState.RUNNING,
+        was_attempt=2,
+        reason=None,
+        poll_key=None,
+        error=None,
+        memo=None,
+        output="1",
+        started_at=2.0,
+        finished_at=3.0,
+        seq=4,
+    )
+    assert store.commit([update(write.run_id, image)])[0].applied
+    assert store.tasks(write.run_id) == [msgspec.structs.replace(image, was=None, was_attempt=0)]
 
 
 def test_text_that_only_looks_like_an_escape_is_kept(store: Store, run: RunWrite) -> None:

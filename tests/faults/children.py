@@ -100,6 +100,11 @@ class Child:
     def finished(self, timeout: float = PATIENCE) -> dict[str, Any]:
         return json.loads(self.wait_for("finished", timeout))
 
+    def has_finished(self) -> bool:
+        """For a process that has ended: whether it said that it had finished. What it said may still be on its way."""
+        self._reader.join(5)
+        return bool(self.said("finished"))
+
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 

@@ -66,6 +66,21 @@ def chain(key: str, seconds: float) -> str:
     return third(second(first(key, seconds), seconds), seconds)
 
 
+@workflow
+def grandchild(key: str, seconds: float) -> str:
+    return second(key, seconds)
+
+
+@workflow
+def child(key: str, seconds: float) -> str:
+    return grandchild(first(key, seconds), seconds)
+
+
+@workflow
+def family(key: str, seconds: float) -> str:
+    return third(child(key, seconds), seconds)
+
+
 @task
 def quick(key: str, info: TaskInfo) -> str:
     record(key, info)
@@ -216,7 +231,7 @@ def wide_workflow(tasks: int) -> Workflow[..., Any]:
 
 
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
-    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, fanned)
+    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned)
 }
 
 

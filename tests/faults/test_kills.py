@@ -15,16 +15,18 @@ SECONDS = 0.02
 """The longest body: a kill hits some in the middle."""
 
 
-def await_moment(executions: Executions, chance: random.Random, kills_left: int, victim: Child) -> None:
+def await_moment(
+    executions: Executions, chance: random.Random, kills_left: int, victim: Child, bodies: int = RUNS * len(CHAIN)
+) -> None:
     """Some moment between now and the end of the work: mostly while bodies run, sometimes while the victim starts."""
     if chance.random() < 0.2:
         time.sleep(chance.random() * 0.6)
         return
     there = len(executions)
-    left = max(1, RUNS * len(CHAIN) - there) // (kills_left + 1)
+    left = max(1, bodies - there) // (kills_left + 1)
     wanted = there + chance.randint(1, max(1, left))
     eventually("bodies run", lambda: len(executions) >= wanted or not victim.alive, every=0.001)
-    assert victim.alive or victim.said("finished"), victim.tail()
+    assert victim.alive or victim.has_finished(), victim.tail()
     time.sleep(chance.random() * SECONDS)
 
 

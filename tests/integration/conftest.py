@@ -120,6 +120,21 @@ def query() -> Callable[..., list[tuple[Any, ...]]]:
 
 
 @pytest.fixture
+def change() -> Callable[[str, str], None]:
+    """Changes a database behind the engine's back: what a crash at a bad moment would have left."""
+
+    def write(url: str, sql: str) -> None:
+        if url.startswith("sqlite"):
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=10)) as connection, connection:
+                connection.execute(sql)
+            return
+        with psycopg.connect(url) as connection:
+            connection.execute(sql.encode())
+
+    return write
+
+
+@pytest.fixture
 def rows_in(query: Callable[..., list[tuple[Any, ...]]]) -> Callable[[str], dict[str, int]]:
     """How many rows of runs there are: what a refused submission must not have changed."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import typing
 from collections.abc import Callable
 from types import MappingProxyType, SimpleNamespace
@@ -41,9 +42,19 @@ def annotations_of(function: Callable[..., Any]) -> MappingProxyType[str, Any]:
         return MappingProxyType(found)
 
 
-@functools.lru_cache(maxsize=4096)
 def types_of(function: Callable[..., Any]) -> MappingProxyType[str, Typed]:
     """How values become what the annotations say, by parameter; ``"return"`` is the result's."""
+    # msgspec finds out about a class when it is first asked, and two threads that ask at the same moment crash the
+    # process; bodies of one task start in many threads at once.
+    with _one_at_a_time:
+        return _types_of(function)
+
+
+_one_at_a_time = threading.RLock()
+
+
+@functools.lru_cache(maxsize=4096)
+def _types_of(function: Callable[..., Any]) -> MappingProxyType[str, Typed]:
     return MappingProxyType({name: typed(annotation) for name, annotation in annotations_of(function).items()})
 
 

@@ -1,12 +1,29 @@
-"""Which Runner does ``fulfil(order)`` use? The program's default one, made when first needed."""
+"""Which Runner does ``fulfil(order)`` use? The one that the calling body belongs to, else the program's default one."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from turnout.errors import DefinitionError
+from turnout.model.info import current_task
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Submitted(Protocol[R_co]):
+    """A run that was started."""
+
+    id: str
+
+    def wait(self, timeout: float | None = None) -> Any:
+        """Wait for the run to end; its state."""
+        ...
+
+    def result(self, timeout: float | None = None) -> R_co:
+        """Wait for the run to end; what it returned, or the exception that tells how it ended."""
+        ...
 
 
 class DefaultRunner(Protocol):
@@ -16,12 +33,38 @@ class DefaultRunner(Protocol):
         """Run the workflow durably and return its result."""
         ...
 
+    def submit(self, workflow: Any, /, *args: Any, **kwargs: Any) -> Submitted[Any]:
+        """Start a run."""
+        ...
+
+    def submit_with(
+        self,
+        workflow: Any,
+        /,
+        *args: Any,
+        key: str | None = None,
+        priority: int = 0,
+        timeout: Any = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> Submitted[Any]:
+        """Start a run with options."""
+        ...
+
+
+class OpenRunner(DefaultRunner, Protocol):
+    """A Runner of this program that bodies may belong to."""
+
+    def owns(self, run_id: str) -> bool:
+        """Whether it is the owner of this run."""
+        ...
+
 
 class _Slot:
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # making the default Runner opens it
         self.factory: Callable[[], DefaultRunner] | None = None
         self.runner: DefaultRunner | None = None
+        self.open: tuple[OpenRunner, ...] = ()
 
 
 _slot = _Slot()
@@ -31,6 +74,27 @@ def set_default_runner_factory(factory: Callable[[], DefaultRunner] | None) -> N
     """Say how the default Runner is made; one that was already made is forgotten, not closed."""
     with _slot.lock:
         _slot.factory, _slot.runner = factory, None
+
+
+def runner_opened(runner: OpenRunner) -> None:
+    """From now on bodies may run on it."""
+    with _slot.lock:
+        _slot.open = (*_slot.open, runner)
+
+
+def runner_closed(runner: OpenRunner) -> None:
+    with _slot.lock:
+        _slot.open = tuple(each for each in _slot.open if each is not runner)
+
+
+def current_runner() -> DefaultRunner:
+    """In a body: the Runner of this program that drives its run. Elsewhere: the default one."""
+    info = current_task()
+    if info is not None:
+        for runner in _slot.open:
+            if runner.owns(info.run_id):
+                return runner
+    return default_runner()
 
 
 def default_runner() -> DefaultRunner:

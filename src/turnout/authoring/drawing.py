@@ -137,10 +137,12 @@ class Drawing:
         return source.name
 
     def _nodes_of_task(self, other: Task[..., Any]) -> list[str]:
-        if other.named_explicitly:
+        if getattr(other, "named_explicitly", False):
             names = [other.name] if other.name in self.specs else []
         else:
-            names = [name for name, task in self.tasks.items() if task.function is other.function]
+            # A workflow itself is what stands behind its child runs, as the function is behind a task's calls.
+            function = getattr(other, "function", other)
+            names = [name for name, task in self.tasks.items() if task.function is function]
         if not names:
             self._refuse_after(repr(other.name), ": it was not called before in this workflow")
         return names

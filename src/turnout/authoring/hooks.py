@@ -9,6 +9,7 @@ from typing import Any, NoReturn, get_args
 import msgspec
 
 from turnout.authoring.calling import open_signature
+from turnout.authoring.child import ChildTask
 from turnout.authoring.drawing import Drawing
 from turnout.authoring.task import Task
 from turnout.errors import InvalidWorkflow
@@ -31,7 +32,7 @@ def _tasks(given: Any, what: str) -> list[Task[..., Any]]:
         return []
     many: Sequence[Any] = given if isinstance(given, list | tuple) else (given,)
     for each in many:
-        if not (isinstance(each, Task) or inspect.isroutine(each)):
+        if isinstance(each, ChildTask) or not (isinstance(each, Task) or inspect.isroutine(each)):
             _refuse(f"{what} is {each!r}: give a task, or a list of tasks")
     return [each if isinstance(each, Task) else Task(each) for each in many]
 

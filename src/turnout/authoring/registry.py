@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from turnout.authoring.child import ChildTask
 from turnout.authoring.options import RetryPredicate
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
@@ -33,7 +34,7 @@ class Registry:
         self._by_ref: dict[str, AnyTask] = {}
 
     def add(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> WorkflowSpec:
-        """Register the workflow with its tasks, and return its spec. Adding it again changes nothing."""
+        """Register the workflow with its tasks and children, and return its spec. Adding it again changes nothing."""
         spec = workflow.spec_for(tenant)
         full_name = spec.full_name
         known = self._workflows.get(full_name)
@@ -47,6 +48,8 @@ class Registry:
                 code="duplicate_workflow",
                 workflow=full_name,
             )
+        for child in children_of(workflow):
+            self.add(child, tenant)
         with self._lock:
             for name, task in workflow.tasks.items():
                 self._by_name[full_name, name] = task
@@ -64,6 +67,18 @@ class Registry:
     def workflows(self) -> Mapping[str, AnyWorkflow]:
         """Workflows by full name."""
         return MappingProxyType(self._workflows)
+
+    def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
+        """The specs of the workflow and of all that it calls, however deep."""
+        found: dict[str, WorkflowSpec] = {}
+        open_ = [workflow]
+        while open_:
+            each = open_.pop()
+            spec = self.add(each, tenant)
+            if spec.full_name not in found:
+                found[spec.full_name] = spec
+                open_.extend(children_of(each))
+        return list(found.values())
 
     def spec_of(self, workflow_full_name: str) -> WorkflowSpec | None:
         """The spec that today's code draws."""
@@ -84,3 +99,9 @@ class Registry:
         if task.body.kind != "python":
             return None
         return self._by_name.get((workflow_full_name, task.name)) or self._by_ref.get(task.body.ref)
+
+
+def children_of(workflow: AnyWorkflow) -> list[AnyWorkflow]:
+    """The workflows that this one calls."""
+    found = {id(task.workflow): task.workflow for task in workflow.tasks.values() if isinstance(task, ChildTask)}
+    return list(found.values())

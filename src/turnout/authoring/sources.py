@@ -123,6 +123,8 @@ class ContextSource:
             drawing.add(task, self._dependencies(task), uses_context=True)
 
     def _check(self, task: Task[..., Any]) -> None:
+        if task.body.kind != "python":
+            return  # a child run finds its parameters in the context by their names
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         for each in open_signature(task.function).parameters.values():
             if each.default is inspect.Parameter.empty and each.kind not in variable:
@@ -137,8 +139,8 @@ class ContextSource:
         for other in (*task.depends_on, *task.waits_for):
             if isinstance(other, str):
                 yield other
-            elif isinstance(other, Task):
-                yield other.name
+            elif hasattr(other, "__task_name__"):
+                yield other.__task_name__
             elif callable(other) and hasattr(other, "__name__"):
                 yield other.__name__
             else:

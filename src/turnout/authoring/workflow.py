@@ -6,23 +6,25 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from contextvars import ContextVar
+from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 import msgspec
 
 from turnout.authoring.annotations import RETURN
-from turnout.authoring.default_runner import default_runner
+from turnout.authoring.child import ChildTask
+from turnout.authoring.default_runner import Submitted, current_runner
 from turnout.authoring.drawing import Drawing, current_drawing
 from turnout.authoring.hooks import add_hooks
-from turnout.authoring.options import Hooks, optional_seconds, selector
+from turnout.authoring.options import Hooks, TaskOptions, optional_seconds, selector
 from turnout.authoring.places import place
 from turnout.authoring.sources import ContextSource, FunctionSource, Source
 from turnout.authoring.task import Task
-from turnout.errors import DefinitionError, InvalidInput, WrongType
+from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, WrongType
 from turnout.model.annotations import Unfit
 from turnout.model.durations import Duration
 from turnout.model.inputs import check_input
-from turnout.model.spec import WorkerSelector, WorkflowSpec
+from turnout.model.spec import Body, TaskSpec, WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
 
 P = ParamSpec("P")
@@ -35,6 +37,9 @@ DEFAULT_PACKAGE = "embedded"
 
 
 _defined: weakref.WeakSet[Workflow[..., Any]] = weakref.WeakSet()
+_drawing_lock = threading.RLock()
+"""One for all workflows: drawing one draws its children too, and two threads might begin at either end."""
+_being_drawn: ContextVar[tuple[Workflow[..., Any], ...]] = ContextVar("turnout_being_drawn", default=())
 
 
 def defined_workflows() -> list[Workflow[..., Any]]:
@@ -60,6 +65,7 @@ class Workflow(Generic[P, R]):
         on_failure: Hooks = None,
         on_exit: Hooks = None,
     ) -> None:
+        tasks = [ChildTask(each) if isinstance(each, Workflow) else each for each in tasks]
         hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
         self._set_up(ContextSource(name, tasks), name, package, timeout, worker_selector, hooks)
 
@@ -99,7 +105,6 @@ class Workflow(Generic[P, R]):
         self.timeout = optional_seconds(timeout, f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(worker_selector)
         self.hooks = hooks
-        self._lock = threading.RLock()
         self._drawn: tuple[Drawing, WorkflowSpec] | None = None
         _defined.add(self)
 
@@ -166,35 +171,90 @@ class Workflow(Generic[P, R]):
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it durably on the default Runner and return its result."""
-        return default_runner().run(self, *args, **kwargs)
+        self._not_while_drawing("run")
+        return current_runner().run(self, *args, **kwargs)
 
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted[R]:
+        """Start a run of its own, which belongs to no parent; returns once it is durable.
+
+        In a body it is started on the Runner that the body belongs to, elsewhere on the default one. A body may be
+        executed more than once: with ``submit_with(…, key=info.idempotency_key)`` the run is started once.
+        """
+        self._not_while_drawing("submit")
+        return current_runner().submit(self, *args, **kwargs)
+
+    def submit_with(
+        self,
+        *args: Any,
+        key: str | None = None,
+        priority: int = 0,
+        timeout: Duration | None = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> Submitted[R]:
+        """``submit`` with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
+        self._not_while_drawing("submit_with")
+        return current_runner().submit_with(self, *args, key=key, priority=priority, timeout=timeout, input=input)
+
+    # -- as a child ---------------------------------------------------------------------------------------------
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return ChildTask(self)(*args, **kwargs)
+
+    def after(self, *others: Any) -> Task[P, R]:
+        """In another workflow: this child run, ordered after others without taking their results."""
+        return ChildTask(self).after(*others)
+
+    def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
+        """In another workflow: this child run with options, such as ``timeout`` and ``retries``."""
+        return ChildTask(self).options(**options)
+
+    def named(self, name: str) -> Task[P, R]:
+        """In another workflow: this child run as a task of that name."""
+        return ChildTask(self).named(name)
+
+    @property
+    def __task_name__(self) -> str:
+        return self.name
+
+    def _not_while_drawing(self, method: str) -> None:
         drawing = current_drawing()
         if drawing is not None:
             raise DefinitionError(
-                f"{place()}: workflow {self.name!r} is called inside workflow {drawing.workflow!r}: child runs are not "
-                "available yet; call its tasks here, or submit it as a run of its own from a task",
+                f"{place()}: {self.name}.{method}() inside workflow {drawing.workflow!r}, which only draws the graph: "
+                f"call {self.name}(…) for a child run, or use {method}() in a task",
                 code="child_workflow",
             )
-        return self.run(*args, **kwargs)
 
+    # -- drawing ------------------------------------------------------------------------------------------------
     def _draw(self) -> tuple[Drawing, WorkflowSpec]:
-        with self._lock:
+        with _drawing_lock:
             if self._drawn is None:
                 drawing = Drawing(self.name)
-                self.source.draw(drawing)
+                self._refuse_recursion()
+                token = _being_drawn.set((*_being_drawn.get(), self))
+                try:
+                    self.source.draw(drawing)
+                finally:
+                    _being_drawn.reset(token)
                 add_hooks(drawing, self.hooks)
                 self._drawn = drawing, self._validated(drawing, DEFAULT_TENANT)
             return self._drawn
+
+    def _refuse_recursion(self) -> None:
+        open_ = _being_drawn.get()
+        if self in open_:
+            path = " → ".join(each.name for each in (*open_[open_.index(self) :], self))
+            raise InvalidWorkflow(
+                f"{place()}: workflow {self.name!r} calls itself ({path}), and would never end: "
+                "loop in a task, or let a task submit the next run with submit()",
+                code="recursive_workflow",
+                path=path,
+            )
 
     def _validated(self, drawing: Drawing, tenant: str) -> WorkflowSpec:
         home = f"{tenant}::{self.package}::{self.name}"
         spec = WorkflowSpec(
             name=self.name,
-            tasks=tuple(
-                task if task.full_name else msgspec.structs.replace(task, full_name=f"{home}::{task.name}")
-                for task in drawing.specs.values()
-            ),
+            tasks=tuple(_at_home(task, home, tenant) for task in drawing.specs.values()),
             tenant=tenant,
             package=self.package,
             params=self.source.params,
@@ -208,6 +268,15 @@ class Workflow(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<workflow {self.name!r}>"
+
+
+def _at_home(task: TaskSpec, home: str, tenant: str) -> TaskSpec:
+    """The task with its full name; a child run's workflow is one of the same tenant."""
+    if not task.full_name:
+        task = msgspec.structs.replace(task, full_name=f"{home}::{task.name}")
+    if task.body.kind == "workflow":
+        task = msgspec.structs.replace(task, body=Body("workflow", f"{tenant}::{task.body.ref}"))
+    return task
 
 
 class Decorator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from enum import Enum
+from types import CoroutineType
 from typing import Any, TypeAlias
 
 import msgspec
@@ -91,7 +92,7 @@ def call(work: Work, info: TaskInfo) -> Any:
     set_current(info)
     value = work.invoke(info)
     # A wrapper can hide that the function is async. The thread is taken already, so it may as well drive the rest.
-    return asyncio.run(value) if inspect.iscoroutine(value) else value
+    return asyncio.run(value) if isinstance(value, CoroutineType) else value
 
 
 async def call_async(work: Work, info: TaskInfo) -> Any:

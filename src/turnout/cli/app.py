@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli import config, demo, doctor, explain, graph, init, run, runs, validate
+from turnout.cli import config, demo, doctor, explain, graph, init, logs, prune, run, runs, validate
 
 HELP = """Durable workflows for Python.
 
@@ -15,6 +15,7 @@ turnout init                               a project to start from
 turnout run flows.py -p name=Ada           run a workflow and watch it
 turnout runs ls                            what has run
 turnout runs show last                     how it went, task by task
+turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
 """
@@ -37,7 +38,17 @@ def turnout(
         typer.echo(context.get_help())
 
 
-for command in (run.run, graph.graph, explain.explain, validate.validate, init.init, doctor.doctor, demo.demo):
+for command in (
+    run.run,
+    logs.logs,
+    graph.graph,
+    explain.explain,
+    validate.validate,
+    init.init,
+    doctor.doctor,
+    prune.prune,
+    demo.demo,
+):
     app.command()(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(config.app, name="config")

@@ -16,6 +16,7 @@ def validate(order: dict[str, Any]) -> dict[str, Any]:
 
 @task(retries=2, retry_delay="600ms")
 def charge(order: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
+    print(f"charging {order['total']} to {order['name']}")
     time.sleep(0.3)
     if info.attempt == 1:
         raise ConnectionError("the payment service did not answer")

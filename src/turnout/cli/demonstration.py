@@ -9,19 +9,20 @@ from typing import Any
 
 from turnout.cli.demo_orders import ORDER, fulfil
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.output import Line, columns, plain, say, say_json
+from turnout.cli.output import Line, columns, plain, say, say_json, stdout_for_json
+from turnout.cli.saying import Heard, heard_only
 from turnout.cli.watch import Watched, follow, summary
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.picture import picture
-from turnout.runner import Runner
+from turnout.runner import EngineSettings, Runner
 from turnout.runner.views import RunView
 
 RULE = RoutingRule("**::fulfil::label", "printers")
 
 
 @contextmanager
-def demo_runner() -> Iterator[Runner]:
+def demo_runner(heard: Heard) -> Iterator[Runner]:
     """A Runner with two executors and a rule, on a database that is gone afterwards."""
     with (
         tempfile.TemporaryDirectory(prefix="turnout-demo-") as folder,
@@ -30,6 +31,8 @@ def demo_runner() -> Iterator[Runner]:
             config=False,
             workflows=(fulfil,),
             routing=RoutingConfig("default").with_rule(RULE),
+            settings=heard_only(EngineSettings()),
+            on_output=heard.put,
             executors={"printers": ThreadExecutor(threads=1, name="printers")},
         ) as runner,
     ):
@@ -37,12 +40,13 @@ def demo_runner() -> Iterator[Runner]:
 
 
 def demonstrate(*, as_json: bool = False) -> int:
-    with Interrupt() as interrupt, demo_runner() as runner:
+    heard = Heard()
+    with stdout_for_json(as_json), Interrupt() as interrupt, demo_runner(heard) as runner:
         if not as_json:
             for line in introduction(runner):
                 say(line)
         run = runner.submit(fulfil, ORDER)
-        follow(Watched(runner.core, run, fulfil.spec, interrupt), quiet=as_json)
+        follow(Watched(runner.core, run, fulfil.spec, heard, interrupt), quiet=as_json)
         result, view = run.result(), run.status()
     if as_json:
         say_json({"run_id": view.id, "state": str(view.state), "result": result})

@@ -31,10 +31,8 @@ def run(
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
     from turnout.authoring.parameters import parse_parameters
-    from turnout.cli.interrupt import Interrupt
-    from turnout.cli.output import stdout_for_json
     from turnout.cli.parameters import input_file
-    from turnout.cli.running import Again, drive, open_runner, submitted
+    from turnout.cli.running import Again, driving, submitted
     from turnout.model.durations import seconds
     from turnout.runner.settings import configuration
     from turnout.runner.targets import load_workflow
@@ -43,15 +41,12 @@ def run(
     limit = None if timeout is None else seconds(timeout, "--timeout")
     workflow = load_workflow(target, (config.root,))
     input = parse_parameters(workflow, parameters or (), input_file(file))
-    with (
-        stdout_for_json(as_json),
-        Interrupt() as interrupt,
-        open_runner(config, database, [workflow], drives=not no_wait) as runner,
-    ):
+    with driving(config, database, [workflow], as_json=as_json, drives=not no_wait) as driver:
+        runner = driver.runner
         handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
         if key is not None:
             runner.core.take(handle.id)
         spec = runner.core.graph_of(workflow).spec
-        return drive(runner, handle, spec, Again(target, database), interrupt, as_json=as_json)
+        return driver.drive(handle, spec, Again(target, database))

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
+from turnout.authoring.registry import Registry, children_of
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.failure import Exit, exit_code, report
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.output import say, say_json
+from turnout.cli.output import say, say_json, stdout_for_json
+from turnout.cli.saying import Heard, heard_only
 from turnout.cli.watch import Watched, follow, summary
 from turnout.cli.wording import short
 from turnout.errors import RunError, RunFailed
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import plain as json_value
+from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.config import Config
 from turnout.store.urls import shown_url
@@ -25,30 +29,58 @@ from turnout.store.urls import shown_url
 AnyWorkflow = Workflow[..., Any]
 
 
-def open_runner(config: Config, database: str | None, workflows: Iterable[AnyWorkflow], **options: Any) -> Runner:
+class Driver(msgspec.Struct, frozen=True):
+    """A Runner, and those who hear its bodies and the person at the keyboard."""
+
+    runner: Runner
+    heard: Heard
+    interrupt: Interrupt
+    as_json: bool
+
+    def drive(self, handle: RunHandle[Any], spec: WorkflowSpec, again: Again) -> int:
+        """Follow the run to its end; print its result, or what went wrong and what to do about it."""
+        follow(Watched(self.runner.core, handle, spec, self.heard, self.interrupt), quiet=self.as_json)
+        view = handle.status()
+        try:
+            result = json_value(handle.result(), "the result")
+        except RunError as error:
+            return _failed(view, error, again, as_json=self.as_json)
+        if self.as_json:
+            say_json({**outcome(view), "result": result, "failures": [], "error": None})
+        else:
+            say(_summary(view))
+            _say_result(result)
+        return Exit.OK
+
+
+@contextmanager
+def driving(
+    config: Config, database: str | None, workflows: Iterable[AnyWorkflow], *, as_json: bool, drives: bool = True
+) -> Iterator[Driver]:
     """A Runner that has this code and drives only what it is asked to, and the child runs of that."""
     known = tuple(workflows)
     tenant = config.get("tenant") or DEFAULT_TENANT
-    called = {task.body.ref for workflow in known for task in workflow.spec_for(tenant).tasks}
-    return Runner(database, config=config, workflows=known, claims=called, **options)
-
-
-def drive(
-    runner: Runner, handle: RunHandle[Any], spec: WorkflowSpec, again: Again, interrupt: Interrupt, *, as_json: bool
-) -> int:
-    """Follow the run to its end; print its result, or what went wrong and what to do about it."""
-    follow(Watched(runner.core, handle, spec, interrupt), quiet=as_json)
-    view = handle.status()
-    try:
-        result = json_value(handle.result(), "the result")
-    except RunError as error:
-        return _failed(view, error, again, as_json=as_json)
-    if as_json:
-        say_json({**outcome(view), "result": result, "failures": [], "error": None})
-    else:
-        say(_summary(view))
-        _say_result(result)
-    return Exit.OK
+    called = {
+        spec.full_name
+        for workflow in known
+        for child in children_of(workflow)
+        for spec in Registry().family_of(child, tenant)
+    }
+    heard = Heard()
+    with (
+        stdout_for_json(as_json),
+        Interrupt() as interrupt,
+        Runner(
+            database,
+            config=config,
+            workflows=known,
+            claims=called,
+            drives=drives,
+            settings=heard_only(config.orchestration or EngineSettings()),
+            on_output=heard.put,
+        ) as runner,
+    ):
+        yield Driver(runner, heard, interrupt, as_json)
 
 
 def _say_result(result: Any) -> None:

@@ -120,10 +120,8 @@ def resume(
         _command(run, "resume", database, as_json=as_json)
         return 0
     from turnout.cli.code import code_for
-    from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
-    from turnout.cli.output import stdout_for_json
-    from turnout.cli.running import Again, drive, open_runner
+    from turnout.cli.running import Again, driving
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
 
@@ -131,12 +129,13 @@ def resume(
     with open_store(database) as store:
         stored = find_run(store, run)
         workflows = code_for(config, target, store, stored)
-    with stdout_for_json(as_json), Interrupt() as interrupt, open_runner(config, database, workflows) as runner:
+    with driving(config, database, workflows, as_json=as_json) as driver:
+        runner = driver.runner
         run_id = stored.new.run_id
         runner.core.command(run_id, "resume").result()
         runner.core.take(run_id)
         spec = runner.core.spec_of(run_id)
-        return drive(runner, runner.get(run_id), spec, Again(target, database), interrupt, as_json=as_json)
+        return driver.drive(runner.get(run_id), spec, Again(target, database))
 
 
 @app.command()
@@ -161,10 +160,8 @@ def rerun(
 
     from turnout.authoring.parameters import parse_parameters
     from turnout.cli.code import code_for
-    from turnout.cli.interrupt import Interrupt
     from turnout.cli.opening import open_store
-    from turnout.cli.output import stdout_for_json
-    from turnout.cli.running import Again, drive, open_runner, submitted
+    from turnout.cli.running import Again, driving, submitted
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
 
@@ -174,16 +171,36 @@ def rerun(
         # The code says what the text of a parameter means.
         workflows = [] if no_wait and not parameters else code_for(config, target, store, stored)
     input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
-    with (
-        stdout_for_json(as_json),
-        Interrupt() as interrupt,
-        open_runner(config, database, workflows, drives=not no_wait) as runner,
-    ):
+    with driving(config, database, workflows, as_json=as_json, drives=not no_wait) as driver:
+        runner = driver.runner
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
         spec = runner.core.spec_of(handle.id)
-        return drive(runner, handle, spec, Again(target, database), interrupt, as_json=as_json)
+        return driver.drive(handle, spec, Again(target, database))
+
+
+@app.command()
+def delete(
+    run: Run,
+    force: Annotated[bool, typer.Option("--force", help="Cancel it first if it has not ended.")] = False,
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """Delete a run that has ended, with its child runs and all that was kept of them."""
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import say, say_json
+    from turnout.runner import Runner
+    from turnout.runner.lookup import find_run
+
+    with open_store(database) as store:
+        run_id = find_run(store, run).new.run_id
+    with Runner(database, workflows=(), drives=False) as runner:
+        gone = runner.delete(run_id, force=force)
+    if as_json:
+        say_json({"run_id": run_id, "runs": gone.runs, "rows": gone.rows})
+    else:
+        say(f"deleted run {run_id}")
 
 
 def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:

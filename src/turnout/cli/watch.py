@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import Line, coloured, is_terminal, say
+from turnout.cli.saying import Heard
 from turnout.cli.tree import Node, counts, fitting, lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting
 from turnout.errors import WaitTimedOut
@@ -26,15 +27,24 @@ REFRESH = 0.1
 class Watched:
     """A run, since when it is watched, and whether somebody has had enough of it."""
 
-    def __init__(self, core: Core, handle: RunHandle[Any], spec: WorkflowSpec, interrupt: Interrupt) -> None:
+    def __init__(
+        self, core: Core, handle: RunHandle[Any], spec: WorkflowSpec, heard: Heard, interrupt: Interrupt
+    ) -> None:
         self.core = core
         self.handle = handle
         self.spec = spec
         self.began = time.time()
+        self.heard = heard
         self._interrupt = interrupt
 
     def tasks(self) -> list[TaskView]:
         return [task_view(row) for row in self.core.look(self.handle.id)]
+
+    def last_words(self) -> list[Line]:
+        """What bodies have said and nobody has shown, once the run has ended."""
+        if self.core.log_writer is not None:
+            self.core.log_writer.flush(ended=self.handle.id)
+        return self.heard.take()
 
     def ended(self, within: float) -> bool:
         """Whether it ends in this time; an interruption cancels it."""
@@ -72,7 +82,11 @@ def _live(run: Watched) -> None:
 
     with Live(frame(), console=console, auto_refresh=False, transient=False, vertical_overflow="crop") as live:
         while not run.ended(REFRESH):
+            for line in run.heard.take():
+                live.console.print(as_text([line]), soft_wrap=True)
             live.update(frame(), refresh=True)
+        for line in run.last_words():
+            live.console.print(as_text([line]), soft_wrap=True)
         live.update(frame(), refresh=True)
 
 
@@ -111,8 +125,15 @@ def _plain(run: Watched) -> None:
     say(f"run {run.handle.id} of {last_name(run.spec.full_name)}")
     seen: set[str] = set()
     while not run.ended(REFRESH):
+        _say_all(run.heard.take())
         _say_ended(run, seen)
+    _say_all(run.last_words())
     _say_ended(run, seen)
+
+
+def _say_all(spoken: Sequence[Line]) -> None:
+    for line in spoken:
+        say(line)
 
 
 def _say_ended(run: Watched, seen: set[str]) -> None:

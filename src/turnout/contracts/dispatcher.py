@@ -29,6 +29,11 @@ class Dispatcher(Protocol):
         """Where this task of this run goes."""
         ...
 
+    @property
+    def has_shadows(self) -> bool:
+        """Whether any rule asks for shadow copies: if not, nobody need ask for each attempt."""
+        ...
+
     def shadows(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> Sequence[str]:
         """Keys of the executors that get a shadow copy of this attempt."""
         ...

@@ -55,7 +55,8 @@ class Store(Protocol):
         """Write all, in one transaction, each row by compare-and-swap with its history row made from the rows really
         updated; answer in order. ``wake`` topics are notified with the commit (one NOTIFY per topic).
         Raises StoreUnreachable when the outcome is unknown or nothing was written, StoreRejected when the data was
-        refused (the caller splits the batch)."""
+        refused (the caller splits the batch). A child run is inserted only while its parent's attempt is running;
+        otherwise its outcome is stale."""
         ...
 
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
@@ -155,6 +156,14 @@ class Store(Protocol):
 
     def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
         """Those of these runs that exist, in any order."""
+        ...
+
+    def children(self, run_id: str) -> list[StoredRun]:
+        """The child runs of this run, by task and attempt."""
+        ...
+
+    def orphans(self, session_id: str) -> list[str]:
+        """Child runs that this session owns and that no attempt waits for any more; those being cancelled left out."""
         ...
 
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]: ...

@@ -149,6 +149,10 @@ class DefaultDispatcher:
         """The same decision with its trace."""
         return explain(task, workflow, self._settings, self._router, run_id)
 
+    @property
+    def has_shadows(self) -> bool:
+        return self._router.has_shadows
+
     def shadows(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> Sequence[str]:
         """Keys of the executors that get a shadow copy of this attempt."""
         if not self._router.has_shadows or task.at_most_once:

@@ -52,6 +52,9 @@ def explain(
     task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
 ) -> Explanation:
     """Asks the very steps that ``decide`` asks, and keeps what each of them said."""
+    if task.body.kind == "workflow":
+        decision = decide(task, workflow, settings, router, run_id)
+        return Explanation(task.full_name, decision, (TraceStep(1, "child run", "chosen", decision.reason),))
     question = Question(task, workflow, settings, router, run_id)
     steps: list[TraceStep] = []
     decided = False

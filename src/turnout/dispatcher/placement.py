@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.dispatcher.routing import Router
 from turnout.errors import HubUnavailable, NoExecutor
+from turnout.model.children import CHILD
 from turnout.model.events import DispatchDecision
 from turnout.model.spec import Labels, TaskSpec, WorkflowSpec
 
@@ -64,7 +65,9 @@ Outcome: TypeAlias = DispatchDecision | str
 def decide(
     task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
 ) -> DispatchDecision:
-    """What the first step of ``ORDER`` that chooses has chosen."""
+    """What the first step of ``ORDER`` that chooses has chosen. A child run has no place of its own: its tasks have."""
+    if task.body.kind == "workflow":
+        return DispatchDecision(CHILD, f"child run of {task.body.ref}")
     question = Question(task, workflow, settings, router, run_id)
     for _, step in ORDER:
         outcome = step(question)

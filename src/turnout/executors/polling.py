@@ -22,7 +22,7 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.names import split_task_id, task_id
 from turnout.model.rows import PolledTask, Session
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import WorkflowSpec, decode_spec
 
 log = logging.getLogger(__name__)
 
@@ -176,7 +176,7 @@ class PollingExecutor:
         if spec is None:
             try:
                 text = self._store.workflow(task.version)
-                spec = msgspec.json.decode(text, type=WorkflowSpec) if text is not None else None
+                spec = decode_spec(text) if text is not None else None
             except (StoreError, msgspec.MsgspecError) as error:
                 log.warning("workflow version %s cannot be read: %s", task.version, error)
             if spec is not None:

@@ -32,10 +32,12 @@ def resolve(template: Template, params: Mapping[str, Any], output_of: OutputOf) 
         case FromParam(name, path):
             if name not in params:
                 raise InvalidInput(f"parameter {name!r} has no value", code="missing_parameter", parameter=name)
-            return _follow(params[name], path, f"parameter {name!r}")
+            return _follow(params[name], path, f"parameter {name!r}") if path else params[name]
         case FromTask(name, path):
             output = output_of(name)
-            return None if output is ABSENT else _follow(output, path, f"the output of task {name!r}")
+            if output is ABSENT:
+                return None
+            return _follow(output, path, f"the output of task {name!r}") if path else output
         case ListOf(items):
             return [resolve(item, params, output_of) for item in items]
         case DictOf(items):

@@ -174,6 +174,10 @@ class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
     labels: dict[str, str] | None = None
 
 
+decode_result = msgspec.json.Decoder(ExecutionResult).decode
+"""One decoder for all threads, made at import (see ``decode_spec``)."""
+
+
 def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
     """Any way of naming an error as the value that is stored."""
     if isinstance(error, ErrorInfo):

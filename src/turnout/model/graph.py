@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnout.model.bindings import tasks_in
+from turnout.model.rows import TaskRow
 from turnout.model.rules import names_failures, needs_context
 from turnout.model.spec import FromTask, TaskSpec, Template, WorkflowSpec
+from turnout.model.states import TASK_PENDING
 
 
 class Graph:
@@ -14,7 +16,9 @@ class Graph:
 
     __slots__ = (
         "_taken",
+        "children",
         "counted_by",
+        "dep_counts",
         "dependents",
         "deps",
         "excuses",
@@ -32,6 +36,7 @@ class Graph:
         "task_hooks",
         "tasks",
         "version",
+        "waiting",
     )
 
     def __init__(self, spec: WorkflowSpec, version: str | None = None) -> None:
@@ -58,7 +63,15 @@ class Graph:
             for dep in self.deps[pos]
         )
         """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        self.waiting = tuple(
+            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TASK_PENDING)
+            for pos, task in enumerate(spec.tasks)
+        )
+        """The rows of a new run, which all runs of this version share until they change."""
+        self.dep_counts = tuple(len(deps) for deps in self.deps)
         self._hook_up()
+        self.children = frozenset(pos for pos, task in enumerate(spec.tasks) if task.body.kind == "workflow")
+        """Positions of tasks that are child runs."""
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
         self._map_out()

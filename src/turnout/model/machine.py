@@ -18,7 +18,7 @@ from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
 from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.spec import TaskSpec
-from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_PENDING, TASK_READY, TASK_RUNNING, TASK_TERMINAL
+from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_READY, TASK_RUNNING, TASK_TERMINAL
 from turnout.model.verdict import Limits
 
 if TYPE_CHECKING:
@@ -55,9 +55,14 @@ class RunMachine:
         self.epoch = epoch
         self.seq = seq
         self.limits = limits
-        self.remaining = [sum(tasks[dep].state not in TASK_TERMINAL for dep in deps) for deps in graph.deps]
-        self.open = sum(task.state not in TASK_TERMINAL for task in tasks)
-        self.ready: dict[int, None] = dict.fromkeys(t.pos for t in tasks if placeable(t))
+        ended = {task.pos for task in tasks if task.state in TASK_TERMINAL}
+        self.remaining = list(graph.dep_counts)
+        for pos in ended:
+            if pos < len(graph.tasks):
+                for dependent in graph.dependents[pos]:
+                    self.remaining[dependent] -= 1
+        self.open = len(tasks) - len(ended)
+        self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if placeable(task)])
         """Positions of tasks that could start at once, in the order in which they became ready."""
         self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored(graph, tasks, self.ready)
         """The items of mapped tasks, by the position of the mapped task."""
@@ -67,10 +72,7 @@ class RunMachine:
     @classmethod
     def fresh(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
         """A run that is not stored yet. ``reuse`` are finished rows of another run whose outputs count here."""
-        tasks = [
-            TaskRow(pos=pos, name=task.name, priority=task.priority, state=TASK_PENDING)
-            for pos, task in enumerate(graph.tasks)
-        ]
+        tasks = list(graph.waiting)
         for row in reuse:
             if row.group is None:
                 tasks[row.pos] = row

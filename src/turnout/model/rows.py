@@ -90,7 +90,11 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     timeout: float | None = None
     rerun_of: str | None = None
     parent_run: str | None = None
+    """A child run's: the run whose task it is, that task's position, and the attempt that waits for it."""
     parent_pos: int | None = None
+    parent_attempt: int = 0
+    depth: int = 0
+    """How many runs stand above it."""
 
 
 class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -103,6 +107,17 @@ class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     attempt: int = 0
     detail: str | None = None
     """JSON text: the decision, the reason or the error."""
+
+
+class ParentAnswer(msgspec.Struct, frozen=True, gc=False):
+    """What the end of a child run leaves in its parent's inbox."""
+
+    run_id: str
+    pos: int
+    attempt: int
+    holder: str
+    result: str
+    """JSON text of an ExecutionResult."""
 
 
 class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
@@ -123,12 +138,15 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     history: list[HistoryRow] = []
     inbox_done: Sequence[int] = ()
     """Inbox rows that this write answers; removed in the same transaction."""
+    answer: ParentAnswer | None = None
+    """With the end of a child run: goes into the inbox in the same transaction, if the parent's attempt still waits."""
     commands_done: Sequence[int] = ()
     """Command rows that this write carries out; marked done in the same transaction."""
 
 
 class WriteOutcome(msgspec.Struct, frozen=True, gc=False):
-    """What became of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row)."""
+    """What became of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row; with the insert
+    of a child run: its parent's attempt is over)."""
 
     run_id: str
     stale: tuple[int, ...] = ()

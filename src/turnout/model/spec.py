@@ -47,9 +47,10 @@ Template: TypeAlias = Literally | FromParam | FromTask | ListOf | DictOf
 
 
 class Body(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, a command, or a handler's name."""
+    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, a command, a handler's name, or the
+    full name of the workflow that a child run executes."""
 
-    kind: Literal["python", "shell", "handler"]
+    kind: Literal["python", "shell", "handler", "workflow"]
     ref: str
     shell: ShellSpec | None = None
 
@@ -136,3 +137,8 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def version(self) -> str:
         """A digest of everything that the workflow says: a changed workflow is another version."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]
+
+
+# Made once, at import: msgspec finds out about a struct when it is first decoded, and two threads that do so at the
+# same moment crash the process.
+decode_spec = msgspec.json.Decoder(WorkflowSpec).decode

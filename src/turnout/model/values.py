@@ -15,6 +15,7 @@ MAX_BYTES = 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
 _ATOMS = frozenset({str, int, bool, type(None)})
+_JSON = (dict, list, str, int, float)
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -24,15 +25,10 @@ class _Typed(Exception):
 
 def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> str:
     """The value as JSON text, or the error that says why it cannot be kept. Values of other types are converted."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case int() | str() | float() | dict() | list():
-            pass
-        case _:
-            value = plain(value, what)
+    if value is None:
+        return "null"
+    if not isinstance(value, _JSON):
+        value = plain(value, what)
     try:
         _check(value, what, 0)
         data = _encode(value)
@@ -68,19 +64,18 @@ def _check(value: Any, what: str, depth: int) -> None:
         raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
     if type(value) in _ATOMS:
         return
-    match value:
-        case dict():
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    raise not_a_key(what, key)
-                _check(item, what, depth + 1)
-        case list():
-            for item in value:
-                _check(item, what, depth + 1)
-        case float():
-            if not math.isfinite(value):
-                raise NotJson(f"{what} holds {value}, which JSON cannot say", code="not_json")
-        case str() | int() | None:
-            pass
-        case _:
-            raise _Typed
+    if isinstance(value, dict):
+        items: dict[Any, Any] = value
+        for key, item in items.items():
+            if not isinstance(key, str):
+                raise not_a_key(what, key)
+            _check(item, what, depth + 1)
+    elif isinstance(value, list):
+        listed: list[Any] = value
+        for item in listed:
+            _check(item, what, depth + 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotJson(f"{what} holds {value}, which JSON cannot say", code="not_json")
+    elif not isinstance(value, str | int):
+        raise _Typed

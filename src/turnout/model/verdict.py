@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from turnout.model.children import CHILD_ENDS
 from turnout.model.deferral import Deferral
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.memo import Memo, read_memo, write_memo
@@ -17,7 +18,7 @@ from turnout.model.states import TaskState
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The two budgets that are not the retry policy's, how soon a refused attempt is offered, how much is too much."""
+    """Budgets that are not the retry policy's, how soon a refused attempt is offered, how much is too much."""
 
     crashes: int = 3
     losses: int = 20
@@ -28,6 +29,8 @@ class Limits(msgspec.Struct, frozen=True):
     code_missing_delay: float = 2.0
     """The same where the process that got it did not have its code."""
     inline_output: int = 1024
+    depth: int = 16
+    """How deep runs may start children of children."""
     map_items: int = 50_000
     """Items of one mapped task; a longer list fails it before any item starts."""
 
@@ -87,8 +90,14 @@ def verdict(
             failures = row.failures + 1
             after = verdict_retry(task.retry, failures, result.error, result.retryable, result.retry_after, jitter())
             if after is None:
-                return Verdict(TaskState.FAILED, failures=1)
+                return Verdict(TaskState.FAILED, _child_reason(result), failures=1)
             return Verdict(TaskState.READY, "retry_at", after, failures=1)
+
+
+def _child_reason(result: ExecutionResult) -> str | None:
+    """A task that is a child run says how that ended."""
+    code = result.error.code if result.error is not None else ""
+    return code if code in CHILD_ENDS else None
 
 
 def postponed(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
@@ -115,7 +124,7 @@ def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verd
         case ExecutionStatus.COMPLETED:
             return COMPLETED
         case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT:
-            return Verdict(TaskState.FAILED, failures=1)
+            return Verdict(TaskState.FAILED, _child_reason(result), failures=1)
         case ExecutionStatus.LOST:
             return Verdict(TaskState.CANCELLED, reason, losses=1)
         case ExecutionStatus.CRASHED:

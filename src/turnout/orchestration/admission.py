@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turnout.errors import IdempotencyConflict, StoreError, StoreRejected, TurnoutError
+from turnout.model.children import PARENT_GONE
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
@@ -68,6 +69,10 @@ class Admission:
     def _guarded(self, request: Request) -> Move | None:
         """One request's trouble is its own."""
         engine = self._engine
+        if request.new.run_id in engine.runs:
+            # A child run's id is known beforehand, so it may have been found and adopted while its request waited.
+            request.accepted.set_result(request.new.run_id)
+            return None
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
             return self._admit(request, events)
@@ -86,7 +91,10 @@ class Admission:
         owned = OwnedRun(machine)
         owned.busy = True
         turn = Turn(machine, time.time(), random.random)
-        mine = len(engine.runs) < engine.settings.max_owned_runs and engine.may_start
+        child = request.new.parent_run is not None
+        room = len(engine.runs) < engine.settings.max_owned_runs or (child and engine.children.may_exceed(request.new))
+        # Who has no code for it leaves it to those that have.
+        mine = room and engine.may_start and engine.registry.spec_of(request.new.workflow) is not None
         if mine:
             engine.runs[request.new.run_id] = owned
             turn.begin()
@@ -97,7 +105,8 @@ class Admission:
     def accepted(self, move: Move, request: Request) -> None:
         """The run is durable."""
         engine = self._engine
-        engine.waiters.add(request.new.run_id, request.final)
+        if request.new.parent_run is None:
+            engine.waiters.add(request.new.run_id, request.final)
         request.accepted.set_result(request.new.run_id)
         if request.new.run_id in engine.runs:
             engine.settlement.watch_deadline(move.owned, 0.0)
@@ -109,6 +118,8 @@ class Admission:
         engine.drop(move.owned)
         if outcome.rejected is not None:
             request.accepted.set_exception(StoreRejected(f"the database refused the run: {outcome.rejected}"))
+        elif request.new.parent_run is not None:
+            self._refused_child(request, outcome)
         elif outcome.existing is not None and outcome.existing_digest == request.new.input_digest:
             engine.waiters.watch(outcome.existing, request.final)
             request.accepted.set_result(outcome.existing)
@@ -120,3 +131,9 @@ class Admission:
                     key=request.new.key,
                 )
             )
+
+    def _refused_child(self, request: Request, outcome: WriteOutcome) -> None:
+        if outcome.existing is not None:
+            request.accepted.set_result(outcome.existing)
+        else:
+            request.accepted.set_exception(TurnoutError("its parent does not wait for it any more", code=PARENT_GONE))

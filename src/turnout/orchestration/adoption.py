@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turnout.errors import StoreError, StoreUnreachable
+from turnout.model.children import CHILD
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.groups import wanted_outputs
 from turnout.model.machine import RunMachine
 from turnout.model.rows import LoadedRun, TaskRow
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.owned import Answer, OwnedRun
 from turnout.orchestration.stages import Stage
@@ -63,7 +64,7 @@ class Adoption:
             return
         engine = self._engine
         held = {row.holder for run in claimed for row in run.tasks if row.state is TaskState.RUNNING and row.holder}
-        held.discard(engine.session_id)
+        held -= {engine.session_id, CHILD}
         alive = await engine.in_thread(engine.store.holders_alive, sorted(held)) if held else frozenset[str]()
         complete = [await self._with_kept_outputs(loaded) if loaded.large else loaded for loaded in claimed]
         in_flight = engine.dispatcher.in_flight() if engine.dispatcher is not None else {}
@@ -83,7 +84,7 @@ class Adoption:
         version = loaded.run.new.version
         graph = self.graphs.get(version)
         if graph is None:
-            graph = self.graphs[version] = Graph(msgspec.json.decode(loaded.spec, type=WorkflowSpec), version)
+            graph = self.graphs[version] = Graph(decode_spec(loaded.spec), version)
         return graph
 
     def _adopt(
@@ -112,6 +113,8 @@ class Adoption:
                 self._check_holder(owned, row, alive, in_flight)
             elif row.state is TaskState.READY and row.retry_in:
                 engine.settlement.wait_until_due(owned, row)
+        if machine.graph.children:
+            engine.children.take_up(owned)
         engine.settlement.watch_deadline(owned, run.age)
         engine.enqueue(owned, Stage.STEP_ENQUEUER)
 
@@ -129,7 +132,7 @@ class Adoption:
             if (event.task_id, row.attempt) in in_flight or reported:
                 return
             reason = "it never reached its executor"
-        elif row.holder in alive:
+        elif row.holder in alive or row.holder == CHILD:
             return
         else:
             reason = f"its holder {row.holder} died"

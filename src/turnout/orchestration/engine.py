@@ -22,6 +22,9 @@ from turnout.model.names import split_task_id
 from turnout.model.rows import RunWrite
 from turnout.orchestration.admission import Admission
 from turnout.orchestration.adoption import Adoption
+from turnout.orchestration.children import Children
+from turnout.orchestration.commands import Commands
+from turnout.orchestration.graphs import Graphs
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.moves import Request
@@ -68,6 +71,11 @@ class Engine:
         self.turns = Turns(self)
         self.settlement = Settlement(self)
         self.waiters = Waiters(self)
+        self.graphs = Graphs(registry)
+        self.commands = Commands(self)
+        self.children = Children(self)
+        self.wake: Callable[[str], None] = lambda topic: None
+        """Makes the sweeper look at once at what the topic says; it sets this."""
         self.pools = {
             stage: StagePool(stage, process, size=settings.pool_size, batch_size=settings.batch_size)
             for stage, process in {
@@ -193,12 +201,13 @@ class Engine:
         """Run a store call without holding up the loop."""
         return self._loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = self._loop.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
-    def later(self, seconds: float, action: Callable[[], None]) -> asyncio.TimerHandle:
+    def later(self, seconds: float, action: Callable[[], object]) -> asyncio.TimerHandle:
         return self._loop.call_later(seconds, action)
 
     # -- what comes in ------------------------------------------------------------------------------------------
@@ -267,6 +276,8 @@ class Engine:
                 topics.add("runs")
             if write.run is not None and write.run.state.terminal:
                 topics.add("finished")
+                if write.answer is not None and write.answer.run_id not in self.runs:
+                    topics.add("inbox")
             if any(row.poll_key for row in (*write.tasks, *write.items)):
                 topics.add("ready")
         return frozenset(topics)

@@ -162,7 +162,8 @@ class Ledger:
     def _read_back(self, write: RunWrite, outcome: WriteOutcome) -> WriteOutcome:
         """The commit was sent twice and the first may have counted: a row that is as I wanted it counts as applied."""
         if write.insert is not None:
-            return WriteOutcome(write.run_id) if outcome.existing == write.run_id else outcome
+            mine = outcome.existing == write.run_id and (write.insert.parent_run is None or self._inserted(write))
+            return WriteOutcome(write.run_id) if mine else outcome
         if not outcome.stale:
             return outcome
         stored = {row.pos: row for row in self._store.tasks(write.run_id, outputs=False)}
@@ -175,3 +176,8 @@ class Ledger:
         if write.run is not None and (run is None or run.row.state != write.run.state or run.epoch != write.epoch):
             stale.append(-1)
         return WriteOutcome(write.run_id, tuple(stale))
+
+    def _inserted(self, write: RunWrite) -> bool:
+        """Whether this very write inserted the child run: its id alone does not tell, others derive it too."""
+        run = self._store.run(write.run_id)
+        return run is not None and (run.owner, run.epoch) == (write.owner, write.epoch)

@@ -26,7 +26,7 @@ from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.outputs import Outputs
 from turnout.model.rows import RunRow, TaskRow
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.arguments import Call
 from turnout.orchestration.lists import SplitLists
@@ -103,7 +103,7 @@ class StoreLoader:
             text = self._store.workflow(version)
             if text is None:
                 raise RunNotFound(f"workflow version {version} is not stored", version=version)
-            graph = self._graphs[version] = Graph(msgspec.json.decode(text, type=WorkflowSpec), version)
+            graph = self._graphs[version] = Graph(decode_spec(text), version)
         return graph
 
 

@@ -13,7 +13,6 @@ from turnout.model.retention import Deleted
 from turnout.model.states import RunState
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.settings import Retention
-from turnout.orchestration.sweeper import Sweeper
 
 log = logging.getLogger("turnout.retention")
 
@@ -27,9 +26,8 @@ PAUSE = 0.01
 class Pruner:
     """Deletes runs on demand and, if there is a ``Retention``, by itself. Lives on the engine's loop."""
 
-    def __init__(self, engine: Engine, sweeper: Sweeper) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._sweeper = sweeper
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -69,7 +67,7 @@ class Pruner:
                 state=str(state),
             )
         for id in unfinished:
-            await self._sweeper.command(id, "cancel", "deleted")
+            await engine.commands.carry_out(id, "cancel", "deleted")
             await self._end_of(id)
         return await self._delete(list(family), rows)
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from turnout.errors import StoreUnreachable
+from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
@@ -60,23 +61,35 @@ class Settlement:
     def _applied(self, move: Move, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
         engine, owned, turn = self._engine, move.owned, move.turn
         machine = owned.machine
+        shadowing = engine.dispatcher is not None and engine.dispatcher.has_shadows
         machine.adopt(turn)
         if move.request is not None:
             engine.admission.accepted(move, move.request)
         for key, event in move.events:
             dispatches.setdefault(key, []).append(event)
-            self._shadow(machine, event, dispatches)
+            if shadowing:
+                self._shadow(machine, event, dispatches)
         for row in turn.rows.values():
             if row.retry_in and row.poll_key is None:
                 self.wait_until_due(owned, row)
         for pos in move.to_cancel:
             self._cancel_attempt(owned, pos)
-        for order in move.orders:
-            order.carried_out()
+        if machine.graph.children:
+            engine.children.applied(owned, turn, move.orders)
+        else:
+            for order in move.orders:
+                order.carried_out()
         if machine.graph.hooks:
             self._warn_of_hooks(owned, turn)
+        self._go_on(owned, turn)
+
+    def _go_on(self, owned: OwnedRun, turn: Turn) -> None:
+        """Bring the run to where it has to go next."""
+        engine, machine = self._engine, owned.machine
         if machine.row.state in RUN_TERMINAL:
             owned.dropped = True
+            if machine.new.parent_run is not None:
+                engine.children.ended(machine.new)
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:
             owned.dropped = True
@@ -104,6 +117,8 @@ class Settlement:
                 dispatches.setdefault(key, []).append(machine.event(pos, shadow=True))
 
     def _cancel_attempt(self, owned: OwnedRun, pos: int) -> None:
+        if owned.machine.tasks[pos].holder == CHILD:
+            return  # it follows its parent by itself, and ends when it has
         event = owned.machine.event(pos)
         if self._engine.dispatcher is not None:
             self._engine.dispatcher.cancel(event)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import msgspec
-
-from turnout.errors import RunNotFound, StoreError, StoreUnreachable
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.errors import RunNotFound, StoreError
+from turnout.model.children import CHILD
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, decode_result
 from turnout.model.names import task_id
 from turnout.model.states import TaskState
 from turnout.orchestration.engine import Engine
@@ -23,14 +22,14 @@ ANY_PAUSE = 0.1
 
 
 class Sweeper:
-    """The slow poll behind every wake-up, and the three moves that others may make on a run."""
+    """The slow poll behind every wake-up."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._suspects: set[tuple[str, int, int]] = set()
         self._forgotten_before: set[str] = set()
-        self._inbox_known: set[int] = set()
-        """Inbox rows that were there at the last look: their runs have them already."""
+        self._inbox_known: dict[int, OwnedRun] = {}
+        """Inbox rows that were there at the last look, and the run, as it was adopted then, that has them already."""
         self._topics: set[str] = set()
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -40,6 +39,7 @@ class Sweeper:
         engine, loop = self._engine, asyncio.get_running_loop()
         await self._bury()
         engine.want_claim()
+        engine.wake = self._wake
         self._stop_listening = await engine.in_thread(
             engine.store.listen, lambda topic: loop.call_soon_threadsafe(self._wake, topic)
         )
@@ -95,6 +95,7 @@ class Sweeper:
                 await self._lapsed()
                 await self._strays()
                 await self._forgotten()
+                await self._engine.children.sweep()
                 self._room()
                 self._held_back()
             except StoreError as error:
@@ -133,12 +134,17 @@ class Sweeper:
     async def _inbox(self) -> None:
         engine = self._engine
         rows = await engine.in_thread(engine.store.inbox_for, engine.session_id, INBOX_BATCH)
-        known, self._inbox_known = self._inbox_known, {row.id for row in rows}
-        for row in rows:
+        known = self._inbox_known
+        self._inbox_known = {row.id: known[row.id] for row in rows if row.id in known}
+        new = [row for row in rows if row.id not in known or known[row.id] is not engine.runs.get(row.run_id)]
+        results = [decode_result(row.result) for row in new]
+        if any(row.holder == CHILD for row in new):
+            results = await asyncio.gather(*map(engine.children.opened, new, results))
+        for row, result in zip(new, results, strict=True):
             owned = engine.runs.get(row.run_id)
-            if owned is None or row.id in known:
+            if owned is None:
                 continue
-            result = msgspec.json.decode(row.result, type=ExecutionResult)
+            self._inbox_known[row.id] = owned
             owned.results.append(Answer(row.pos, result, row.id, row.holder))
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         if len(rows) == INBOX_BATCH:
@@ -219,39 +225,6 @@ class Sweeper:
             owned.shaken = True
             owned.results.append(Answer(pos, ExecutionResult.lost(owned.machine.event(pos), reason)))
             self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
-
-    # -- commands from this process -----------------------------------------------------------------------------
-    async def command(self, run_id: str, kind: str, reason: str | None = None) -> None:
-        """Carry out cancel, pause or resume; returns when it is committed, whoever owns the run."""
-        engine = self._engine
-        row: int | None = None
-        while True:
-            owned = engine.runs.get(run_id)
-            if owned is not None:
-                order = Order(kind, reason, row=row, done=asyncio.get_running_loop().create_future())
-                engine.order(owned, order)
-                assert order.done is not None
-                try:
-                    return await order.done
-                except StoreUnreachable:
-                    continue
-            stored = await engine.in_thread(engine.store.run, run_id)
-            if stored is None:
-                raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
-            if stored.row.state.terminal:
-                return
-            if stored.owner is None:
-                loaded = await engine.in_thread(
-                    engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
-                )
-                if loaded is not None:
-                    await engine.adoption.take_over([loaded])
-                    continue
-            if row is None:
-                row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)
-            elif await engine.in_thread(engine.store.command_done, row):
-                return
-            await asyncio.sleep(0.05)
 
     async def take(self, run_id: str) -> None:
         """Own this run as soon as nobody else does; returns when it is owned by somebody alive, or has ended."""

@@ -12,7 +12,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from turnout.model.children import CHILD
 from turnout.model.events import DispatchDecision, TaskReadyEvent
+from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
 from turnout.model.reasons import LIMIT, NO_CAPACITY, TO_BE_ALONE
 from turnout.model.rows import TaskRow
@@ -104,7 +106,7 @@ class Turns:
                 case "cancel":
                     running += self._cancel(turn, order)
                 case "pause":
-                    turn.pause()
+                    turn.pause(order.reason or "paused")
                 case "resume":
                     turn.resume()
                 case _:
@@ -123,7 +125,8 @@ class Turns:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
         mine: list[int] = []
         for pos in running:
-            if turn.task(pos).holder == self._engine.session_id:
+            # A child run is not given up: its parent ends when it has.
+            if turn.task(pos).holder in (self._engine.session_id, CHILD):
                 mine.append(pos)
             else:
                 turn.stop_running(pos, turn.run_row.reason or "cancelled")
@@ -132,15 +135,15 @@ class Turns:
     def place(self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Give ready tasks to executors that have room: reserve first, commit, and only then dispatch."""
         engine, dispatcher = self._engine, self._engine.dispatcher
+        if owned.machine.graph.children:
+            engine.children.place(owned, turn)
         if dispatcher is None or engine.polled:
             self._offer(owned.machine, turn)
         if dispatcher is None or not engine.may_start:
             return
         now = time.monotonic()
         full: set[str] = set()
-        ready = turn.ready()
-        if owned.machine.graph.prioritised:
-            ready = sorted(ready, key=lambda pos: -turn.task(pos).priority)
+        ready = _in_order(owned.machine.graph, turn)
         if owned.shaken:
             ready = self._place_suspects(owned, turn, events, ready)
         for pos in ready:
@@ -189,7 +192,7 @@ class Turns:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
         for pos in turn.offerable():
-            if turn.task(pos).state is not TaskState.READY:
+            if turn.task(pos).state is not TaskState.READY or pos in machine.graph.children:
                 continue
             decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
             if dispatcher is None or decision.executor_key in self._engine.polled:
@@ -203,3 +206,11 @@ class Turns:
         assert dispatcher is not None
         task = machine.graph.tasks[pos if row.group is None else row.group]
         return dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
+
+
+def _in_order(graph: Graph, turn: Turn) -> list[int]:
+    """The tasks that executors may get, in the order in which they should. Child runs need none."""
+    ready = turn.ready()
+    if graph.children:
+        ready = [pos for pos in ready if pos not in graph.children]
+    return sorted(ready, key=lambda pos: -turn.task(pos).priority) if graph.prioritised else ready

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from turnout.authoring.default_runner import runner_closed, runner_opened
 from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
@@ -21,6 +22,7 @@ from turnout.orchestration.moves import Final, Request
 from turnout.runner.core import Core, Options
 from turnout.runner.logs import lines_of_async
 from turnout.runner.settings import runner_config
+from turnout.runner.synchronous import Submitting
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -61,6 +63,9 @@ class AsyncRunHandle(Generic[R]):
     async def history(self) -> list[tuple[float, HistoryRow]]:
         return await asyncio.to_thread(self._core.store.history, self.id)
 
+    async def children(self) -> list[RunView]:
+        return [run_view(run) for run in await asyncio.to_thread(self._core.store.children, self.id)]
+
     def logs(
         self, task: str | None = None, *, attempt: int | None = None, follow: bool = False
     ) -> AsyncIterator[LogLine]:
@@ -90,9 +95,12 @@ class AsyncRunner:
     def __init__(self, database_url: str | None = None, **options: Any) -> None:
         self._config = runner_config(database_url=database_url, **options)
         self._core: Core | None = None
+        self._for_bodies: Submitting | None = None
 
     async def __aenter__(self) -> AsyncRunner:
         self._core = await asyncio.to_thread(Core, self._config)
+        self._for_bodies = Submitting(self._core)
+        runner_opened(self._for_bodies)
         return self
 
     async def __aexit__(
@@ -169,5 +177,7 @@ class AsyncRunner:
         return await asyncio.wrap_future(self.core.prune(older_than, states))
 
     async def close(self, timeout: float | None = None) -> None:
+        if self._for_bodies is not None:
+            runner_closed(self._for_bodies)
         if self._core is not None:
             await asyncio.to_thread(self._core.close, timeout)

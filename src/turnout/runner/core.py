@@ -15,6 +15,7 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import Context
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,29 +23,29 @@ import msgspec
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
 from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
-from turnout.errors import DefinitionError, InvalidWorkflow, RunNotFound, TurnoutError
-from turnout.model.bindings import ABSENT, result_of
+from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, TurnoutError
 from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
-from turnout.model.outputs import Outputs, items_of
+from turnout.model.rerun import new_input
 from turnout.model.retention import Deleted
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
-from turnout.model.states import RunState, TaskState
+from turnout.model.states import RunState
 from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.log_writer import LogWriter
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.pruner import Pruner
+from turnout.orchestration.reruns import reused_rows, stored_graph
+from turnout.orchestration.results import run_result
 from turnout.orchestration.settings import Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.logs import LogReader
 from turnout.runner.registration import registry_of
-from turnout.runner.rerun import reusable, reused
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
@@ -91,7 +92,9 @@ class Core:
                 MemoryLoader(self.store, self.registry, self.engine.runs, fenced, output=self.log_writer)
             )
             self.dispatcher.timeouts = self._timeout_of
-        self._graphs: dict[str, Graph] = {}
+        self.engine.children.births.output_limit = config.max_output_bytes
+        self._checked: dict[str, WorkflowSpec] = {}
+        """Workflows whose routes were checked, with those that they call."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
@@ -125,7 +128,7 @@ class Core:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
             await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
         await self.sweeper.start()
-        self.pruner = Pruner(self.engine, self.sweeper)
+        self.pruner = Pruner(self.engine)
         self.pruner.start()
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
@@ -177,11 +180,12 @@ class Core:
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
         """The workflow's graph, registered and checked against the rules."""
         spec = self.registry.add(workflow, self.config.tenant)
-        graph = self._graphs.get(spec.full_name)
-        if graph is None or graph.spec is not spec:
+        if self._checked.get(spec.full_name) is not spec:
             if self.dispatcher is not None:
-                self.dispatcher.validate([spec])
-            graph = self._graphs[spec.full_name] = Graph(spec)
+                self.dispatcher.validate(self.registry.family_of(workflow, self.config.tenant))
+            self._checked[spec.full_name] = spec
+        graph = self.engine.graphs.today(spec.full_name)
+        assert graph is not None, "it was registered just now"
         return graph
 
     def request(
@@ -235,17 +239,24 @@ class Core:
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
-        run, graph, rows = self._stored(run_id)
-        if input is None:
-            given: Mapping[str, Any] = msgspec.json.decode(run.new.input)
-        else:
-            workflow = self.registry.workflows.get(graph.spec.full_name)
-            types = None if workflow is None else workflow.source.types
-            given = check_input(graph.spec, {**msgspec.json.decode(run.new.input), **input}, types)
-        kept = reusable(graph, rows, from_task)
-        reuse = reused(run_id, rows, kept, self.store.outputs(run_id, kept))
-        options = Options(priority=run.new.priority, timeout=run.new.timeout)
-        return self._request(graph, given, options, reuse=reuse, rerun_of=run_id)
+        run = self.stored(run_id)
+        old = stored_graph(self.store, run.new.version)
+        # The workflow of today; as it was then if this program does not have it.
+        graph = self.engine.graphs.today(run.new.workflow) or old
+        workflow = self.registry.workflows.get(graph.spec.full_name)
+        types = None if workflow is None else workflow.source.types
+        given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
+        reuse = reused_rows(self.store, run, graph, given, from_task)
+        if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
+            raise InvalidInput(
+                f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
+                "and neither its code nor its input is another; give from_task=… to start there, or a changed input=…",
+                code="nothing_to_rerun",
+                run_id=run_id,
+            )
+        timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
+        options = Options(priority=run.new.priority, timeout=timeout)
+        return self._request(graph, given, options, reuse=reuse, rerun_of=run.new.run_id)
 
     # -- reading ------------------------------------------------------------------------------------------------
     def stored(self, run_id: str) -> StoredRun:
@@ -260,7 +271,7 @@ class Core:
 
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
         run = self.stored(run_id)
-        graph = Graph(spec_of_version(self.store, run.new.version), run.new.version)
+        graph = stored_graph(self.store, run.new.version)
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
 
     def look(self, run_id: str) -> list[TaskRow]:
@@ -284,21 +295,8 @@ class Core:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:
             raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
-        outputs = Outputs(graph, rows.__getitem__, items_of(rows.values()) if graph.mapped else {})
-        texts = {pos: row.output for pos, row in rows.items() if row.output is not None}
-
-        def output_of(name: str) -> Any:
-            pos = graph.position[name]
-            if not outputs.completed(pos):
-                return ABSENT
-            lacking = [each for each in outputs.behind(pos) if each not in texts]
-            if lacking:
-                everything = [p for p, r in rows.items() if r.state is TaskState.COMPLETED and p not in texts]
-                texts.update(self.store.outputs(run.new.run_id, everything if final.machine is None else lacking))
-            return outputs.value(pos, texts)
-
-        states = {task.name: rows[pos].state for pos, task in enumerate(graph.tasks)}
-        value = result_of(graph.spec, msgspec.json.decode(run.new.input), output_of, states)
+        fetch = partial(self.store.outputs, run.new.run_id)
+        value = run_result(graph, run.new.input, rows, fetch, one_by_one=final.machine is not None)
         workflow = self.registry.workflows.get(graph.spec.full_name)
         return value if workflow is None else workflow.returned(value)
 
@@ -329,7 +327,11 @@ class Core:
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
         self._check_open()
-        return self.call(self.sweeper.command(run_id, kind, reason))
+        return self.call(self.engine.commands.carry_out(run_id, kind, reason))
+
+    def owns(self, run_id: str) -> bool:
+        """Whether this orchestrator is the run's owner."""
+        return run_id in self.engine.runs
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None) -> dict[str, Explanation]:
         """Each task's route by the very function that decides it."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from turnout.contracts.store import Store
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import WorkflowSpec, decode_spec
 
 
 def spec_of_version(store: Store, version: str) -> WorkflowSpec:
     """The workflow as it was when the run was submitted."""
     text = store.workflow(version)
     assert text is not None, "a run's workflow version is stored before the run"
-    return msgspec.json.decode(text, type=WorkflowSpec)
+    return decode_spec(text)

@@ -11,6 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from turnout.authoring.default_runner import runner_closed, runner_opened
 from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
@@ -70,6 +71,10 @@ class RunHandle(Generic[R]):
     def history(self) -> list[tuple[float, HistoryRow]]:
         return self._core.store.history(self.id)
 
+    def children(self) -> list[RunView]:
+        """The child runs of this run, by task and attempt."""
+        return [run_view(run) for run in self._core.store.children(self.id)]
+
     def logs(self, task: str | None = None, *, attempt: int | None = None, follow: bool = False) -> Iterator[LogLine]:
         """What the run's attempts printed and logged; with ``follow``, also what they say until the run has ended."""
         return lines_of(self._core.logs(self.id, follow=follow).begin(task, attempt))
@@ -86,7 +91,10 @@ class RunHandle(Generic[R]):
         self._core.command(self.id, "resume").result()
 
     def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
-        """A new run that reuses finished outputs; it starts at the failures or ``from_task``."""
+        """A new run, by today's code, that reuses finished outputs; it starts at the failures or at ``from_task``.
+
+        Tasks that changed since, or take a parameter that ``input`` changes, run again, and so does what follows them.
+        """
         request = self._core.rerun(self.id, from_task, input)
         self._core.submit([request])
         return RunHandle(self._core, request.accepted.result(), request.final)
@@ -95,7 +103,44 @@ class RunHandle(Generic[R]):
         return f"<run {self.id}>"
 
 
-class Runner:
+class Submitting:
+    """Starts runs on a core: what a Runner does, and what bodies that start runs of their own are given."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Submit, wait, and return the result."""
+        return self.submit(workflow, *args, **kwargs).result()
+
+    def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R]:
+        """Start a run; returns once it is durable."""
+        return self._submit([self._core.request(workflow, args, kwargs)])[0]
+
+    def submit_with(
+        self,
+        workflow: Workflow[..., R],
+        /,
+        *args: Any,
+        key: str | None = None,
+        priority: int = 0,
+        timeout: Duration | None = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> RunHandle[R]:
+        """Start a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
+        options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
+        return self._submit([self._core.request(workflow, args, input or {}, options)])[0]
+
+    def owns(self, run_id: str) -> bool:
+        """Whether this Runner is the run's owner at the moment."""
+        return self._core.owns(run_id)
+
+    def _submit(self, requests: Sequence[Request]) -> list[RunHandle[Any]]:
+        self._core.submit(requests)
+        return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
+
+
+class Runner(Submitting):
     """Runs workflows durably inside this program.
 
     >>> from turnout import Runner, task, workflow
@@ -129,7 +174,7 @@ class Runner:
         config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
-        self._core = Core(
+        core = Core(
             runner_config(
                 config,
                 database_url=database_url,
@@ -147,6 +192,8 @@ class Runner:
                 drives=drives,
             )
         )
+        super().__init__(core)
+        runner_opened(self)
         self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
 
     @property
@@ -159,38 +206,12 @@ class Runner:
         return self._core
 
     # -- running ------------------------------------------------------------------------------------------------
-    def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Submit, wait, and return the result."""
-        return self.submit(workflow, *args, **kwargs).result()
-
-    def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R]:
-        """Start a run; returns once it is durable."""
-        return self._submit([self._core.request(workflow, args, kwargs)])[0]
-
-    def submit_with(
-        self,
-        workflow: Workflow[..., R],
-        /,
-        *args: Any,
-        key: str | None = None,
-        priority: int = 0,
-        timeout: Duration | None = None,
-        input: Mapping[str, Any] | None = None,
-    ) -> RunHandle[R]:
-        """Start a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
-        options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
-        return self._submit([self._core.request(workflow, args, input or {}, options)])[0]
-
     def submit_many(
         self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
     ) -> list[RunHandle[R]]:
         """Start a run for each input (parameters by name); returns once all are durable."""
         options = Options(priority=priority)
         return self._submit([self._core.request(workflow, (), input, options) for input in inputs])
-
-    def _submit(self, requests: Sequence[Request]) -> list[RunHandle[Any]]:
-        self._core.submit(requests)
-        return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
 
     # -- looking ------------------------------------------------------------------------------------------------
     def get(self, run_id: str) -> RunHandle[Any]:
@@ -234,6 +255,7 @@ class Runner:
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:
         """Hand over: unstarted attempts are released, running ones get ``timeout`` seconds, the rest goes to others."""
+        runner_closed(self)
         self._restore()
         self._core.close(timeout)
 

@@ -50,6 +50,8 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str | None = None
     priority: int = 0
     rerun_of: str | None = None
+    parent_run: str | None = None
+    """Of a child run: the run whose task it is."""
     owner: str | None = None
     created_at: float = 0.0
     started_at: float | None = None
@@ -79,6 +81,7 @@ def run_view(run: StoredRun) -> RunView:
         key=new.key,
         priority=new.priority,
         rerun_of=new.rerun_of,
+        parent_run=new.parent_run,
         owner=run.owner,
         created_at=new.created_at,
         started_at=row.started_at,

@@ -16,7 +16,7 @@ _labels = msgspec.json.Decoder(dict[str, str]).decode
 _RUN_STATES = {str(state): state for state in RunState}
 _TASK_STATES = {str(state): state for state in TaskState}
 
-RUN_COLUMNS = 22
+RUN_COLUMNS = 24
 TASK_COLUMNS = 25
 
 
@@ -31,8 +31,8 @@ def canonical(run_id: str) -> str | None:
 def stored_run(row: tuple[Any, ...]) -> StoredRun:
     """A run from the columns of the blocks ``run`` and ``claimed_runs``."""
     run_id, workflow, version, input, created_at, key, digest, priority, timeout = row[:9]
-    rerun_of, parent_run, parent_pos = row[9:12]
-    state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[12:RUN_COLUMNS]
+    rerun_of, parent_run, parent_pos, parent_attempt, depth = row[9:14]
+    state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[14:RUN_COLUMNS]
     return StoredRun(
         new=NewRun(
             run_id=run_id,
@@ -47,6 +47,8 @@ def stored_run(row: tuple[Any, ...]) -> StoredRun:
             rerun_of=rerun_of,
             parent_run=parent_run,
             parent_pos=parent_pos,
+            parent_attempt=parent_attempt,
+            depth=depth,
         ),
         row=RunRow(
             state=_RUN_STATES[state],

@@ -47,6 +47,13 @@ class Reading:
         known = [run_id for each in run_ids if (run_id := canonical(each))]
         return [stored_run(row) for row in self._database.read("runs_by_id", ids=json_list(known))] if known else []
 
+    def children(self, run_id: str) -> list[StoredRun]:
+        known = canonical(run_id)
+        return [stored_run(row) for row in self._database.read("children", id=known)] if known else []
+
+    def orphans(self, session_id: str) -> list[str]:
+        return [row[0] for row in self._database.read("orphans", session=session_id)]
+
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]:
         known = canonical(run_id)
         return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []

@@ -19,7 +19,7 @@ def check(writes: Sequence[RunWrite]) -> None:
 
 
 def last_seq(write: RunWrite) -> int:
-    return max((row.seq for row in write.history), default=0)
+    return max([row.seq for row in write.history], default=0)
 
 
 def finishes(write: RunWrite) -> bool:

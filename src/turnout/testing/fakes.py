@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Any
+from typing import Any, NoReturn
 
 from turnout.authoring.annotations import annotations_of
 from turnout.authoring.calling import fill, open_signature, slots_of
@@ -28,36 +28,44 @@ class FakedRegistry(Registry):
     def __init__(self, workflow: Workflow[..., Any], fakes: Fakes) -> None:
         super().__init__()
         self.add(workflow)
-        self._stand_ins: dict[str, Task[..., Any]] = {
+        self._stand_ins: dict[tuple[str, str], Task[..., Any]] = {
             # No executor is there: a command runs as it does when its task is called outside of a workflow.
-            name: task
-            for name, task in workflow.tasks.items()
+            (full_name, name): task
+            for full_name, each in self.workflows.items()
+            for name, task in each.tasks.items()
             if task.body.kind == "shell"
         }
         for who, fake in fakes.items():
-            for name in _named(workflow.tasks, who):
-                faked = self._stand_ins[name] = copy(workflow.tasks[name])
-                faked.function = stand_in(faked.function, fake)
+            named = [
+                (full_name, name, each.tasks[name])
+                for full_name, each in self.workflows.items()
+                for name in _named(each.tasks, who)
+            ]
+            if not named:
+                _refuse(who, {name for each in self.workflows.values() for name in each.tasks})
+            for full_name, name, task in named:
+                faked = self._stand_ins[full_name, name] = copy(task)
+                faked.function = stand_in(task.function, fake)
 
     def find(self, workflow_full_name: str, task: TaskSpec) -> Task[..., Any] | None:
-        return self._stand_ins.get(task.name) or super().find(workflow_full_name, task)
+        return self._stand_ins.get((workflow_full_name, task.name)) or super().find(workflow_full_name, task)
 
 
 def _named(tasks: Mapping[str, Task[..., Any]], who: Any) -> list[str]:
-    """A name means one node or all calls of the task of that name; a task or function, all of its calls."""
+    """A name means one node or all calls of the task of that name; a task, workflow or function, all of its calls."""
     if isinstance(who, str):
-        found = [who] if who in tasks else [name for name, task in tasks.items() if task.name == who]
-    else:
-        function = who.function if isinstance(who, Task) else who
-        found = [name for name, task in tasks.items() if task.function is function]
-    if not found:
-        name = who if isinstance(who, str) else getattr(who, "__name__", repr(who))
-        raise DefinitionError(
-            f"fakes names {name!r}, which is no task of this workflow{close(name, tasks)}",
-            code="unknown_task",
-            task=name,
-        )
-    return found
+        return [who] if who in tasks else [name for name, task in tasks.items() if task.name == who]
+    function = who.function if isinstance(who, Task) else who
+    return [name for name, task in tasks.items() if task.function is function]
+
+
+def _refuse(who: Any, known: Iterable[str]) -> NoReturn:
+    name = who if isinstance(who, str) else getattr(who, "__name__", repr(who))
+    raise DefinitionError(
+        f"fakes names {name!r}, which is no task of this workflow or of its children{close(name, known)}",
+        code="unknown_task",
+        task=name,
+    )
 
 
 def stand_in(body: Callable[..., Any], fake: Any) -> Callable[..., Any]:

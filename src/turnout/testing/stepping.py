@@ -34,6 +34,7 @@ from turnout.model.verdict import Limits
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.owned import OwnedRun
 from turnout.runner.views import failure_of
+from turnout.testing.births import Birth
 from turnout.testing.clock import ManualClock
 from turnout.testing.fakes import FakedRegistry, Fakes
 
@@ -69,12 +70,18 @@ class InlineRun(Generic[R]):
         input: Mapping[str, Any],
         fakes: Fakes | None = None,
         clock: ManualClock | None = None,
+        *,
+        birth: Birth | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
+        self.children: dict[str, InlineRun[Any]] = {}
+        """The newest child run of each task that is one, by the task's name."""
+        self._fakes: Fakes = fakes or {}
         self.history: list[HistoryRow] = []
         """Every move, in order: what a store would have written."""
         self._workflow = workflow
-        registry = FakedRegistry(workflow, fakes or {})
+        # A child's fakes were checked with its parent's.
+        self._registry = FakedRegistry(workflow, self._fakes) if birth is None else birth.registry
         graph = Graph(workflow.spec)
         new = NewRun(
             run_id=new_run_id(),
@@ -84,9 +91,11 @@ class InlineRun(Generic[R]):
             created_at=self.clock.now(),
             timeout=graph.spec.timeout,
         )
-        self._machine = RunMachine.fresh(graph, new, EVERYTHING)
+        if birth is not None:
+            new = birth.child_of_parent(new)
+        self._machine = RunMachine.fresh(graph, new, EVERYTHING, () if birth is None else birth.reused(graph))
         # Nothing is ever read from the store: the machine keeps every output.
-        self._loader = MemoryLoader(cast("Store", None), registry, {new.run_id: OwnedRun(self._machine)})
+        self._loader = MemoryLoader(cast("Store", None), self._registry, {new.run_id: OwnedRun(self._machine)})
         self._due: dict[int, float] = {}
         """When tasks that wait for their retry may start again, by position, in seconds that the clock will count."""
         self._deadline = None if new.timeout is None else self.clock.passed + new.timeout
@@ -151,15 +160,30 @@ class InlineRun(Generic[R]):
         machine = self._machine
         if machine.row.state is not RunState.COMPLETED:
             run = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
-            raise failure_of(run, machine.tasks) from next(iter(self._raised.values()), None)
+            raise failure_of(run, machine.tasks) from self.cause
+        return self._workflow.returned(self.value)
+
+    @property
+    def machine(self) -> RunMachine:
+        """The run as its owner has it in memory."""
+        return self._machine
+
+    @property
+    def cause(self) -> BaseException | None:
+        """What the first body that failed raised."""
+        return next(iter(self._raised.values()), None)
+
+    @property
+    def value(self) -> Any:
+        """What a completed run returns, as JSON."""
+        machine = self._machine
 
         def output_of(name: str) -> Any:
             row = machine.tasks[machine.graph.position[name]]
             return ABSENT if row.output is None else self._value(row)
 
         states = {row.name: row.state for row in machine.tasks}
-        value = result_of(machine.graph.spec, msgspec.json.decode(machine.new.input), output_of, states)
-        return self._workflow.returned(value)
+        return result_of(machine.graph.spec, msgspec.json.decode(machine.new.input), output_of, states)
 
     def cancel(self, reason: str = "cancelled") -> None:
         turn = self._turn()
@@ -218,6 +242,8 @@ class InlineRun(Generic[R]):
         except Exception as error:
             return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
         assert work is not None, "the machine has everything in memory"
+        if work.body is None and work.task.body.kind == "workflow":
+            return self._run_child(work, pos)
         started_at = self.clock.now()
         info = info_for(work, started_at)
         # Nobody else is there who could cancel it: waiting for that takes no time.
@@ -228,6 +254,19 @@ class InlineRun(Generic[R]):
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             self._raised[pos] = error
             return raised(work, error, started_at, self.clock.now())
+
+    def _run_child(self, work: Work, pos: int) -> ExecutionResult:
+        name = work.task.name
+        birth = Birth(work, pos, self._registry, self.children.get(name))
+        try:
+            workflow, input = birth.call()
+        except InputError as error:
+            return birth.refused(error)
+        child = self.children[name] = InlineRun(workflow, input, self._fakes, self.clock, birth=birth)
+        child.finish()
+        if child.cause is not None:
+            self._raised[pos] = child.cause
+        return birth.result(child)
 
 
 def _call(work: Work, info: TaskInfo) -> Any:

@@ -300,16 +300,6 @@ def test_without_a_runner_the_message_says_what_to_use(runner: list[Any]) -> Non
         elsewhere(1)
 
 
-def test_a_workflow_inside_a_workflow_is_refused_for_now() -> None:
-    @workflow
-    def outer(order: Any) -> None:
-        elsewhere(order)
-
-    with pytest.raises(DefinitionError, match="child runs") as caught:
-        _ = outer.spec
-    assert caught.value.code == "child_workflow"
-
-
 def test_options_of_the_workflow_arrive_in_the_spec() -> None:
     @workflow(name="other", package="ml", timeout="1h", worker_selector={"gpu": "true"})
     def flow(order: Any) -> None:

@@ -57,7 +57,7 @@ OTHER: dict[str, Any] = {
     "started_at": 9.0,
     "finished_at": 9.0,
     "seq": 9,
-    "memo": '{"saved":"1"}',
+    "memo": "{}",
 }
 KEPT = {"failures", "crashes", "losses", "executor", "decision", "labels", "holder", "dispatched_at"}
 """What an attempt that completes has had since its start."""

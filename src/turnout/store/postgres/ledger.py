@@ -52,7 +52,7 @@ class PostgresLedger:
         return first.fetchall(), second.fetchall()
 
     def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:
-        """Outcomes of the runs that existed already; the others applied."""
+        """Outcomes of the runs that existed already, or whose parent is past them; the others applied."""
         inserted, missed, _ = rows[0]
         if not missed:
             return {}
@@ -61,10 +61,18 @@ class PostgresLedger:
         for run_id, existing, digest in self._database.read("existing_runs", writes=text):
             if existing == run_id or run_id not in found:
                 found[run_id] = (existing, digest)
-        left_out = [write.run_id for write in writes if write.run_id not in applied]
-        if any(run_id not in found for run_id in left_out):
-            raise StoreUnreachable("a run that stood in the way of an insert has vanished; try again")
-        return {id: WriteOutcome(id, existing=found[id][0], existing_digest=found[id][1]) for id in left_out}
+        outcomes: dict[str, WriteOutcome] = {}
+        for write in writes:
+            run_id = write.run_id
+            if run_id in applied:
+                continue
+            if run_id in found:
+                outcomes[run_id] = WriteOutcome(run_id, existing=found[run_id][0], existing_digest=found[run_id][1])
+            elif write.insert is not None and write.insert.parent_run is not None:
+                outcomes[run_id] = WriteOutcome(run_id, stale=(-1,))
+            else:
+                raise StoreUnreachable("a run that stood in the way of an insert has vanished; try again")
+        return outcomes
 
 
 def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcome]:
@@ -84,7 +92,7 @@ def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcom
 
 
 def _block(updates: Sequence[RunWrite]) -> str:
-    answering = any(write.inbox_done or write.commands_done for write in updates)
+    answering = any(write.inbox_done or write.commands_done or write.answer is not None for write in updates)
     if any(write.items for write in updates):
         return "update_add_and_answer" if answering else "update_and_add"
     return "update_and_answer" if answering else "update_batch"

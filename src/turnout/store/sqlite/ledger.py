@@ -17,7 +17,16 @@ from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.blocks import load_blocks
 from turnout.store.database import json_list
 from turnout.store.sqlite.connection import SqliteDatabase
-from turnout.store.sqlite.rows import Values, added_items, changed_run, changed_tasks, history, new_run, new_tasks
+from turnout.store.sqlite.rows import (
+    Values,
+    added_items,
+    answers,
+    changed_run,
+    changed_tasks,
+    history,
+    new_run,
+    new_tasks,
+)
 from turnout.store.sqlite.sifting import sift
 from turnout.store.writes import check, finishes
 
@@ -70,6 +79,7 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
         _expect(_many(connection, block, rows), len(rows))
     _add_items(connection, [write for write in old if write.items], now)
     _many(connection, "insert_history", history(writes), now)
+    _many(connection, "tell_parents", answers(writes, now))
     _clear(connection, old, now)
 
 

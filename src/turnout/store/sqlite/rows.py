@@ -60,7 +60,7 @@ STARTED = Narrow(
 """Pending to running: its first attempt."""
 COMPLETED = Narrow(
     ("pos", "was_attempt", "output", "started_at", "finished_at", "seq"),
-    # An attempt that completes keeps what it was started with.
+    # An attempt that completes keeps what it was started with; the statement sets what is left to null.
     kept=(
         *("name", "priority", "attempt", "failures", "crashes", "losses"),
         *("executor", "decision", "labels", "holder", "dispatched_at", "group", "index"),
@@ -138,6 +138,8 @@ def new_run(write: RunWrite, now: float) -> Values:
         new.priority,
         new.created_at,
         now,
+        new.parent_attempt,
+        new.depth,
         *_plain((owner, new.key, new.timeout, run.reason, _error(run.error))),
         *_plain((new.rerun_of, new.parent_run, new.parent_pos, run.started_at, run.finished_at)),
     )
@@ -157,6 +159,11 @@ def history(writes: Sequence[RunWrite]) -> list[Values]:
         for write in writes
         for row in write.history
     ]
+
+
+def answers(writes: Sequence[RunWrite], now: float) -> list[Values]:
+    """A ParentAnswer's fields in their order, before the time."""
+    return [(*astuple(write.answer), now) for write in writes if write.answer is not None]
 
 
 def _plain(values: Sequence[Any]) -> list[Any]:

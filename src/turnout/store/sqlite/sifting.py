@@ -14,7 +14,9 @@ from turnout.store.database import Rows, json_list
 
 def sift(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> tuple[list[RunWrite], list[WriteOutcome]]:
     """The writes without what is stale or exists already, and what to answer for each."""
-    existing = _existing(connection, [write for write in writes if write.insert is not None])
+    inserts = [write for write in writes if write.insert is not None]
+    existing = _existing(connection, inserts)
+    awaited = _awaited(connection, inserts)
     stale = _Stale(connection, [write for write in writes if write.insert is None])
     fresh: list[RunWrite] = []
     outcomes: list[WriteOutcome] = []
@@ -22,6 +24,8 @@ def sift(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> tuple[li
         if write.run_id in existing:
             run_id, digest = existing[write.run_id]
             outcomes.append(WriteOutcome(write.run_id, existing=run_id, existing_digest=digest))
+        elif write.insert is not None and write.insert.parent_run is not None and write.run_id not in awaited:
+            outcomes.append(WriteOutcome(write.run_id, stale=(-1,)))
         elif write.insert is not None:
             fresh.append(write)
             outcomes.append(WriteOutcome(write.run_id))
@@ -49,6 +53,15 @@ def _existing(connection: sqlite3.Connection, inserts: Sequence[RunWrite]) -> di
             # The first of several new runs with one key is inserted; the others in the batch meet it here.
             taken[key[0], key[1]] = (write.run_id, write.insert.input_digest)
     return found
+
+
+def _awaited(connection: sqlite3.Connection, inserts: Sequence[RunWrite]) -> frozenset[str]:
+    """The new child runs whose parent's attempt is running."""
+    children = [(write.run_id, write.insert) for write in inserts if write.insert and write.insert.parent_run]
+    parents = [new.parent_run for _, new in children]
+    rows = _select(connection, "current_tasks", parents) if parents else []
+    running = {(run_id, pos, attempt) for run_id, pos, _, state, attempt in rows if state == "running"}
+    return frozenset(id for id, new in children if (new.parent_run, new.parent_pos, new.parent_attempt) in running)
 
 
 class _Stale:
@@ -82,6 +95,7 @@ class _Stale:
             tasks=[task for task in write.tasks if task.pos not in gone],
             items=[row for row in write.items if row.pos not in gone],
             history=[row for row in write.history if row.pos not in gone],
+            answer=None if -1 in gone else write.answer,
             inbox_done=[],
             commands_done=[],
         )

@@ -4,9 +4,9 @@
 -- Run rows are locked before task rows, both in order, as the claims do: so nobody deadlocks. History is made from the
 -- rows really updated. The answer names the rows that were updated only if some were not.
 with w as materialized (
-    select run_id, epoch, run, tasks, items, history, inbox_done, commands_done
+    select run_id, epoch, run, tasks, items, history, inbox_done, commands_done, answer
     from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, run json, tasks json, items json,
-        history json, inbox_done json, commands_done json)
+        history json, inbox_done json, commands_done json, answer json)
 ),
 run_image as materialized (
     select w.run_id, w.epoch, r.state, r.was, r.reason, r.error, r.started_at, r.finished_at,
@@ -112,8 +112,8 @@ added as (
 ),
 
 -- name: answers
--- What update_batch does besides when a write answers inbox rows or commands. These go only with a write that applied
--- whole: a fenced owner must not swallow a result.
+-- What update_batch does besides when a write answers inbox rows or commands, or ends a child run, whose parent is told.
+-- The former go only with a write that applied whole: a fenced owner must not swallow a result.
 whole as materialized (
     select w.run_id, w.inbox_done, w.commands_done
     from w
@@ -133,28 +133,42 @@ carried_out as (
     from (select distinct v::bigint as id from whole, json_array_elements_text(whole.commands_done) v) done
     where command.id = done.id and command.done_at is null
 ),
+told as (
+    insert into inbox (run_id, pos, attempt, holder, result, created_at)
+    select a.run_id, a.pos, a.attempt, a.holder, a.result, :now
+    from w, json_to_record(w.answer) as a(run_id uuid, pos integer, attempt integer, holder text, result text)
+    where w.answer is not null and w.run_id in (select id from updated_run)
+        and (select task.state = 'running' and task.attempt = a.attempt from task
+            where task.run_id = a.run_id and task.pos = a.pos)
+    on conflict (run_id, pos, attempt) do nothing
+),
 
 -- name: insert_batch
 -- A run whose id or key exists is left out, with its tasks and history; the caller asks who is there instead.
 with w as materialized (
-    select run_id, epoch, owner, "insert", run, tasks, history
+    select run_id, epoch, owner, "insert", run, tasks, history, answer
     from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, owner text, "insert" json, run json,
-        tasks json, history json)
+        tasks json, history json, answer json)
 ),
 inserted_run as (
     insert into run (id, workflow, version, state, owner, epoch, seq, input, input_digest, key, priority, timeout,
-        reason, error, rerun_of, parent_run, parent_pos, created_at, submitted_at, started_at, finished_at)
+        reason, error, rerun_of, parent_run, parent_pos, parent_attempt, depth, created_at, submitted_at, started_at,
+        finished_at)
     select w.run_id, n.workflow, n.version, r.state,
         case when r.state in ('completed', 'failed', 'cancelled') then null else w.owner end, w.epoch,
         coalesce((select max((h ->> 'seq')::integer) from json_array_elements(w.history) h), 0),
         n.input, coalesce(n.input_digest, ''), n.key, coalesce(n.priority, 0), n.timeout, r.reason, r.error,
-        n.rerun_of, n.parent_run, n.parent_pos, n.created_at, :now, r.started_at, r.finished_at
+        n.rerun_of, n.parent_run, n.parent_pos, coalesce(n.parent_attempt, 0), coalesce(n.depth, 0), n.created_at, :now,
+        r.started_at, r.finished_at
     from w,
         json_to_record(w.insert) as n(workflow text, version text, input text, input_digest text, key text,
             priority integer, timeout double precision, rerun_of uuid, parent_run uuid, parent_pos integer,
-            created_at double precision),
+            parent_attempt integer, depth integer, created_at double precision),
         json_to_record(w.run) as r(state text, reason text, error text, started_at double precision,
             finished_at double precision)
+    -- A child is inserted while its parent's attempt runs. A scalar subquery is never turned into a scan of all tasks.
+    where coalesce((select task.state = 'running' and task.attempt = coalesce(n.parent_attempt, 0) from task
+        where task.run_id = n.parent_run and task.pos = n.parent_pos), n.parent_run is null)
     on conflict do nothing
     returning id
 ),
@@ -178,6 +192,13 @@ recorded as (
     select w.run_id, h.seq, (select :now), h.pos, h.old, h.new, coalesce(h.attempt, 0), h.detail
     from w, json_to_recordset(w.history) as h(seq integer, pos integer, old text, new text, attempt integer, detail text)
     where (w.run_id in (select id from inserted_run)) is true
+),
+told as (
+    insert into inbox (run_id, pos, attempt, holder, result, created_at)
+    select a.run_id, a.pos, a.attempt, a.holder, a.result, :now
+    from w, json_to_record(w.answer) as a(run_id uuid, pos integer, attempt integer, holder text, result text)
+    where w.answer is not null and w.run_id in (select id from inserted_run)
+    on conflict (run_id, pos, attempt) do nothing
 ),
 missed as materialized (select (select count(*) from w) > (select count(*) from inserted_run) as any)
 select case when missed.any then (select json_agg(id) from inserted_run)::text end,

@@ -92,7 +92,7 @@ where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
 
 -- name: claimed_runs
 select run.id, run.workflow, run.version, run.input, run.created_at, run.key, run.input_digest, run.priority,
-    run.timeout, run.rerun_of, run.parent_run, run.parent_pos,
+    run.timeout, run.rerun_of, run.parent_run, run.parent_pos, run.parent_attempt, run.depth,
     run.state, run.reason, run.error, run.started_at, run.finished_at,
     run.owner, run.epoch, run.seq, (select max(seq) from history where history.run_id = run.id),
     :now - run.submitted_at,

@@ -1,11 +1,13 @@
 -- name: run
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
 from run where id = :id
 
 -- name: runs
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
 from run
@@ -15,6 +17,7 @@ limit :limit
 
 -- name: runs_in_states
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
 from run
@@ -24,6 +27,7 @@ limit :limit
 
 -- name: runs_of_workflows
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
 from run
@@ -33,9 +37,25 @@ limit :limit
 
 -- name: runs_by_id
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
 from run where id in {ids uuid}
+
+-- name: children
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run where parent_run = :id
+order by parent_pos, parent_attempt
+
+-- name: orphans
+-- Children of this session that no attempt waits for: it is over, or another one runs.
+select run.id
+from run left join task on task.run_id = run.parent_run and task.pos = run.parent_pos
+where run.owner = :session and run.parent_run is not null and run.state in ('pending', 'running', 'paused')
+    and not coalesce(task.state = 'running' and task.attempt = run.parent_attempt, false)
 
 -- name: workflow_names
 select distinct full_name from workflow

@@ -3,12 +3,14 @@
 
 -- name: insert_runs
 insert into run (id, workflow, version, state, epoch, seq, input, input_digest, priority, created_at, submitted_at,
-    owner, key, timeout, reason, error, rerun_of, parent_run, parent_pos, started_at, finished_at)
+    parent_attempt, depth, owner, key, timeout, reason, error, rerun_of, parent_run, parent_pos, started_at, finished_at)
 select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6, n.column7, n.column8, n.column9, n.column10,
-    n.column11, nullif(n.column12, ''), nullif(n.column13, ''), nullif(n.column14, ''), nullif(n.column15, ''),
-    nullif(n.column16, ''), nullif(n.column17, ''), nullif(n.column18, ''), nullif(n.column19, ''),
-    nullif(n.column20, ''), nullif(n.column21, '')
-from (values /*rows*/) as n where n.column1 <> ''
+    n.column11, n.column12, n.column13, nullif(n.column14, ''), nullif(n.column15, ''), nullif(n.column16, ''),
+    nullif(n.column17, ''), nullif(n.column18, ''), nullif(n.column19, ''), nullif(n.column20, ''),
+    nullif(n.column21, ''), nullif(n.column22, ''), nullif(n.column23, '')
+from (values /*rows*/) as n
+where n.column1 <> '' and (n.column20 = '' or exists (select 1 from task where task.run_id = n.column20
+    and task.pos = n.column21 and task.attempt = n.column12 and task.state = 'running'))
 on conflict do nothing
 
 -- name: insert_waiting
@@ -47,11 +49,10 @@ where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column
     and task.state = 'pending' and task.attempt = 0
 
 -- name: complete_tasks
--- The end of an attempt that keeps what it was started with. A poller's had a lease, a retried one an error, a deferred
--- one what it saved.
+-- The end of an attempt that keeps what it was started with; what else it may have had is gone.
 update task set
     state = 'completed', output = n.column5, started_at = n.column6, finished_at = n.column7, seq = n.column8,
-    error = null, memo = null, lease_until = null, lease_boot = null
+    reason = null, retry_at = null, poll_key = null, error = null, memo = null, lease_until = null, lease_boot = null
 from (values /*rows*/) as n
 where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column2
     and task.state = 'running' and task.attempt = n.column4
@@ -72,6 +73,14 @@ where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column
 insert into history (run_id, at, seq, pos, old, new, attempt, detail)
 select n.column1, ?1, n.column2, n.column3, nullif(n.column4, ''), n.column5, n.column6, nullif(n.column7, '')
 from (values /*rows*/) as n where n.column1 <> ''
+
+-- name: tell_parents
+insert into inbox (run_id, pos, attempt, holder, result, created_at)
+select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6
+from (values /*rows*/) as n
+    join task on task.run_id = n.column1 and task.pos = n.column2
+where n.column1 <> '' and task.attempt = n.column3 and task.state = 'running'
+on conflict (run_id, pos, attempt) do nothing
 
 -- name: inbox_done
 delete from inbox where id in {ids}

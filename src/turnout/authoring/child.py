@@ -1,0 +1,75 @@
+"""How is a workflow that is called inside another one said in the graph? As a task whose body is a child run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from turnout.authoring.drawing import current_drawing
+from turnout.authoring.options import TaskOptions, checked
+from turnout.authoring.task import Task
+from turnout.errors import InvalidWorkflow
+from turnout.model.spec import Body
+
+if TYPE_CHECKING:
+    from turnout.authoring.workflow import Workflow
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MEANINGLESS = ("worker_selector", "executor", "at_most_once", "retry_if")
+"""Options that say where or how a body runs: a child run has no body of its own, its tasks have their own options."""
+
+
+class ChildTask(Task[P, R]):
+    """A workflow with options, to be called in another workflow's function: ``fulfil.options(retries=1)(order)``."""
+
+    def __init__(self, workflow: Workflow[P, R], options: TaskOptions | None = None) -> None:
+        self.workflow = workflow
+        self.function = workflow
+        self.given = _sensible(checked(options or {}, workflow.name), workflow.name)
+        self.waits_for = ()
+        self.named_explicitly = False
+        self.__name__ = self.__qualname__ = workflow.name
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        drawing = current_drawing()
+        if drawing is None:
+            return self.workflow.run(*args, **kwargs)
+        # Drawn now, so that a mistake in the child, or a workflow that comes back to itself, shows in its parent.
+        _ = self.workflow.spec
+        return cast("R", drawing.call(self, args, kwargs))
+
+    @property
+    def _given_name(self) -> str:
+        return self.given.get("name") or self.workflow.name
+
+    @property
+    def uses_context(self) -> bool:
+        return False
+
+    @property
+    def ref(self) -> str:
+        """``package::workflow``; the tenant comes before it when the parent's spec is made."""
+        return f"{self.workflow.package}::{self.workflow.name}"
+
+    @property
+    def body(self) -> Body:
+        return Body("workflow", self.ref)
+
+    def _copy(self, **changes: Any) -> ChildTask[P, R]:
+        copy: ChildTask[P, R] = ChildTask(self.workflow)
+        copy.__dict__.update({**self.__dict__, **changes})
+        _sensible(copy.given, copy.name)
+        return copy
+
+
+def _sensible(options: TaskOptions, name: str) -> TaskOptions:
+    for option in MEANINGLESS:
+        if option in options:
+            raise InvalidWorkflow(
+                f"the child run {name!r} has the option {option!r}, which says how a body runs: "
+                f"give it to the tasks of workflow {name!r}",
+                code="child_option",
+                option=option,
+            )
+    return options

@@ -1,0 +1,41 @@
+"""``turnout logs``: what did a run's tasks print and log?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli.options import Database, Run
+
+
+def logs(
+    run: Run,
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="Only of this task.")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Only of this attempt.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one object in each line.")] = False,
+    database: Database = None,
+) -> None:
+    """Print what a run's tasks printed and logged.
+
+    \b
+    turnout logs last
+    turnout logs last charge --attempt 1
+    turnout logs last --follow
+    """
+    import json
+
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import plain, say
+    from turnout.cli.saying import spoken
+    from turnout.runner.logs import LogReader, lines_of
+    from turnout.runner.lookup import find_run
+
+    with open_store(database) as store:
+        reader = LogReader(store, None, find_run(store, run).new.run_id, follow=follow)
+        for line in lines_of(reader.begin(task, attempt)):
+            if as_json:
+                say(json.dumps(plain(line), ensure_ascii=False))
+            else:
+                say(spoken(line.task, line.stream, line.text, attempt=line.attempt))

@@ -1,0 +1,41 @@
+"""How do the lines that bodies print reach the person who watches the run?"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from turnout.cli.output import Line
+from turnout.model.logs import Stream
+from turnout.orchestration.settings import EngineSettings
+
+_STYLES = {Stream.STDERR: "yellow", Stream.PROGRESS: "cyan"}
+
+
+class Heard:
+    """Lines that wait to be shown: put in by the thread that keeps them, taken out by the one that shows them."""
+
+    def __init__(self) -> None:
+        self._lines: deque[Line] = deque()
+
+    def put(self, run_id: str, task: str, attempt: int, stream: str, text: str) -> None:
+        """What a Runner calls with every line."""
+        if stream != Stream.PROGRESS:
+            self._lines.append(spoken(task, stream, text, attempt=attempt))
+
+    def take(self) -> list[Line]:
+        """All lines since the last time."""
+        return [self._lines.popleft() for _ in range(len(self._lines))]
+
+
+def spoken(task: str, stream: str, text: str, *, attempt: int = 1) -> Line:
+    """``charge │ the card was declined``; from the second attempt on it is named too."""
+    who = task if attempt == 1 else f"{task}#{attempt}"
+    return [(f"{who} │ ", "dim"), (text, _STYLES.get(Stream(stream), ""))]
+
+
+def heard_only(settings: EngineSettings) -> EngineSettings:
+    """The settings, with what bodies print shown by whoever watches instead of appearing by itself."""
+    logs = msgspec.structs.replace(settings.logs, echo=False)
+    return msgspec.structs.replace(settings, logs=logs)

@@ -1,0 +1,169 @@
+"""How do a run and its children hang together? The child's id, what its end tells its parent, what it does as told.
+
+A child run belongs to one attempt of one task of its parent. The task is ``running`` until the child has ended, and
+nobody holds it; the child's end leaves a result in the parent's inbox, in the transaction that ends the child.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Any, NamedTuple
+
+import msgspec
+
+from turnout.errors import InvalidInput
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.model.names import task_id
+from turnout.model.reasons import RUN_TIMED_OUT
+from turnout.model.rows import NewRun, ParentAnswer, RunRow
+from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.model.states import RunState
+
+CHILD = "child"
+"""The executor key of tasks whose body is a child run, and the holder of their attempts."""
+PARENT_PAUSED, PARENT_CANCELLED, PARENT_GONE = "parent_paused", "parent_cancelled", "parent_gone"
+"""Why a child was paused or cancelled by its parent; gone: nobody waits for it any more."""
+CHILD_FAILED, CHILD_CANCELLED, CHILD_TIMED_OUT = "child_failed", "child_cancelled", "child_timed_out"
+CHILD_INPUT, CHILD_REFUSED, CHILD_TOO_DEEP, CHILD_RESULT = (
+    "child_input",
+    "child_refused",
+    "child_too_deep",
+    "child_result",
+)
+CHILD_ENDS = frozenset(
+    {CHILD_FAILED, CHILD_CANCELLED, CHILD_TIMED_OUT, CHILD_INPUT, CHILD_REFUSED, CHILD_TOO_DEEP, CHILD_RESULT}
+)
+"""Codes of the errors with which a child's task fails; each is the failed task's reason too."""
+
+_TIME_BITS, _ALL_BITS = 48, 128
+
+
+def child_run_id(parent_run: str, pos: int, attempt: int) -> str:
+    """The id of the child that this attempt has: always the same, so that whoever adopts the parent finds it.
+
+    Its time is the parent's, so ids stay in order: a run's children stand right beside it.
+    """
+    parent = uuid.UUID(parent_run).int
+    digest = hashlib.sha256(f"{uuid.UUID(int=parent)}/{pos}/{attempt}".encode()).digest()
+    number = int.from_bytes(digest[:16], "big")
+    rest = _ALL_BITS - _TIME_BITS
+    number = (parent >> rest << rest) | (number & ((1 << rest) - 1))
+    number = (number & ~(0xF << 76)) | (0x8 << 76)
+    number = (number & ~(0x3 << 62)) | (0x2 << 62)
+    return str(uuid.UUID(int=number))
+
+
+# -- what the child is given -----------------------------------------------------------------------------------------
+def child_input(
+    spec: WorkflowSpec, args: tuple[Any, ...], kwargs: dict[str, Any], context: dict[str, Any] | None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of the child's call. In Context style it gets the context: all of it, or what it has names for."""
+    if context is None:
+        return args, kwargs
+    if spec.context_style:
+        return (context,), {}
+    return (), {param.name: context[param.name] for param in spec.params if param.name in context}
+
+
+def child_left(task: TaskSpec, context: dict[str, Any] | None, result: Any) -> Any:
+    """What the task leaves: the child's result; in Context style the context with the result's keys set in it."""
+    if context is None:
+        return result
+    if result is None:
+        return context
+    if isinstance(result, dict):
+        return {**context, **result}
+    raise InvalidInput(
+        f"the child run {task.name!r} returned a value of type {type(result).__name__}: in Context style return an "
+        "object, whose keys are set in the context",
+        code="not_an_object",
+    )
+
+
+def shorter(one: float | None, other: float | None) -> float | None:
+    """The timeout of a child whose workflow and whose call may each have one."""
+    given = [each for each in (one, other) if each is not None]
+    return min(given) if given else None
+
+
+# -- what the child's end tells ----------------------------------------------------------------------------------------
+def parent_answer(new: NewRun, row: RunRow) -> ParentAnswer | None:
+    """What the end of this run leaves in its parent's inbox; None if it has no parent."""
+    if new.parent_run is None or new.parent_pos is None:
+        return None
+    result = child_result(new, row)
+    return ParentAnswer(
+        run_id=new.parent_run,
+        pos=new.parent_pos,
+        attempt=new.parent_attempt,
+        holder=CHILD,
+        result=msgspec.json.encode(result).decode(),
+    )
+
+
+def child_result(new: NewRun, row: RunRow) -> ExecutionResult:
+    """How the parent's attempt ended, as its child did. The output is read when the parent takes it up."""
+    assert new.parent_run is not None and new.parent_pos is not None
+    status, error = _end(new, row)
+    return ExecutionResult(
+        run_id=new.parent_run,
+        task_id=task_id(new.parent_run, new.parent_pos),
+        attempt=new.parent_attempt,
+        status=status,
+        error=error,
+        retryable=status is not ExecutionStatus.CANCELLED,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def _end(new: NewRun, row: RunRow) -> tuple[ExecutionStatus, ErrorInfo | None]:
+    who = f"child run {new.run_id} of {new.workflow}"
+    match row.state:
+        case RunState.COMPLETED:
+            return ExecutionStatus.COMPLETED, None
+        case RunState.CANCELLED:
+            said = f"{who} was cancelled: {row.reason}"
+            return ExecutionStatus.CANCELLED, ErrorInfo("RunCancelled", said, code=CHILD_CANCELLED)
+        case _ if row.reason == RUN_TIMED_OUT:
+            said = f"{who} exceeded its timeout of {new.timeout or 0:g} s"
+            mro = ("turnout.errors.RunTimedOut", "turnout.errors.RunFailed", "builtins.TimeoutError")
+            return ExecutionStatus.TIMED_OUT, ErrorInfo("RunTimedOut", said, mro=mro, code=CHILD_TIMED_OUT)
+        case _:
+            cause = row.error
+            said = f"{who} failed: {row.reason}" + (f": {cause.type}: {cause.message}" if cause else "")
+            mro = ("turnout.errors.RunFailed", *(cause.mro if cause else ()))
+            error = ErrorInfo("RunFailed", said, cause.traceback if cause else "", mro, CHILD_FAILED)
+            return ExecutionStatus.RETRY, error
+
+
+# -- what the parent tells ---------------------------------------------------------------------------------------------
+class Told(NamedTuple):
+    """A command that a child is to be given."""
+
+    kind: str
+    reason: str | None = None
+
+
+def follow(parent: RunRow, child: RunRow, *, overdue: bool = False) -> Told | None:
+    """What a child that its parent waits for is to be told, so that it does as its parent does.
+
+    Only what the parent paused is resumed with it: who paused a child by hand resumes it by hand. ``overdue``: its
+    timeout is over and it has no owner who would notice.
+    """
+    if child.state.terminal or child.state is RunState.CANCELLING:
+        return None
+    match parent.state:
+        case RunState.CANCELLING:
+            return Told("cancel", f"{PARENT_CANCELLED}: {parent.reason}")
+        case RunState.COMPLETED | RunState.FAILED | RunState.CANCELLED:
+            return Told("cancel", PARENT_GONE)
+        case _ if overdue:
+            return Told("cancel", RUN_TIMED_OUT)
+        case RunState.PAUSED if child.state is not RunState.PAUSED:
+            return Told("pause", PARENT_PAUSED)
+        case RunState.RUNNING if child.state is RunState.PAUSED and child.reason == PARENT_PAUSED:
+            return Told("resume")
+        case _:
+            return None

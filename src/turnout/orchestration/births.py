@@ -1,0 +1,149 @@
+"""With what does a child run start, and what does its task leave when it has ended?"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from turnout.errors import InputError, InvalidInput
+from turnout.model.children import (
+    CHILD_INPUT,
+    CHILD_RESULT,
+    CHILD_TOO_DEEP,
+    child_input,
+    child_left,
+    child_run_id,
+    shorter,
+)
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.machine import RunMachine
+from turnout.model.names import split_task_id
+from turnout.model.rows import NewRun, StoredRun, TaskRow
+from turnout.model.states import RunState
+from turnout.model.values import MAX_BYTES, dump_output
+from turnout.orchestration.loading import MemoryLoader
+from turnout.orchestration.moves import Request
+from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.reruns import reused_rows, stored_graph
+from turnout.orchestration.results import run_result
+
+if TYPE_CHECKING:
+    from turnout.contracts.executor import Work
+    from turnout.orchestration.engine import Engine
+
+
+class Births:
+    """Makes the requests for child runs, and reads what they returned."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._loader = MemoryLoader(engine.store, engine.registry, engine.runs, lambda: engine.keeper.fenced)
+        self._graphs: dict[str, Graph] = {}
+        self.output_limit = MAX_BYTES
+
+    async def request(self, owned: OwnedRun, row: TaskRow, child: str) -> Request | None:
+        """The child's submission, checked like any other; None if its code is not here any more.
+
+        Raises the InputError with which the parent's task fails.
+        """
+        engine, machine = self._engine, owned.machine
+        event = machine.event(row.pos, row)
+        try:
+            work = self._loader.load_now(event) or await engine.in_thread(self._loader.load_blocking, event)
+            graph = engine.graphs.today(work.task.body.ref)
+            if graph is None:
+                return None
+            self._check_depth(machine, work)
+            input = self._bind(graph, work)
+            text = dump_output(input, limit=self.output_limit, what="input")
+        except InputError as error:
+            code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
+            said = f"the child run {row.name!r} cannot start: {error.message}"
+            raise InvalidInput(said, code=code) from error
+        former: StoredRun | None = None
+        reuse: list[TaskRow] = []
+        if row.attempt > 1 or machine.new.rerun_of is not None:
+            former = await engine.in_thread(self._former, machine, row, graph.spec.full_name)
+        if former is not None:
+            reuse = await engine.in_thread(reused_rows, engine.store, former, graph, input)
+        new = NewRun(
+            run_id=child,
+            workflow=graph.spec.full_name,
+            version=graph.version,
+            input=text,
+            created_at=time.time(),
+            priority=machine.new.priority,
+            timeout=shorter(work.timeout, graph.spec.timeout),
+            rerun_of=None if former is None else former.new.run_id,
+            parent_run=machine.new.run_id,
+            parent_pos=row.pos,
+            parent_attempt=row.attempt,
+            depth=machine.new.depth + 1,
+        )
+        return Request(graph, new, Future(), Future(), reuse)
+
+    def _check_depth(self, machine: RunMachine, work: Work) -> None:
+        deepest = self._engine.settings.limits.depth
+        if machine.new.depth >= deepest:
+            raise InvalidInput(
+                f"it would be {machine.new.depth + 1} runs deep, and the limit is {deepest}: call its tasks directly, "
+                "or raise EngineSettings(limits=Limits(depth=…))",
+                code=CHILD_TOO_DEEP,
+                task=work.task.full_name,
+            )
+
+    def _bind(self, graph: Graph, work: Work) -> dict[str, Any]:
+        workflow = self._engine.registry.workflows[graph.spec.full_name]
+        args, kwargs = child_input(graph.spec, work.args, dict(work.kwargs), work.context)
+        return workflow.bind(*args, **kwargs)
+
+    def _former(self, machine: RunMachine, row: TaskRow, workflow: str) -> StoredRun | None:
+        """The child that did not complete, of the attempt before this one, or of the run that this is a rerun of."""
+        store, new = self._engine.store, machine.new
+        if row.attempt > 1:
+            former = store.run(child_run_id(new.run_id, row.pos, row.attempt - 1))
+        else:
+            assert new.rerun_of is not None
+            rows = [each for each in store.tasks(new.rerun_of, outputs=False) if each.name == row.name and each.attempt]
+            former = store.run(child_run_id(new.rerun_of, rows[0].pos, rows[0].attempt)) if rows else None
+        usable = former is not None and former.row.state.terminal and former.row.state is not RunState.COMPLETED
+        return former if usable and former is not None and former.new.workflow == workflow else None
+
+    # -- the end --------------------------------------------------------------------------------------------------
+    async def with_output(self, result: ExecutionResult) -> ExecutionResult:
+        """The result with what the child returned; a failure if that cannot be kept."""
+        if result.status is not ExecutionStatus.COMPLETED:
+            return result
+        return await self._engine.in_thread(self._with_output, result)
+
+    def _with_output(self, result: ExecutionResult) -> ExecutionResult:
+        run_id, pos = split_task_id(result.task_id)
+        parent = self._engine.runs.get(run_id)
+        event = TaskReadyEvent(
+            run_id=run_id, task_id=result.task_id, task_name="", attempt=result.attempt, max_attempts=result.attempt
+        )
+        try:
+            value = self._returned(child_run_id(run_id, pos, result.attempt))
+            if parent is not None and parent.machine.graph.spec.context_style:
+                work = self._loader.load_blocking(event)
+                value = child_left(work.task, work.context, value)
+            output = dump_output(value, limit=self.output_limit, what="output")
+        except InputError as error:
+            failure = ErrorInfo(type(error).__name__, error.message, code=CHILD_RESULT)
+            return ExecutionResult.failed(event, failure, retryable=False)
+        return msgspec.structs.replace(result, output=output)
+
+    def _returned(self, child: str) -> Any:
+        store = self._engine.store
+        run = store.run(child)
+        if run is None:
+            raise InvalidInput(f"child run {child} was deleted before its result was read", code=CHILD_RESULT)
+        graph = self._graphs.get(run.new.version)
+        if graph is None:
+            graph = self._graphs[run.new.version] = stored_graph(store, run.new.version)
+        rows = {row.pos: row for row in store.tasks(child, outputs=False)}
+        return run_result(graph, run.new.input, rows, lambda positions: store.outputs(child, positions))

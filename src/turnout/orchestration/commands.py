@@ -1,0 +1,54 @@
+"""How does an order reach a run, whoever owns it? Cancel, pause and resume from this process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from turnout.errors import RunNotFound, StoreUnreachable
+from turnout.orchestration.owned import Order
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+PAUSE = 0.05
+"""Seconds between two looks whether another owner has done it."""
+
+
+class Commands:
+    """Gives a run's order to this orchestrator if it is the owner, else leaves a row for the one that is."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def carry_out(self, run_id: str, kind: str, reason: str | None = None) -> None:
+        """Returns when the order is committed; a run that has ended needs none."""
+        engine = self._engine
+        row: int | None = None
+        while True:
+            owned = engine.runs.get(run_id)
+            if owned is not None:
+                order = Order(kind, reason, row=row, done=asyncio.get_running_loop().create_future())
+                engine.order(owned, order)
+                assert order.done is not None
+                try:
+                    return await order.done
+                except StoreUnreachable:
+                    continue
+            stored = await engine.in_thread(engine.store.run, run_id)
+            if stored is None:
+                raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+            if stored.row.state.terminal:
+                return
+            if stored.owner is None:
+                loaded = await engine.in_thread(
+                    engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
+                )
+                if loaded is not None:
+                    await engine.adoption.take_over([loaded])
+                    continue
+            if row is None:
+                row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)
+            elif await engine.in_thread(engine.store.command_done, row):
+                return
+            await asyncio.sleep(PAUSE)
