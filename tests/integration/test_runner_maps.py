@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Gate
-from turnout import RoutingConfig, RoutingRule, Runner, TaskInfo, context_value, task, task_failed, workflow
+from turnout import (
+    Branch,
+    Defer,
+    RoutingConfig,
+    RoutingRule,
+    Runner,
+    TaskInfo,
+    context_value,
+    shell,
+    task,
+    task_failed,
+    workflow,
+)
 from turnout.errors import RunCancelled, RunFailed, RunTimedOut
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.verdict import Limits
@@ -322,6 +334,76 @@ def test_ten_thousand_items_of_which_one_percent_fail_once(runner: Runner) -> No
     views = run.tasks()
     assert sum(view.attempt == 2 for view in views) == 100
     assert len(views) == 10_002
+
+
+# -- what else tasks can do -------------------------------------------------------------------------------------------
+def test_a_hook_of_a_mapped_task_is_told_of_the_whole(runner: Runner) -> None:
+    told: list[Any] = []
+
+    def tell(outcome: dict[str, Any]) -> None:
+        told.append(outcome["output"] or outcome["error"]["type"])
+
+    @task(on_success=tell, on_failure=tell)
+    def halved(number: int) -> int:
+        return even_only(number) // 2
+
+    @workflow
+    def flow(items: list[int]) -> Any:
+        return halved.map(items)
+
+    assert runner.run(flow, [2, 4]) == [1, 2]
+    with pytest.raises(RunFailed):
+        runner.run(flow, [2, 3])
+    assert told == [[1, 2], "ItemsFailed"]
+
+
+def test_an_item_may_put_itself_off_and_finds_what_it_saved(runner: Runner) -> None:
+    @task
+    def patient(number: int, info: TaskInfo) -> int:
+        if info.saved is None:
+            raise Defer(seconds=0.01, save=number * 10)
+        return info.saved
+
+    @workflow
+    def flow() -> Any:
+        return patient.map([1, 2, 3], max_parallel=1)
+
+    assert runner.run(flow) == [10, 20, 30]
+
+
+def test_an_item_cannot_choose_a_branch(runner: Runner) -> None:
+    @task
+    def chooses(number: int) -> Any:
+        return Branch("total")
+
+    @workflow
+    def flow() -> Any:
+        return total(chooses.map([1]))
+
+    with pytest.raises(RunFailed, match="an item of a mapped task returned a Branch"):
+        runner.run(flow)
+
+
+def test_a_branch_can_leave_a_map_out(runner: Runner) -> None:
+    @task
+    def chooses(many: bool) -> Any:
+        return Branch("double" if many else "numbers")
+
+    @workflow
+    def flow(many: bool) -> Any:
+        first = chooses(many)
+        return [double.after(first).map([1, 2]), numbers.after(first)(1)]
+
+    assert runner.run(flow, True) == [[2, 4], None]
+    assert runner.run(flow, False) == [None, [0]]
+
+
+def test_commands_can_be_mapped(runner: Runner) -> None:
+    @workflow
+    def flow(words: list[str]) -> Any:
+        return shell(["echo", "{word}"]).map(word=words)
+
+    assert [each["stdout"] for each in runner.run(flow, ["one", "two"])] == ["one\n", "two\n"]
 
 
 # -- limits and pipes -------------------------------------------------------------------------------------------------
