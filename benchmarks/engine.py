@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workloads import chain, diamond, fan, single
+from workloads import chain, diamond, fan, fan_mapped, single
 
 from turnout import Runner
 
@@ -39,8 +39,8 @@ def w1(runner: Runner, runs: int) -> dict[str, Any]:
     }
 
 
-def w2(runner: Runner) -> dict[str, Any]:
-    seconds = throughput(runner, fan, 1)
+def w2(runner: Runner, workflow: Any) -> dict[str, Any]:
+    seconds = throughput(runner, workflow, 1)
     return {"runs": 1, "steps_per_s": round(502 / seconds), "seconds": round(seconds, 3)}
 
 
@@ -66,7 +66,8 @@ def w5(runner: Runner) -> dict[str, Any]:
 WORKLOADS: dict[str, Callable[[Runner], dict[str, Any]]] = {
     "W1": lambda runner: w1(runner, 100),
     "W1x1000": lambda runner: w1(runner, 1_000),
-    "W2": w2,
+    "W2": lambda runner: w2(runner, fan),
+    "W2map": lambda runner: w2(runner, fan_mapped),
     "W3": w3,
     "W4": w4,
     "W5": w5,
@@ -76,7 +77,7 @@ WORKLOADS: dict[str, Callable[[Runner], dict[str, Any]]] = {
 def measure(url: str, names: list[str], rounds: int = 3) -> list[dict[str, Any]]:
     """The median round of each workload, on a warm engine."""
     lines: list[dict[str, Any]] = []
-    with Runner(url, workflows=[chain, fan, single, diamond], handle_sigterm=False) as runner:
+    with Runner(url, workflows=[chain, fan, fan_mapped, single, diamond], handle_sigterm=False) as runner:
         throughput(runner, chain, 50)
         for name in names:
             results = [WORKLOADS[name](runner) for _ in range(rounds)]

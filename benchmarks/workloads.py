@@ -26,6 +26,17 @@ def fan() -> object:
     return noop([noop(first) for _ in range(500)])
 
 
+@task
+def five_hundred(i: object = None) -> list[int]:
+    return list(range(500))
+
+
+@workflow(name="bench_fan_mapped")
+def fan_mapped() -> object:
+    """W2map: 1 → 500 → 1, the 500 found at run time."""
+    return noop(noop.map(five_hundred(0)))
+
+
 @workflow(name="bench_single")
 def single() -> object:
     """W3 and W5: one task."""

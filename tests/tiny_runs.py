@@ -13,7 +13,7 @@ from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow, WriteOutcome
-from turnout.model.spec import Body, TaskSpec, WorkflowSpec
+from turnout.model.spec import Body, FromTask, Literally, Mapped, TaskSpec, WorkflowSpec
 from turnout.model.states import (
     RUN_MOVES,
     TASK_MOVES,
@@ -44,6 +44,16 @@ def task(name: str, *after: str, attempts: int = 1, delay: float = 0.0, **more: 
         retry=retry,
         **more,
     )
+
+
+def mapped(name: str, *after: str, over: Any, fixed: dict[str, Any] | None = None, **more: Any) -> TaskSpec:
+    """``mapped("double", over=FromTask("list"))``: goes through one list, or through several side by side."""
+    lists = over if isinstance(over, tuple) else (over,)
+    templates = tuple(Literally(each) if isinstance(each, list) else each for each in lists)
+    names = [each.name for each in templates if isinstance(each, FromTask)]
+    options = {key: more.pop(key) for key in ("max_parallel", "return_exceptions", "piped") if key in more}
+    spec = task(name, *dict.fromkeys([*names, *after]), args=templates, kwargs=fixed or {}, **more)
+    return msgspec.structs.replace(spec, map=Mapped(tuple(range(len(templates))), **options))
 
 
 def graph_of(*tasks: TaskSpec) -> Graph:
@@ -87,6 +97,7 @@ class RunTable:
 
     def commit(self, write: RunWrite) -> WriteOutcome:
         stale = [row.pos for row in write.tasks if not self._fits(write, row)]
+        stale += [row.pos for row in write.items if self.epoch != write.epoch or row.group in stale]
         if write.run is not None and (self.epoch, self.run.state) != (write.epoch, write.run.was):
             stale.append(-1)
         gone = set(stale)
@@ -94,6 +105,11 @@ class RunTable:
             if row.pos not in gone:
                 self._check_task(row)
                 self.tasks[row.pos] = row
+        for row in write.items:
+            if row.pos not in gone:
+                assert row.pos == len(self.tasks), "items are not added one behind the other"
+                self.tasks[row.pos] = row
+                self.task_epochs[row.pos] = write.epoch
         if write.run is not None and -1 not in gone:
             if (write.run.was, write.run.state) not in run_writes():
                 raise IllegalMove(f"run: {write.run.was} to {write.run.state}")
@@ -173,6 +189,9 @@ class RunTable:
         runs = [move for move in self.history if move.pos == -1]
         assert runs[0].old is None
         self._check_path(runs[1:], RunState(runs[0].new), self.run.state, RUN_MOVES)
+        for row in self.tasks.values():
+            if row.group is not None and row.state not in TASK_TERMINAL:
+                assert self.tasks[row.group].state is TaskState.RUNNING, "a mapped task ended before its items"
         if self.run.state.terminal:
             assert all(row.state in TASK_TERMINAL for row in self.tasks.values()), "an ended run with open tasks"
 
@@ -217,7 +236,7 @@ class TinyRun:
 
     def place(self, turn: Turn) -> None:
         for pos in turn.ready():
-            self.events[self.graph.tasks[pos].name] = turn.place(pos, HERE, OWNER)
+            self.events[turn.task(pos).name] = turn.place(pos, HERE, OWNER)
 
     def commit(self, *steps: Callable[[Turn], Any], place: bool = True) -> WriteOutcome:
         """A whole turn: the steps, then whatever is ready is placed, then the end is looked for."""
@@ -248,12 +267,15 @@ class TinyRun:
 
     def due(self, name: str) -> WriteOutcome:
         """The retry time has come."""
-        self.machine.due(self.graph.position[name])
-        self.table.waited(self.graph.position[name])
+        self.machine.due(self.pos(name))
+        self.table.waited(self.pos(name))
         return self.commit()
 
+    def pos(self, name: str) -> int:
+        return next(row.pos for row in self.table.tasks.values() if row.name == name)
+
     def row(self, name: str) -> TaskRow:
-        row = self.table.tasks[self.graph.position[name]]
+        row = self.table.tasks[self.pos(name)]
         assert row.state is self.machine.tasks[row.pos].state, "memory and database differ"
         return row
 
@@ -261,7 +283,12 @@ class TinyRun:
         return self.row(name).state
 
     def states(self) -> dict[str, str]:
-        return {each.name: self.state(each.name).value for each in self.graph.tasks}
+        return {each.name: self.state(each.name).value for each in self.table.tasks.values()}
+
+    def adopt(self) -> None:
+        """Another owner takes the run over and takes its first turn."""
+        self.machine = self.table.adopt(OWNER, self.graph, self.new, self.limits)
+        self.commit(lambda turn: turn.begin())
 
     @property
     def run_state(self) -> RunState:
@@ -269,5 +296,5 @@ class TinyRun:
         return self.table.run.state
 
     def moves(self, name: str) -> list[str]:
-        pos = self.graph.position[name]
+        pos = self.pos(name)
         return [f"{move.old}→{move.new}" for move in self.table.history if move.pos == pos]

@@ -16,7 +16,7 @@ from turnout.errors import RunNotFound
 from turnout.model.logs import LogRow
 from turnout.model.names import new_run_id
 from turnout.model.retention import Deleted
-from turnout.model.rows import RunRow, RunWrite, Session
+from turnout.model.rows import RunRow, Session
 from turnout.model.states import RunState
 from turnout.store.retention import RUN_TABLES
 
@@ -47,18 +47,27 @@ def tables_with_run_id(url: str) -> set[str]:
     return {str(name) for (name,) in query(url, sql)}
 
 
-def ended(
-    store: Store, days: float = 0.0, state: RunState = RunState.COMPLETED, logs: int = 0, parent: str | None = None
-) -> str:
-    """A run that ended so long ago, with rows in every table."""
-    write = new_run(parent_run=parent)
+def begun(store: Store, parent: str | None = None) -> str:
+    """A run under way; with a parent, as the child run of its first task, which runs."""
+    child = {"parent_run": parent, "parent_pos": 0, "parent_attempt": 1} if parent is not None else {}
+    write = new_run(**child)
     insert(store, write)
-    run = write.run_id
+    return write.run_id
+
+
+def end(store: Store, run: str, days: float = 0.0, state: RunState = RunState.COMPLETED) -> None:
+    """It ended so long ago."""
     number = store.add_command(run, "pause")
+    row = RunRow(state=state, was=RunState.RUNNING, finished_at=time.time() - days * DAY)
+    assert store.commit([update(run, completed(), run=row, commands_done=[number])])[0].applied
+
+
+def ended(store: Store, days: float = 0.0, state: RunState = RunState.COMPLETED, logs: int = 0) -> str:
+    """A run that ended so long ago, with rows in every table but the inbox."""
+    run = begun(store)
     if logs:
         store.append_logs([LogRow(run, 0, 1, seq, "stdout", 0.0, "x") for seq in range(1, logs + 1)])
-    end = RunRow(state=state, was=RunState.RUNNING, finished_at=time.time() - days * DAY)
-    assert store.commit([update(run, completed(), run=end, commands_done=[number])])[0].applied
+    end(store, run, days, state)
     return run
 
 
@@ -133,26 +142,26 @@ def test_only_runs_that_ended_in_the_given_states_expire(store: Store) -> None:
 
 def test_a_child_run_stays_until_its_parent_has_ended(store: Store) -> None:
     begin(store)
-    parent = new_run()
-    insert(store, parent)
-    child = ended(store, 40, parent=parent.run_id)
+    parent = begun(store)
+    child = begun(store, parent)
+    end(store, child, 40)
     assert expired(store, DAY, ALL, 100) == []
-    end = RunRow(state=RunState.FAILED, was=RunState.RUNNING, finished_at=time.time())
-    assert store.commit([RunWrite(run_id=parent.run_id, epoch=1, run=end)])[0].applied
+    end(store, parent)
     assert expired(store, DAY, ALL, 100) == [child]
 
 
 def test_the_family_of_a_run_is_its_children_and_theirs(store: Store) -> None:
     begin(store)
-    parent = ended(store)
-    child = ended(store, parent=parent)
-    grandchild = new_run(parent_run=child)
-    insert(store, grandchild)
+    parent = begun(store)
+    child = begun(store, parent)
+    grandchild = begun(store, child)
+    end(store, child)
+    end(store, parent, state=RunState.FAILED)
     ended(store)
     assert store.family(parent) == {
-        parent: RunState.COMPLETED,
+        parent: RunState.FAILED,
         child: RunState.COMPLETED,
-        grandchild.run_id: RunState.RUNNING,
+        grandchild: RunState.RUNNING,
     }
     for missing in (new_run_id(), "nonsense"):
         with pytest.raises(RunNotFound):

@@ -29,6 +29,8 @@ from turnout.model.verdict import Limits
 from turnout.runner import EngineSettings, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+FAN = 8
+"""Items of a mapped task."""
 C = ctypes.PyDLL(None)
 """The C library without letting go of the interpreter."""
 
@@ -168,6 +170,39 @@ def four(seconds: float) -> tuple[str, ...]:
     return tuple(slow.named(f"slow{n}")(f"four{n}", seconds) for n in range(4))
 
 
+@task
+def listed(key: str, info: TaskInfo) -> list[str]:
+    record(key, info)
+    return [f"{key}.{n}" for n in range(FAN)]
+
+
+@task
+def item(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    time.sleep(random.random() * seconds)
+    return key
+
+
+@task
+def followed(key: str, info: TaskInfo) -> str:
+    record(key, info)
+    return key
+
+
+@task
+def collected(key: str, passed: list[str], info: TaskInfo) -> list[str]:
+    record(key, info)
+    assert passed == [f"{key}.{n}" for n in range(FAN)], passed
+    return passed
+
+
+@workflow
+def fanned(key: str, seconds: float) -> list[str]:
+    """One list, a map with a limit, a map that follows it item by item, and what collects it."""
+    passed = followed.map(item.partial(seconds=seconds).map(listed(key), max_parallel=3))
+    return collected(key, passed)
+
+
 GUILTY = "r7"
 
 
@@ -196,7 +231,7 @@ def wide_workflow(tasks: int) -> Workflow[..., Any]:
 
 
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
-    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family)
+    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned)
 }
 
 

@@ -380,7 +380,7 @@ def test_an_error_of_the_database_never_shows_a_password():
 
 @pytest.mark.parametrize("url", ["mysql://localhost/x", "turnout.db", "sqlite://", "sqlite:///"])
 def test_a_url_that_names_no_database_is_refused(url):
-    refused(InvalidSetting, "invalid_setting", by=lambda: Runner(url))
+    refused(InvalidSetting, "bad_database_url", by=lambda: Runner(url))
 
 
 def test_a_read_only_sqlite_file_is_refused(make_sqlite_runner, sqlite_url, rows_in):

@@ -554,6 +554,11 @@ def test_two_runners_share_parents_and_children(make_runner, store_url, query):
     ]
 
 
+async def forget(runner: Runner, run_id: str) -> None:
+    """As an orchestrator does that hears that a run is another's."""
+    runner.core.engine.drop(runner.core.engine.runs[run_id])
+
+
 @pytest.fixture
 def apart(make_runner, parent, gate, change, until, store_url) -> tuple[Runner, Runner, str]:
     """Two Runners: the first drives a child, the second has taken over its parent."""
@@ -564,6 +569,7 @@ def apart(make_runner, parent, gate, change, until, store_url) -> tuple[Runner, 
     second = make_runner(workflows=[parent], settings=settings)
     session = second._core.engine.session_id
     change(store_url, f"update run set owner = '{session}' where id = '{run.id}'")
+    first.core.call(forget(first, run.id)).result(20)
     until(lambda: second.owns(run.id), "the second has the parent")
     return first, second, run.id
 

@@ -68,6 +68,38 @@ def test_a_run_that_has_not_ended_is_refused_unless_forced(runner: Runner, gate:
     assert runner.list() == []
 
 
+def test_child_runs_go_with_their_parent(runner: Runner) -> None:
+    @workflow
+    def above(number: int) -> int:
+        return step(stepping(number))
+
+    run = runner.submit(above, 3)
+    assert run.result(PATIENCE) == 3
+    assert len(runner.list()) == 2
+    assert runner.delete(run.id).runs == 2
+    assert runner.list() == []
+
+
+def test_a_forced_deletion_cancels_child_runs_too(runner: Runner, gate: Gate) -> None:
+    @task
+    async def waiting() -> None:
+        gate.entered.set()
+        await asyncio.sleep(PATIENCE)
+
+    @workflow
+    def waits() -> None:
+        waiting()
+
+    @workflow
+    def above() -> None:
+        waits()
+
+    run = runner.submit(above)
+    assert gate.reached()
+    assert runner.delete(run.id, force=True).runs == 2
+    assert runner.list() == []
+
+
 def test_who_waits_for_a_run_that_others_delete_is_told(make_runner: Callable[..., Runner]) -> None:
     runner, other = make_runner(), make_runner()
     run = runner.submit(stepping, 1)

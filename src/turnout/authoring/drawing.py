@@ -13,7 +13,7 @@ from turnout.authoring.refs import Ref, drawing_of, source_of
 from turnout.authoring.templates import template_of
 from turnout.errors import InvalidWorkflow
 from turnout.model.bindings import tasks_in
-from turnout.model.spec import FromParam, FromTask, TaskSpec
+from turnout.model.spec import FromParam, FromTask, Mapped, TaskSpec
 from turnout.model.suggestions import close
 
 if TYPE_CHECKING:
@@ -48,7 +48,18 @@ class Drawing:
     def parameter(self, name: str) -> Ref:
         return Ref(FromParam(name), self)
 
-    def call(self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Ref:
+    def maps(self, name: str) -> bool:
+        """Whether the node of that name is a mapped task."""
+        return name in self.specs and self.specs[name].map is not None
+
+    def waited_for(self, task: Task[..., Any], values: Iterable[Any]) -> set[str]:
+        """The nodes that the task is ordered after, and those whose results are in these values."""
+        templates = [template_of(value, self, f"an argument of {task.name!r}") for value in values]
+        return {*self._nodes_of(task.waits_for), *(name for template in templates for name in tasks_in(template))}
+
+    def call(
+        self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], mapped: Mapped | None = None
+    ) -> Ref:
         """Add a node for this call; the placeholder stands for its result."""
         self._check_style(task)
         self._check_arguments(task, args, kwargs)
@@ -59,7 +70,7 @@ class Drawing:
         named = {key: template_of(value, self, f"argument {key!r} of {name!r}") for key, value in kwargs.items()}
         data = (each for template in (*arguments, *named.values()) for each in tasks_in(template))
         depends_on = tuple(dict.fromkeys([*data, *self._nodes_of(task.waits_for)]))
-        self.specs[name] = task.spec(name, args=arguments, kwargs=named, depends_on=depends_on)
+        self.specs[name] = task.spec(name, args=arguments, kwargs=named, depends_on=depends_on, mapped=mapped)
         self.tasks[name] = task
         return Ref(FromTask(name), self)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COMPUTE = "do it in a task that takes it as an argument"
 CHOOSE = "decide in a task that takes it as an argument, or give the later task a trigger_rule"
-LOOP = "pass it whole to a task that goes through it"
+LOOP = "map a task over it, as in f.map(x), or pass it whole to a task that goes through it"
 
 
 class Ref:

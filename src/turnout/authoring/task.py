@@ -8,6 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from turnout.authoring.calling import slots_of
 from turnout.authoring.drawing import current_drawing
+from turnout.authoring.mapping import draw_map
 from turnout.authoring.options import (
     RetryPredicate,
     TaskOptions,
@@ -16,7 +17,7 @@ from turnout.authoring.options import (
     retry_policy,
     selector,
 )
-from turnout.model.spec import Body, TaskSpec, Template
+from turnout.model.spec import Body, Mapped, TaskSpec, Template
 from turnout.model.validation import validate_task
 
 P = ParamSpec("P")
@@ -43,6 +44,9 @@ class Task(Generic[P, R]):
         self.given = checked(options or {}, getattr(function, "__name__", "task"))
         self.waits_for: tuple[Any, ...] = ()
         """What ``.after`` was given: placeholders, tasks or names."""
+        self.fixed_args: tuple[Any, ...] = ()
+        self.fixed_kwargs: dict[str, Any] = {}
+        """What ``.partial`` was given."""
         self.named_explicitly = False
         functools.update_wrapper(self, function)
         if self.given:
@@ -50,9 +54,11 @@ class Task(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         drawing = current_drawing()
+        given, named = (*self.fixed_args, *args), {**self.fixed_kwargs, **kwargs}
         if drawing is None:
-            return cast("R", self.function(*args, **kwargs))
-        return cast("R", drawing.call(self, args, kwargs))
+            function: Callable[..., Any] = self.function
+            return cast("R", function(*given, **named))
+        return cast("R", drawing.call(self, given, named))
 
     def after(self, *others: Any) -> Task[P, R]:
         """This task, ordered after others without taking their results: ``ship.after(audited)(order)``."""
@@ -67,6 +73,23 @@ class Task(Generic[P, R]):
     def named(self, name: str) -> Task[P, R]:
         """This task under another name; a name given like this must be unique in its workflow."""
         return self._copy(given={**self.given, "name": name}, named_explicitly=True)
+
+    def partial(self, *args: Any, **kwargs: Any) -> Task[..., R]:
+        """This task with some of its arguments given: ``ship.partial(express=True).map(orders)``."""
+        copy: Any = self._copy(fixed_args=(*self.fixed_args, *args), fixed_kwargs={**self.fixed_kwargs, **kwargs})
+        return copy
+
+    def map(
+        self, *lists: Any, max_parallel: int | None = None, return_exceptions: bool = False, **named: Any
+    ) -> list[R]:
+        """In a workflow function: this task once for each item of the lists, all at once; gives the list of results.
+
+        The lists are results of tasks, parameters or plain lists; several are gone through side by side.
+        ``max_parallel`` items at most are under way at a time. An item that fails makes the whole fail when the others
+        have ended, unless ``return_exceptions`` puts ``{"type": …, "message": …}`` in its place. See docs/mapping.md.
+        """
+        options = {"max_parallel": max_parallel, "return_exceptions": return_exceptions}
+        return cast("list[R]", draw_map(self, lists, named, options))
 
     def _copy(self, **changes: Any) -> Task[P, R]:
         copy: Task[P, R] = type(self).__new__(type(self))
@@ -118,6 +141,7 @@ class Task(Generic[P, R]):
         kwargs: dict[str, Template] | None = None,
         depends_on: tuple[str, ...] = (),
         uses_context: bool = False,
+        mapped: Mapped | None = None,
     ) -> TaskSpec:
         """The task as a node of that name. The full name stays empty unless the author gave one."""
         given = self.given
@@ -137,6 +161,7 @@ class Task(Generic[P, R]):
             executor=given.get("executor"),
             at_most_once=given.get("at_most_once", False),
             uses_context=uses_context,
+            map=mapped,
         )
 
     def __repr__(self) -> str:

@@ -67,6 +67,7 @@ def info_for(work: Work, now: float) -> TaskInfo:
         token=work.token,
         timeout=work.timeout,
         saved=work.saved,
+        index=work.index,
         workflow=work.workflow,
         name=work.task.name,
         started_at=now,

@@ -30,6 +30,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kwargs: Mapping[str, Any] = {}
     context: dict[str, Any] | None = None
     """Context style: the merged context to hand to the body."""
+    index: int | None = None
+    """Of an item of a mapped task: which one, from 0."""
     timeout: float | None = None
     idempotency_key: str = ""
     """The same for every attempt of this task in this run."""

@@ -168,6 +168,14 @@ class Store(Protocol):
 
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]: ...
 
+    def tasks_at(self, run_id: str, positions: Sequence[int]) -> list[TaskRow]:
+        """These tasks of the run, without outputs."""
+        ...
+
+    def items(self, run_id: str) -> dict[int, range]:
+        """Where the items of the run's mapped tasks are, by the position of the mapped task."""
+        ...
+
     def owned_runs(self, session_id: str) -> list[str]:
         """Ids of the non-terminal runs that belong to this session."""
         ...

@@ -32,6 +32,8 @@ class Explanation(msgspec.Struct, frozen=True):
     task_name: str
     decision: DispatchDecision
     steps: tuple[TraceStep, ...]
+    mapped: bool = False
+    """A mapped task: each of its items goes there."""
 
     def text(self) -> str:
         """The trace for people, one line for each step and rule."""
@@ -39,7 +41,8 @@ class Explanation(msgspec.Struct, frozen=True):
 
     def _lines(self) -> Iterator[str]:
         labels = f" {shown(self.decision.labels)}" if self.decision.labels else ""
-        yield f"{self.task_name} → {self.decision.executor_key}{labels}"
+        name = f"{self.task_name}[…]" if self.mapped else self.task_name
+        yield f"{name} → {self.decision.executor_key}{labels}"
         for step in self.steps:
             yield f"  {_MARKS[step.outcome]} {step.number}. {step.considered}: {step.why}"
             yield from (f"       {detail}" for detail in step.details)
@@ -63,7 +66,8 @@ def explain(
             steps.append(TraceStep(number, considered, "chosen", outcome.reason, details))
         else:
             steps.append(TraceStep(number, considered, "not reached" if decided else "passed", outcome, details))
-    return Explanation(task.full_name, decide(task, workflow, settings, router, run_id), tuple(steps))
+    decision = decide(task, workflow, settings, router, run_id)
+    return Explanation(task.full_name, decision, tuple(steps), task.map is not None)
 
 
 def _rules(name: str, router: Router, run_id: str | None) -> tuple[str, ...]:

@@ -232,7 +232,8 @@ class PollingExecutor:
 
 
 def _event(task: PolledTask, spec: WorkflowSpec | None) -> TaskReadyEvent:
-    known = spec.tasks[task.pos] if spec is not None and task.pos < len(spec.tasks) else None
+    pos = task.pos if task.group is None else task.group
+    known = spec.tasks[pos] if spec is not None and pos < len(spec.tasks) else None
     return TaskReadyEvent(
         run_id=task.run_id,
         task_id=task_id(task.run_id, task.pos),

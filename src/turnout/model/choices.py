@@ -23,6 +23,8 @@ UNKNOWN_BRANCH = "unknown_branch"
 
 def checked(result: ExecutionResult, graph: Graph, pos: int) -> ExecutionResult:
     """The result of a task that chose among its dependents; a failure for good if it chose something else."""
+    if pos >= len(graph.tasks):
+        return _refused(result, "an item of a mapped task returned a Branch: only the task as a whole could choose")
     names = [graph.tasks[dependent].name for dependent in graph.dependents[pos]]
     unknown = [name for name in result.chosen or () if name not in names]
     if not unknown or result.status is not ExecutionStatus.COMPLETED:
@@ -32,6 +34,10 @@ def checked(result: ExecutionResult, graph: Graph, pos: int) -> ExecutionResult:
         f"task {graph.tasks[pos].name!r} chose {said}, which {'is' if len(unknown) == 1 else 'are'} not among the "
         f"tasks that depend on it{close(unknown[0], names)}"
     )
+    return _refused(result, message)
+
+
+def _refused(result: ExecutionResult, message: str) -> ExecutionResult:
     return msgspec.structs.replace(
         result,
         status=ExecutionStatus.FAILED,

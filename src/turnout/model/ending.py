@@ -27,7 +27,11 @@ def end_of(graph: Graph, run: RunRow, row_of: RowOf) -> End:
         return End(RunState.FAILED if failed else RunState.CANCELLED, run.reason, run.error)
     for pos in range(len(graph.tasks)):
         row = row_of(pos)
-        if row.state is TaskState.FAILED and pos not in graph.hooks and not _excused(graph, pos, row_of):
+        if row.state is not TaskState.FAILED or pos in graph.hooks:
+            continue
+        # A mapped task whose items only followed failed ones has done nothing wrong itself.
+        followed = pos in graph.mapped and (row.reason or "").startswith("dependency_")
+        if not followed and not _excused(graph, pos, row_of):
             return End(RunState.FAILED, f"task_failed:{row.name}", row.error)
     return End(RunState.COMPLETED)
 

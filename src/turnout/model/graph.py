@@ -7,7 +7,7 @@ from collections.abc import Callable
 from turnout.model.bindings import tasks_in
 from turnout.model.rows import TaskRow
 from turnout.model.rules import names_failures, needs_context
-from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.model.spec import FromTask, TaskSpec, Template, WorkflowSpec
 from turnout.model.states import TASK_PENDING
 
 
@@ -17,12 +17,17 @@ class Graph:
     __slots__ = (
         "_taken",
         "children",
+        "counted_by",
         "dep_counts",
         "dependents",
         "deps",
         "excuses",
         "full_name",
         "hooks",
+        "limited",
+        "mapped",
+        "piped_into",
+        "pipes",
         "position",
         "prioritised",
         "rule_context",
@@ -69,6 +74,7 @@ class Graph:
         """Positions of tasks that are child runs."""
         self.prioritised = any(task.priority for task in spec.tasks)
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
+        self._map_out()
 
     def _hook_up(self) -> None:
         hooks = [(pos, task.hook) for pos, task in enumerate(self.tasks) if task.hook is not None]
@@ -81,11 +87,39 @@ class Graph:
                 of_tasks.setdefault(self.position[hook.of], []).append(pos)
         self.task_hooks = {pos: tuple(some) for pos, some in of_tasks.items()}
 
+    def _map_out(self) -> None:
+        maps = {pos: task.map for pos, task in enumerate(self.tasks) if task.map is not None}
+        self.mapped = frozenset(maps)
+        """Positions of mapped tasks, whose items are rows of their own behind those of the graph."""
+        self.limited = any(each.max_parallel is not None for each in maps.values())
+        self.pipes = {
+            pos: tuple(self.position[name] for name in each.piped) for pos, each in maps.items() if each.piped
+        }
+        """By mapped task: the mapped tasks whose items its own items follow one by one."""
+        followers: dict[int, list[int]] = {}
+        for pos, sources in self.pipes.items():
+            for source in sources:
+                followers.setdefault(source, []).append(pos)
+        self.piped_into = {source: tuple(some) for source, some in followers.items()}
+        counted: dict[int, list[int]] = {}
+        for pos in maps:
+            for template in lists_of(self.tasks[pos]):
+                if isinstance(template, FromTask):
+                    source = self.position[template.name]
+                    if template.path or source not in self.mapped:
+                        counted.setdefault(source, []).append(pos)
+        self.counted_by = {source: tuple(some) for source, some in counted.items()}
+        """By task: the mapped tasks that have to look into its output to know how many items they have."""
+
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
         if task.hook is not None:
             return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
+
+    def sources(self, pos: int) -> tuple[int, ...]:
+        """The tasks that this one takes something from, completed or not; a hook takes its task's outcome."""
+        return self._taken[pos]
 
     def inputs(self, pos: int, completed: Callable[[int], bool]) -> list[int]:
         """The completed tasks whose outputs this task's call needs."""
@@ -104,3 +138,9 @@ class Graph:
                 else:
                     open_.extend(self.deps[dep])
         return list(found)
+
+
+def lists_of(task: TaskSpec) -> list[Template]:
+    """The arguments of a mapped task that are lists to go through."""
+    over = task.map.over if task.map is not None else ()
+    return [task.args[which] if isinstance(which, int) else task.kwargs[which] for which in over]

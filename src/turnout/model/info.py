@@ -75,6 +75,8 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """The fencing token: grows with every attempt, so that a resource can refuse a late one."""
     timeout: float | None = None
     """Seconds that the attempt may take, from its start."""
+    index: int | None = None
+    """Of an item of a mapped task: which one, from 0."""
     shadow: bool = False
     saved: Any = None
     """What an earlier attempt saved with ``raise Defer(…, save=…)``."""
@@ -165,12 +167,13 @@ def current_task() -> TaskInfo | None:
     return _current.get()
 
 
-def info_of(
+def info_of(  # noqa: PLR0913 - every option has a name and a default
     event: TaskReadyEvent,
     *,
     idempotency_key: str = "",
     token: str = "",
     timeout: float | None = None,
+    index: int | None = None,
     workflow: str = "",
     name: str = "",
     started_at: float | None = None,
@@ -190,6 +193,7 @@ def info_of(
         idempotency_key=idempotency_key,
         token=token,
         timeout=timeout,
+        index=index,
         shadow=event.shadow,
         started_at=started_at,
         began=None if timeout is None else time.monotonic(),

@@ -9,7 +9,7 @@ from turnout.model.spec import WorkflowSpec
 
 def picture(spec: WorkflowSpec) -> str:
     """The tasks in an order in which they can run. Each task that others wait for has a line; it leads to those.
-    Hooks, which wait for an end and not for tasks, stand apart below.
+    A mapped task is shown as ``name[…]``. Hooks, which wait for an end and not for tasks, stand apart below.
 
     >>> from turnout.model.spec import Body, TaskSpec
     >>> body = Body("python", "m:f")
@@ -21,13 +21,14 @@ def picture(spec: WorkflowSpec) -> str:
     """
     hooks = [task.name for task in spec.tasks if task.hook is not None]
     depends_on = {task.name: task.depends_on for task in spec.tasks if task.hook is None}
+    shown = {task.name: task.name if task.map is None else f"{task.name}[…]" for task in spec.tasks}
     order = list(TopologicalSorter(depends_on).static_order())
     row_of = {name: row for row, name in enumerate(order)}
     last = {name: max((row_of[t] for t, deps in depends_on.items() if name in deps), default=-1) for name in order}
     columns = [name for name in order if last[name] >= 0]
-    width = max(map(len, order))
+    width = max(len(shown[name]) for name in order)
     lines = [
-        f"{name:<{width}} {_lines(name, row, depends_on[name], columns, row_of, last)}".rstrip()
+        f"{shown[name]:<{width}} {_lines(name, row, depends_on[name], columns, row_of, last)}".rstrip()
         for row, name in enumerate(order)
     ]
     return "\n".join([*lines, "", *hooks] if hooks else lines)

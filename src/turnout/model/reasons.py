@@ -13,6 +13,9 @@ RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule forgives."""
 NO_CAPACITY, FOR_POLLERS, TO_BE_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"
+LIMIT = "limit"
+"""Why an item waits whose group has as many under way as ``max_parallel`` allows."""
+ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 
 _encode = msgspec.json.Encoder().encode

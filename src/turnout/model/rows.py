@@ -56,6 +56,10 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     """The sequence number of the task's newest history row."""
     memo: str | None = None
     """JSON text of a ``Memo``: what the task carries over its attempts, and what it chose."""
+    group: int | None = None
+    """The position of the mapped task whose item this is; only written when inserted, as is ``index``."""
+    index: int | None = None
+    """Which item of the mapped task's lists, from 0."""
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -128,6 +132,9 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """With ``insert``: the first image. Otherwise a compare-and-swap on (epoch, was). An end sets owner to null."""
     tasks: list[TaskRow] = []
     """With ``insert``: the rows to insert. Otherwise compare-and-swaps on (epoch, was, was_attempt)."""
+    items: list[TaskRow] = []
+    """Without ``insert``: rows to add to the run, items of mapped tasks that ``tasks`` moves to running. They are added
+    with those, under the run's lock, or not at all."""
     history: list[HistoryRow] = []
     inbox_done: Sequence[int] = ()
     """Inbox rows that this write answers; removed in the same transaction."""
@@ -208,6 +215,7 @@ class PolledTask(msgspec.Struct, frozen=True):
     attempt: int
     workflow: str
     version: str
+    group: int | None = None
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

@@ -80,6 +80,19 @@ class Param(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the annotation says as a JSON schema."""
 
 
+class Mapped(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The task runs once for each item of its lists: an item is a task of its own in the run."""
+
+    over: tuple[int | str, ...]
+    """The arguments that are lists to go through side by side: positions in ``args``, names in ``kwargs``."""
+    max_parallel: int | None = None
+    """How many items may be under way at once."""
+    return_exceptions: bool = False
+    """A failed item gives ``{"type": …, "message": …}`` in the collected list instead of failing the task."""
+    piped: tuple[str, ...] = ()
+    """Mapped tasks whose collected lists are gone through item by item: an item waits for theirs, not for the whole."""
+
+
 class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     body: Body
@@ -101,6 +114,8 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Context style: the body gets and leaves a JSON object instead of taking arguments."""
     hook: Hook | None = None
     """Set for hooks, which come after all other tasks of the workflow and have no dependencies."""
+    map: Mapped | None = None
+    """Fan-out at run time: the arguments above are those of the whole, the items take theirs out of the lists."""
 
 
 class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -67,6 +67,14 @@ RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
 TASK_FOLDED: Mapping[tuple[TaskState, TaskState], tuple[TaskState, ...]] = {
     (TaskState.PENDING, TaskState.RUNNING): (TaskState.PENDING, TaskState.READY, TaskState.RUNNING),
     (TaskState.RUNNING, TaskState.RUNNING): (TaskState.RUNNING, TaskState.READY, TaskState.RUNNING),
+    # A mapped task without items, or with lists that do not fit, ends in the commit that makes it ready.
+    (TaskState.PENDING, TaskState.COMPLETED): (
+        TaskState.PENDING,
+        TaskState.READY,
+        TaskState.RUNNING,
+        TaskState.COMPLETED,
+    ),
+    (TaskState.PENDING, TaskState.FAILED): (TaskState.PENDING, TaskState.READY, TaskState.RUNNING, TaskState.FAILED),
 }
 RUN_FOLDED: Mapping[tuple[RunState, RunState], tuple[RunState, ...]] = {
     (RunState.PENDING, RunState.CANCELLED): (RunState.PENDING, RunState.CANCELLING, RunState.CANCELLED),

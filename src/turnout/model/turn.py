@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -12,8 +12,20 @@ from turnout.model.children import parent_answer
 from turnout.model.choices import by_choice, checked, leave_out, take_over_choices, why_skipped
 from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.expansion import (
+    Expansion,
+    follow_in_groups,
+    item_ended,
+    open_group,
+    resume_groups,
+    settle,
+    try_open,
+    value_in,
+)
+from turnout.model.groups import placeable
 from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
-from turnout.model.machine import RunMachine, placeable
+from turnout.model.limits import offerable_within_limits, ready_within_limits
+from turnout.model.machine import RunMachine
 from turnout.model.memo import Memo, write_memo
 from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
 from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
@@ -32,6 +44,7 @@ from turnout.model.states import (
 )
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
+NO_ITEMS: list[TaskRow] = []
 _NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
 
@@ -45,26 +58,32 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     machine: RunMachine
     now: float
     jitter: Callable[[], float] = _no_jitter
+    tasks: Sequence[TaskRow] = ()
+    """The rows as they were before this turn; those that it adds come last."""
     rows: dict[int, TaskRow] = {}
     run: RunRow | None = None
     history: list[HistoryRow] = []
     seq: int = 0
     answered: list[int] = []
     """Positions whose running attempt ended by a result."""
+    expansion: Expansion | None = None
+    """What this turn does to mapped tasks, if anything."""
     _ended: int = 0
     contested: bool = False
     """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
     _to_follow: list[int] | None = None
-    """Ended tasks whose dependents are being looked at, and those that ended by that."""
+    """Ended tasks whose dependents are being looked at, and those that ended by that; ``~pos`` of mapped tasks that got
+    their items."""
     _lefts: dict[int, int] | None = None
     """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
 
     def __post_init__(self) -> None:
         self.seq = self.machine.seq
+        self.tasks = self.machine.tasks
 
     # -- looking ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
-        return self.rows.get(pos) or self.machine.tasks[pos]
+        return self.rows.get(pos) or self.tasks[pos]
 
     @property
     def run_row(self) -> RunRow:
@@ -85,6 +104,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         # While a run is being cancelled only its hooks can be ready.
         if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
             return []
+        if self.machine.graph.limited:
+            return list(ready_within_limits(self))
         rows, before = self.rows, self.machine.ready
         found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
         for pos, row in rows.items():
@@ -96,6 +117,12 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         """Tasks that this turn makes ready, now or later."""
         return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
+    def offerable(self) -> Iterable[int]:
+        """Tasks that may be left to pollers if they are ready, also those whose time has not come."""
+        if self.machine.graph.limited:
+            return offerable_within_limits(self)
+        return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
+
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
@@ -105,13 +132,15 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
                 self._judge(pos)
+        if self.machine.graph.pipes:
+            resume_groups(self)
 
     def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
         """Ready to running: the one door in."""
-        committed = self.machine.tasks[pos]
+        committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
-        seq = self._log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
+        seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
         # A copy costs a fifth of a row made field by field. A ready row has no output, start or end.
         placed = msgspec.structs.replace(
             row,
@@ -142,8 +171,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             decision=decision.reason,
             labels=decision.labels,
             reason=FOR_POLLERS,
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
         )
 
     def explain(self, pos: int, reason: str) -> None:
@@ -157,6 +186,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         row = self.task(pos)
         if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
+        if pos in self.machine.graph.mapped:
+            return False  # It ends with its items, whatever anybody says.
         self.answered.append(pos)
         run, graph = self.run_row, self.machine.graph
         if result.chosen is not None:
@@ -164,11 +195,12 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if run.state is RUN_CANCELLING and pos not in graph.hooks:
             said = verdict_when_cancelling(result, run.reason)
         else:
-            said = verdict(result, row, graph.tasks[pos], self.machine.limits, self.jitter, self.now)
+            task = graph.tasks[pos if row.group is None else row.group]
+            said = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
         if said.state is TASK_READY:
             self._again(pos, result, said)
         else:
-            self._end(pos, said.state, result, said)
+            self.end(pos, said.state, result, said)
         return True
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
@@ -188,14 +220,15 @@ class Turn(msgspec.Struct, gc=False, eq=False):
 
     def go_on_cancelling(self) -> list[int]:
         """End what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
-        reason, hooks = self.run_row.reason, self.machine.graph.hooks
+        reason, hooks, mapped = self.run_row.reason, self.machine.graph.hooks, self.machine.graph.mapped
         running: list[int] = []
-        for pos in range(len(self.machine.tasks)):
+        for pos in range(len(self.tasks)):
             if pos in hooks:
                 continue
             row = self.task(pos)
             if row.state is TASK_RUNNING:
-                running.append(pos)
+                if pos not in mapped:  # A mapped task ends with the last of its items.
+                    running.append(pos)
             elif row.state not in TASK_TERMINAL:
                 self.stop(pos, TaskState.CANCELLED, reason)
         return running
@@ -216,7 +249,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def reject(self, error: ErrorInfo) -> None:
         """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
         self.cancel(STORE_REJECTED, error)
-        for pos in range(len(self.machine.tasks)):
+        for pos in range(len(self.tasks)):
             self.stop_running(pos, STORE_REJECTED)
         end_hooks(self, STORE_REJECTED)
         if not self.contested:
@@ -225,6 +258,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def finish(self) -> None:
         """End the run if nothing is left to do."""
         graph = self.machine.graph
+        for pos in self.machine.settling:
+            settle(self, pos)
         if graph.hooks:
             call_hooks(self)
         if self.left or self.contested:
@@ -239,16 +274,21 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             run_id=new.run_id,
             epoch=self.machine.epoch,
             run=self.run,
-            tasks=list(self.rows.values()),
+            tasks=list(self.rows.values()) if self.expansion is None else self._rows_to_change(),
+            items=NO_ITEMS if self.expansion is None else [self.task(row.pos) for row in self.expansion.added],
             history=self.history,
             answer=None if new.parent_run is None else self._answer(),
         )
+
+    def _rows_to_change(self) -> list[TaskRow]:
+        known = len(self.machine.tasks)
+        return [row for pos, row in self.rows.items() if pos < known]
 
     def insert(self, owner: str | None) -> RunWrite:
         """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
         machine = self.machine
         state = RUN_RUNNING if owner else RunState.PENDING
-        rows = [self.rows.get(row.pos, row) for row in machine.tasks] if owner else machine.tasks
+        rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else machine.tasks
         first = HistoryRow(0, -1, None, state)
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
         return RunWrite(
@@ -287,15 +327,17 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             decision=row.decision,
             labels=row.labels,
             error=row.error if result.status in _NO_FAILURE else result.error,
-            seq=self._log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
-            was=self._was(pos),
-            was_attempt=self.machine.tasks[pos].attempt,
+            seq=self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
             memo=said.memo or row.memo,
+            group=row.group,
+            index=row.index,
         )
 
-    def _end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
+    def end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
-        committed = self.machine.tasks[pos]
+        committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         output = error = detail = started = finished = memo = None
         if result is None:
@@ -322,24 +364,28 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             error=error,
             started_at=started,
             finished_at=finished or self.now,
-            seq=self._log(pos, row.state, state, row.attempt, detail),
+            seq=self.log(pos, row.state, state, row.attempt, detail),
             was=committed.state,
             was_attempt=committed.attempt,
             memo=memo,
+            group=row.group,
+            index=row.index,
         )
         self._ended += 1
         if committed.state is TASK_READY and committed.poll_key is not None:
             self.contested = True
         if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
             leave_out(self, pos, result.chosen or ())
-        self._follow(pos)
+        self.follow(pos)
+        if row.group is not None:
+            item_ended(self, row.group)
 
     def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
-        self._end(pos, state, None, Verdict(state, reason))
+        self.end(pos, state, None, Verdict(state, reason))
 
     # -- readiness ----------------------------------------------------------------------------------------------
-    def _follow(self, pos: int) -> None:
+    def follow(self, pos: int) -> None:
         """A task ended: judge the dependents that waited for nothing else."""
         if self.run_row.state is RUN_CANCELLING:
             return
@@ -350,6 +396,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         graph, remaining = self.machine.graph, self.machine.remaining
         self._to_follow = [pos]
         for done in self._to_follow:
+            if graph.mapped and follow_in_groups(self, done):
+                continue
             for dependent in graph.dependents[done]:
                 lefts = self._lefts
                 left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
@@ -357,6 +405,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
                     if lefts is None:
                         lefts = self._lefts = {}
                     lefts[dependent] = left - 1
+                    if dependent in graph.pipes:
+                        try_open(self, dependent)
                 elif self.task(dependent).state is TASK_PENDING:
                     self._judge(dependent)
         self._to_follow = None
@@ -371,19 +421,21 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
-        if go:
+        if go and pos in graph.mapped:
+            open_group(self, pos)
+        elif go:
             self.make_ready(pos)
         else:
             self.stop(pos, TaskState.SKIPPED, why_skipped(self.task(dep) for dep in deps))
 
-    def make_ready(self, pos: int) -> None:
+    def make_ready(self, pos: int, reason: str | None = None) -> None:
         """Pending to ready."""
         row = self.task(pos)
-        seq = self._log(pos, TASK_PENDING, TASK_READY, 0, None)
-        self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, seq=seq, was=TASK_PENDING)
+        seq = self.log(pos, TASK_PENDING, TASK_READY, 0, None)
+        self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, reason=reason, seq=seq, was=TASK_PENDING)
 
     def _all_completed(self, positions: tuple[int, ...]) -> bool:
-        rows, tasks = self.rows, self.machine.tasks
+        rows, tasks = self.rows, self.tasks
         for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
             if rows.get(pos, tasks[pos]).state is not TASK_COMPLETED:
                 return False
@@ -395,15 +447,13 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         for dep in deps:
             row = self.task(dep)
             if row.output is not None:
-                value = msgspec.json.decode(row.output)
+                mapped = dep in self.machine.graph.mapped
+                value = value_in(self, dep) if mapped else msgspec.json.decode(row.output)
                 left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
         return merge_contexts(left)
 
     # -- writing ------------------------------------------------------------------------------------------------
-    def _was(self, pos: int) -> TaskState:
-        return self.machine.tasks[pos].state
-
-    def _log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
+    def log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
         self.seq += 1
         self.history.append(HistoryRow(self.seq, pos, old, new, attempt, detail))
         return self.seq
@@ -413,7 +463,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         committed = self.machine.row.state
         path = RUN_FOLDED.get((row.state, state), (row.state, state))
         for old, new in pairwise(path):
-            self._log(-1, old, new, 0, because(reason))
+            self.log(-1, old, new, 0, because(reason))
         self.run = RunRow(
             state=state,
             was=committed,

@@ -11,7 +11,7 @@ from turnout.model.bindings import params_in, tasks_in
 from turnout.model.names import is_hook, is_identifier
 from turnout.model.retry import Backoff
 from turnout.model.rules import ContextValue, Op, leaves, names_in
-from turnout.model.spec import TaskSpec, Template, WorkflowSpec
+from turnout.model.spec import DictOf, FromTask, Literally, TaskSpec, Template, WorkflowSpec
 from turnout.model.suggestions import close
 from turnout.model.values import dump_output
 
@@ -35,6 +35,7 @@ def validate(spec: WorkflowSpec) -> None:
         _rule(task, names, known)
         validate_task(task)
         _style(spec, task)
+        _map(spec, task)
     _result(spec, names, known, params)
     _acyclic(spec)
 
@@ -216,6 +217,33 @@ def _style(spec: WorkflowSpec, task: TaskSpec) -> None:
         _refuse(
             "mixed_styles", f"task {task.name!r} takes arguments, but workflow {spec.name!r} passes data in a Context"
         )
+
+
+def _map(spec: WorkflowSpec, task: TaskSpec) -> None:
+    mapped, where = task.map, f"the map of task {task.name!r}"
+    if mapped is None:
+        return
+    if spec.context_style:
+        _refuse("mixed_styles", f"task {task.name!r} is mapped, but workflow {spec.name!r} passes data in a Context")
+    arguments: dict[int | str, Template] = {**dict(enumerate(task.args)), **task.kwargs}
+    for which in mapped.over:
+        template = arguments.get(which)
+        if template is None:
+            _refuse("not_a_list", f"{where} goes through argument {which!r}, which is not given", value=which)
+        if isinstance(template, DictOf) or (isinstance(template, Literally) and not isinstance(template.value, list)):
+            _refuse("not_a_list", f"{where} goes through argument {which!r}, which is not a list", value=which)
+    if not mapped.over:
+        _refuse("not_a_list", f"{where} goes through no list: it needs at least one")
+    limit = mapped.max_parallel
+    if limit is not None and (not _is_int(limit) or limit < 1):
+        _refuse("bad_max_parallel", f"max_parallel of {where} is {limit!r}: it must be a whole number from 1, or None")
+    lists = {part.name for part in (arguments[which] for which in mapped.over) if isinstance(part, FromTask)}
+    known = {each.name for each in spec.tasks if each.map is not None}
+    for name in mapped.piped:
+        if name not in lists or name not in known or task.rule is not None:
+            _refuse(
+                "bad_pipe", f"{where} cannot go through {name!r} item by item: it is not a mapped task's whole list"
+            )
 
 
 def _acyclic(spec: WorkflowSpec) -> None:

@@ -18,7 +18,7 @@ from turnout.model.states import TaskState
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Budgets that are not the retry policy's, how soon a refused attempt is offered, what memory keeps, how deep."""
+    """Budgets that are not the retry policy's, how soon a refused attempt is offered, how much is too much."""
 
     crashes: int = 3
     losses: int = 20
@@ -31,6 +31,8 @@ class Limits(msgspec.Struct, frozen=True):
     inline_output: int = 1024
     depth: int = 16
     """How deep runs may start children of children."""
+    map_items: int = 50_000
+    """Items of one mapped task; a longer list fails it before any item starts."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):

@@ -12,6 +12,7 @@ from turnout.errors import StoreError, StoreUnreachable
 from turnout.model.children import CHILD
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.groups import wanted_outputs
 from turnout.model.machine import RunMachine
 from turnout.model.rows import LoadedRun, TaskRow
 from turnout.model.spec import decode_spec
@@ -65,13 +66,13 @@ class Adoption:
         held = {row.holder for run in claimed for row in run.tasks if row.state is TaskState.RUNNING and row.holder}
         held -= {engine.session_id, CHILD}
         alive = await engine.in_thread(engine.store.holders_alive, sorted(held)) if held else frozenset[str]()
-        complete = [await self._with_rule_outputs(loaded) if loaded.large else loaded for loaded in claimed]
+        complete = [await self._with_kept_outputs(loaded) if loaded.large else loaded for loaded in claimed]
         in_flight = engine.dispatcher.in_flight() if engine.dispatcher is not None else {}
         for loaded in complete:
             self._adopt(loaded, alive, in_flight)
 
-    async def _with_rule_outputs(self, loaded: LoadedRun) -> LoadedRun:
-        wanted = sorted(loaded.large & self._graph_of(loaded).rule_context)
+    async def _with_kept_outputs(self, loaded: LoadedRun) -> LoadedRun:
+        wanted = wanted_outputs(self._graph_of(loaded), loaded.tasks, sorted(loaded.large))
         if not wanted:
             return loaded
         engine = self._engine
@@ -108,7 +109,7 @@ class Adoption:
         engine.runs[run.new.run_id] = owned
         owned.shaken = any(row.losses for row in loaded.tasks)
         for row in loaded.tasks:
-            if row.state is TaskState.RUNNING:
+            if row.state is TaskState.RUNNING and row.pos not in machine.graph.mapped:
                 self._check_holder(owned, row, alive, in_flight)
             elif row.state is TaskState.READY and row.retry_in:
                 engine.settlement.wait_until_due(owned, row)

@@ -62,7 +62,7 @@ class Births:
             text = dump_output(input, limit=self.output_limit, what="input")
         except InputError as error:
             code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
-            said = f"the child run {machine.graph.tasks[row.pos].name!r} cannot start: {error.message}"
+            said = f"the child run {row.name!r} cannot start: {error.message}"
             raise InvalidInput(said, code=code) from error
         former: StoredRun | None = None
         reuse: list[TaskRow] = []

@@ -166,6 +166,8 @@ class Children:
 
     async def _look_at(self, waiting: Mapping[str, tuple[OwnedRun, TaskRow]]) -> None:
         engine = self._engine
+        if engine.keeper.fenced:
+            return  # the parents may be others' by now, who tell their children themselves
         elsewhere = [child for child in waiting if child not in engine.runs and child not in self._starting]
         found = await engine.in_thread(engine.store.runs_by_id, elsewhere) if elsewhere else []
         stored = {run.new.run_id: run for run in found}

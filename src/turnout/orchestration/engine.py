@@ -278,6 +278,6 @@ class Engine:
                 topics.add("finished")
                 if write.answer is not None and write.answer.run_id not in self.runs:
                     topics.add("inbox")
-            if any(row.poll_key for row in write.tasks):
+            if any(row.poll_key for row in (*write.tasks, *write.items)):
                 topics.add("ready")
         return frozenset(topics)

@@ -169,7 +169,7 @@ class Ledger:
         stored = {row.pos: row for row in self._store.tasks(write.run_id, outputs=False)}
         run = self._store.run(write.run_id)
         stale: list[int] = []
-        for row in write.tasks:
+        for row in (*write.tasks, *write.items):
             there = stored.get(row.pos)
             if there is None or (there.state, there.attempt, there.seq) != (row.state, row.attempt, row.seq):
                 stale.append(row.pos)

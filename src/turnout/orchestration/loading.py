@@ -21,12 +21,19 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.hooks import told
 from turnout.model.info import Output
+from turnout.model.mapping import rows_near
 from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
-from turnout.model.rows import RunRow
+from turnout.model.outputs import Outputs
+from turnout.model.rows import RunRow, TaskRow
 from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
+from turnout.orchestration.arguments import Call
+from turnout.orchestration.lists import SplitLists
 from turnout.orchestration.owned import OwnedRun
+
+REMEMBERED_RUNS = 256
+"""Runs of which a loader remembers where their items are."""
 
 _decode = msgspec.json.Decoder().decode
 
@@ -39,6 +46,8 @@ class StoreLoader:
         self._registry = registry
         self._output = output
         self._graphs: dict[str, Graph] = {}
+        self._lists = SplitLists()
+        self._items_known: dict[str, Mapping[int, range]] = {}
 
     async def load(self, event: TaskReadyEvent) -> Work:
         return await asyncio.to_thread(self.load_blocking, event)
@@ -51,21 +60,42 @@ class StoreLoader:
         stored = self._store.run(run_id)
         if stored is None:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
-        graph = self._graph(stored.new.version)
-        rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
-        needed = graph.inputs(pos, lambda dep: rows[dep].state is TaskState.COMPLETED)
-        outputs = self._store.outputs(run_id, needed) if needed else {}
+        graph, call = self._graph(stored.new.version), None
+        if graph.mapped:
+            outputs, row = self._rows_near(run_id, graph, pos)
+            row_of, call = outputs.row_of, Call(run_id, stored.new.input, outputs, row, self._lists)
+            needed = call.needed
+        else:
+            row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
+            needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
+        texts = self._store.outputs(run_id, needed) if needed else {}
         return prepare(
             event,
             graph,
             pos,
             stored.new.input,
-            outputs,
+            texts,
             self._registry,
             stored.row,
-            lambda each: rows[each],
+            row_of,
+            call=call,
             output=self._output,
         )
+
+    def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
+        items = self._items(run_id, graph, pos)
+        rows = {row.pos: row for row in self._store.tasks_at(run_id, rows_near(graph, items, pos))}
+        return Outputs(graph, rows.__getitem__, items), rows[pos]
+
+    def _items(self, run_id: str, graph: Graph, pos: int) -> Mapping[int, range]:
+        """Where items are; once it is known for those that this task asks about, it does not change."""
+        known = self._items_known.get(run_id, {})
+        own = next((group for group, some in known.items() if pos in some), pos)
+        if own >= len(graph.tasks) or any(dep in graph.mapped and dep not in known for dep in graph.sources(own)):
+            if len(self._items_known) >= REMEMBERED_RUNS:
+                self._items_known.clear()
+            known = self._items_known[run_id] = self._store.items(run_id)
+        return known
 
     def _graph(self, version: str) -> Graph:
         graph = self._graphs.get(version)
@@ -110,28 +140,35 @@ class MemoryLoader(StoreLoader):
         owned = self._runs.get(run_id)
         if owned is None:
             return None
-        machine = owned.machine
-        outputs: dict[int, str] = {}
+        machine, call = owned.machine, None
+        tasks, graph, input = machine.tasks, machine.graph, machine.new.input
+        if graph.mapped:
+            call = Call(run_id, input, machine.outputs(), tasks[pos], self._lists)
+            needed = call.needed
+        else:
+            needed = graph.inputs(pos, machine.completed)
+        texts: dict[int, str] = {}
         large: list[int] = []
-        for dep in machine.graph.inputs(pos, machine.completed):
-            output = machine.tasks[dep].output
+        for dep in needed:
+            output = tasks[dep].output
             if output is None:
                 large.append(dep)
             else:
-                outputs[dep] = output
+                texts[dep] = output
         if large:
             if fetch is None:
                 return None
-            outputs.update(fetch(run_id, large))
+            texts.update(fetch(run_id, large))
         return prepare(
             event,
-            machine.graph,
+            graph,
             pos,
-            machine.new.input,
-            outputs,
+            input,
+            texts,
             self._registry,
             machine.row,
-            machine.tasks.__getitem__,
+            tasks.__getitem__,
+            call=call,
             output=self._output,
         )
 
@@ -141,23 +178,26 @@ def prepare(
     graph: Graph,
     pos: int,
     input: str,
-    outputs: Mapping[int, str],
+    texts: Mapping[int, str],
     registry: Registry,
     run: RunRow,
     row_of: RowOf,
     *,
+    call: Call | None = None,
     output: Output | None = None,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
-    task = graph.tasks[pos]
+    task = graph.tasks[pos] if call is None else call.task
     found = registry.find(graph.full_name, task)
     body = None if found is None else found.function
 
     def output_of(name: str) -> Any:
-        text = outputs.get(graph.position[name])
+        if call is not None:
+            return call.value(name, texts)
+        text = texts.get(graph.position[name])
         return ABSENT if text is None else _decode(text)
 
-    params: dict[str, Any] = _decode(input) if input != "{}" else {}
+    params: dict[str, Any] = _decode(input) if input != "{}" and call is None else {}
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     context = None
@@ -165,6 +205,8 @@ def prepare(
         args = told(graph, pos, event.run_id, run, row_of, output_of)
     elif task.uses_context:
         context = context_for(graph.spec, task, params, output_of)
+    elif call is not None:
+        args, kwargs = call.arguments(texts)
     else:
         args = tuple([resolve(template, params, output_of) for template in task.args])
         if task.kwargs:
@@ -178,6 +220,7 @@ def prepare(
         args=args,
         kwargs=kwargs,
         context=context,
+        index=None if call is None else call.index,
         timeout=task.timeout,
         idempotency_key=key,
         token=f"{key}:{event.attempt}",

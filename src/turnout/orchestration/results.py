@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.model.bindings import ABSENT, result_of
 from turnout.model.graph import Graph
+from turnout.model.outputs import Outputs, items_of
 from turnout.model.rows import TaskRow
 from turnout.model.states import TaskState
 
@@ -19,19 +20,18 @@ Fetch = Callable[[Sequence[int]], Mapping[int, str]]
 def run_result(graph: Graph, input: str, rows: Mapping[int, TaskRow], fetch: Fetch, *, one_by_one: bool = False) -> Any:
     """The value of a completed run. Outputs that are not in the rows are fetched: all at once, or when they are asked
     for."""
-    fetched: dict[int, str] = {}
+    outputs = Outputs(graph, rows.__getitem__, items_of(rows.values()) if graph.mapped else {})
+    texts = {pos: row.output for pos, row in rows.items() if row.output is not None}
 
     def output_of(name: str) -> Any:
         pos = graph.position[name]
-        row = rows[pos]
-        if row.state is not TaskState.COMPLETED:
+        if not outputs.completed(pos):
             return ABSENT
-        if row.output is not None:
-            return msgspec.json.decode(row.output)
-        if pos not in fetched:
-            missing = [p for p, r in rows.items() if r.state is TaskState.COMPLETED and r.output is None]
-            fetched.update(fetch([pos] if one_by_one else missing))
-        return msgspec.json.decode(fetched[pos])
+        lacking = [each for each in outputs.behind(pos) if each not in texts]
+        if lacking:
+            missing = [p for p, row in rows.items() if row.state is TaskState.COMPLETED and p not in texts]
+            texts.update(fetch(lacking if one_by_one else missing))
+        return outputs.value(pos, texts)
 
-    states = {graph.tasks[pos].name: row.state for pos, row in rows.items()}
+    states = {task.name: rows[pos].state for pos, task in enumerate(graph.tasks)}
     return result_of(graph.spec, msgspec.json.decode(input), output_of, states)

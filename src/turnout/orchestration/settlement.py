@@ -93,7 +93,7 @@ class Settlement:
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:
             owned.dropped = True
-        elif owned.results or owned.orders or not machine.open or turn.contested:
+        elif owned.results or owned.orders or not machine.open or turn.contested or machine.settling:
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         elif machine.ready and not owned.parked:
             engine.enqueue(owned, Stage.STEP_ENQUEUER)
@@ -110,7 +110,7 @@ class Settlement:
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
         pos = split_task_id(event.task_id)[1]
-        for key in dispatcher.shadows(machine.graph.tasks[pos], machine.graph.spec, event.run_id):
+        for key in dispatcher.shadows(machine.spec_of(pos), machine.graph.spec, event.run_id):
             # A shadow never delays the run: without room for it, there is none.
             if dispatcher.reserve(key):
                 self._engine.shadows.expect(event)

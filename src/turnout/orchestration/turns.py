@@ -16,7 +16,7 @@ from turnout.model.children import CHILD
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
-from turnout.model.reasons import TO_BE_ALONE
+from turnout.model.reasons import LIMIT, NO_CAPACITY, TO_BE_ALONE
 from turnout.model.rows import TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
@@ -166,8 +166,8 @@ class Turns:
         if full:
             for pos in turn.made_ready():
                 row = turn.task(pos)
-                if row.retry_in is None and row.poll_key is None and row.reason != TO_BE_ALONE:
-                    turn.explain(pos, "no_capacity")
+                if row.retry_in is None and row.poll_key is None and row.reason not in (TO_BE_ALONE, LIMIT):
+                    turn.explain(pos, NO_CAPACITY)
 
     def _place_suspects(
         self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
@@ -191,7 +191,7 @@ class Turns:
     def _offer(self, machine: RunMachine, turn: Turn) -> None:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
-        for pos in {**machine.ready, **dict.fromkeys(turn.made_ready())}:
+        for pos in turn.offerable():
             if turn.task(pos).state is not TaskState.READY or pos in machine.graph.children:
                 continue
             decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
@@ -204,7 +204,8 @@ class Turns:
             return DispatchDecision(row.executor, row.decision or "", row.labels)
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
-        return dispatcher.decide(machine.graph.tasks[pos], machine.graph.spec, machine.new.run_id)
+        task = machine.graph.tasks[pos if row.group is None else row.group]
+        return dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
 
 
 def _in_order(graph: Graph, turn: Turn) -> list[int]:

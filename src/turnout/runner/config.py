@@ -25,6 +25,7 @@ from turnout.runner.config_shape import (
     SHAPE,
     TABLES,
     Key,
+    built,
     checked,
     dotted,
     kind_of,
@@ -93,7 +94,7 @@ class Config(msgspec.Struct, frozen=True):
         if not said:
             return None
         try:
-            settings = msgspec.convert(said, EngineSettings)
+            settings = built(EngineSettings, said)
             settings.check()
         except (msgspec.ValidationError, InvalidSetting) as error:
             origins = {entry.origin: None for key, entry in self.entries.items() if key[0] == ORCHESTRATION}

@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from turnout.model.suggestions import close
 from turnout.orchestration.settings import EngineSettings
 
 Key: TypeAlias = tuple[str, ...]
+S = TypeVar("S", bound=msgspec.Struct)
 
 EXECUTORS, ORCHESTRATION, ROUTING = "executors", "orchestration", "routing"
 RULES: Key = (ROUTING, "rules")
@@ -53,6 +54,21 @@ def _settings(kind: type[msgspec.Struct], at: Key) -> dict[Key, Kind]:
         else:
             found[*at, name] = Kind.SECONDS if wanted == Duration else _KINDS.get(wanted, Kind.FREE)
     return found
+
+
+def built(kind: type[S], said: Mapping[str, Any]) -> S:
+    """The settings of nested values whose kinds were checked one by one."""
+    hints = typing.get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for name, value in said.items():
+        wanted = _without_none(hints[name])
+        if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
+            values[name] = built(wanted, value)
+        elif typing.get_origin(wanted) in (tuple, list):
+            values[name] = msgspec.convert(value, wanted)
+        else:
+            values[name] = value
+    return kind(**values)
 
 
 def _without_none(annotation: Any) -> Any:

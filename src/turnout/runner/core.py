@@ -169,11 +169,11 @@ class Core:
 
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
-        return owned.machine.graph.tasks[split_task_id(event.task_id)[1]].timeout if owned else None
+        return owned.machine.spec_of(split_task_id(event.task_id)[1]).timeout if owned else None
 
     def _name_of(self, run_id: str, pos: int, full_name: str) -> str:
         owned = self.engine.runs.get(run_id)
-        tasks = owned.machine.graph.tasks if owned is not None else ()
+        tasks = owned.machine.tasks if owned is not None else ()
         return tasks[pos].name if pos < len(tasks) else full_name.rpartition("::")[2]
 
     # -- submitting ---------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ class Core:
         types = None if workflow is None else workflow.source.types
         given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
         reuse = reused_rows(self.store, run, graph, given, from_task)
-        if len(reuse) == len(graph.tasks) - len(graph.hooks):
+        if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
             raise InvalidInput(
                 f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
                 "and neither its code nor its input is another; give from_task=… to start there, or a changed input=…",
@@ -290,7 +290,7 @@ class Core:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
         run = final.run
         if final.machine is not None:
-            graph, rows = final.machine.graph, {row.pos: row for row in final.machine.tasks}
+            graph, rows = final.machine.graph, dict(enumerate(final.machine.tasks))
         else:
             _, graph, rows = self._stored(run.new.run_id)
         if run.row.state is not RunState.COMPLETED:

@@ -12,6 +12,9 @@ from turnout.model.names import is_hook
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 
+SHOWN = 10
+"""How many failed tasks the message of RunFailed shows; its ``failures`` has all of them."""
+
 
 class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One task of a run: its state, where it ran or will run, and why."""
@@ -31,6 +34,9 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: float | None = None
     hook: bool = False
     """A hook of the workflow or of one of its tasks: it has no say in how the run ends."""
+    group: str | None = None
+    """Of an item of a mapped task: the mapped task's name."""
+    index: int | None = None
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,6 +103,8 @@ def task_view(row: TaskRow) -> TaskView:
         started_at=row.started_at,
         finished_at=row.finished_at,
         hook=is_hook(row.name),
+        group=None if row.group is None else row.name.rpartition("[")[0],
+        index=row.index,
     )
 
 
@@ -119,8 +127,10 @@ def failure_of(run: StoredRun, tasks: Iterable[TaskRow]) -> RunError:
     if failures:
         said = "\n".join(
             f"  {one.task} (attempt {one.attempts}): {one.type}: {one.message}\n{_indented(one.traceback)}".rstrip()
-            for one in failures
+            for one in failures[:SHOWN]
         )
+        if len(failures) > SHOWN:
+            said += f"\n  … and {len(failures) - SHOWN:,} more"
     else:
         said = f"  {row.error.type}: {row.error.message}" if row.error else f"  {row.reason}"
     error = RunFailed(f"run {run_id} of {run.new.workflow} failed:\n{said}", run_id=run_id, failures=failures)

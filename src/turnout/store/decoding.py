@@ -17,7 +17,7 @@ _RUN_STATES = {str(state): state for state in RunState}
 _TASK_STATES = {str(state): state for state in TaskState}
 
 RUN_COLUMNS = 24
-TASK_COLUMNS = 23
+TASK_COLUMNS = 25
 
 
 def canonical(run_id: str) -> str | None:
@@ -67,7 +67,8 @@ def stored_run(row: tuple[Any, ...]) -> StoredRun:
 def task_row(row: tuple[Any, ...]) -> TaskRow:
     """A task from the columns of the blocks ``tasks`` and ``claimed_tasks``, whose first is the run's id."""
     _, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_in, executor, decision = row[:13]
-    labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo = row[13:TASK_COLUMNS]
+    labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo = row[13:23]
+    group, index = row[23:TASK_COLUMNS]
     return TaskRow(
         pos=pos,
         state=_TASK_STATES[state],
@@ -91,4 +92,6 @@ def task_row(row: tuple[Any, ...]) -> TaskRow:
         finished_at=finished_at,
         seq=seq,
         memo=memo,
+        group=group,
+        index=index,
     )

@@ -58,6 +58,16 @@ class Reading:
         known = canonical(run_id)
         return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []
 
+    def tasks_at(self, run_id: str, positions: Sequence[int]) -> list[TaskRow]:
+        known = canonical(run_id)
+        rows = self._database.read("tasks_at", id=known, positions=json_list(positions)) if known else []
+        return [task_row(row) for row in rows]
+
+    def items(self, run_id: str) -> dict[int, range]:
+        known = canonical(run_id)
+        rows = self._database.read("items", id=known) if known else []
+        return {group: range(first, last + 1) for group, first, last in rows}
+
     def owned_runs(self, session_id: str) -> list[str]:
         return [row[0] for row in self._database.read("owned_runs", session=session_id)]
 

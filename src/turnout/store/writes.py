@@ -13,7 +13,7 @@ def check(writes: Sequence[RunWrite]) -> None:
     if len({write.run_id for write in writes}) != len(writes):
         raise ValueError("a run has two writes in one commit; fold them into one")
     for write in writes:
-        tasks = write.tasks
+        tasks = [*write.tasks, *write.items] if write.items else write.tasks
         if len(tasks) > 1 and len({task.pos for task in tasks}) != len(tasks):
             raise ValueError(f"run {write.run_id} has two images of one task in one commit; fold them into one")
 

@@ -26,7 +26,7 @@ from turnout.model.info import TaskInfo
 from turnout.model.machine import RunMachine
 from turnout.model.names import new_run_id
 from turnout.model.reasons import RUN_TIMED_OUT
-from turnout.model.rows import HistoryRow, NewRun, StoredRun
+from turnout.model.rows import HistoryRow, NewRun, StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.values import dump_output
@@ -116,13 +116,13 @@ class InlineRun(Generic[R]):
 
     @property
     def tasks(self) -> dict[str, InlineTask]:
-        """All tasks by name."""
+        """All tasks by name; the items of mapped tasks as ``name[0]``, ``name[1]``, …"""
         return {
             row.name: InlineTask(
                 name=row.name,
                 state=row.state,
                 attempts=row.attempt,
-                output=None if row.output is None else msgspec.json.decode(row.output),
+                output=None if row.output is None else self._value(row),
                 reason=row.reason,
                 error=row.error,
             )
@@ -179,8 +179,8 @@ class InlineRun(Generic[R]):
         machine = self._machine
 
         def output_of(name: str) -> Any:
-            text = machine.tasks[machine.graph.position[name]].output
-            return ABSENT if text is None else msgspec.json.decode(text)
+            row = machine.tasks[machine.graph.position[name]]
+            return ABSENT if row.output is None else self._value(row)
 
         states = {row.name: row.state for row in machine.tasks}
         return result_of(machine.graph.spec, msgspec.json.decode(machine.new.input), output_of, states)
@@ -199,6 +199,12 @@ class InlineRun(Generic[R]):
         turn = self._turn()
         turn.resume()
         self._commit(turn)
+
+    def _value(self, row: TaskRow) -> Any:
+        outputs = self._machine.outputs()
+        if row.group is not None:
+            return outputs.item(row.pos, {row.pos: row.output or "null"})
+        return outputs.value(row.pos, {pos: outputs.row_of(pos).output or "null" for pos in outputs.behind(row.pos)})
 
     # -- inside -------------------------------------------------------------------------------------------------
     def _turn(self) -> Turn:

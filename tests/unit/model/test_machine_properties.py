@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tiny_runs import HERE, SOON, RunTable, graph_of, new_run, task
 
 from turnout.model.branch import Branch
+from turnout.model.choices import by_choice
 from turnout.model.deferral import Defer, Unmet
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.machine import RunMachine
@@ -30,7 +31,7 @@ from turnout.model.rules import (
     task_success,
 )
 from turnout.model.rules import TaskFailed as FailureOf
-from turnout.model.spec import Hook, HookedOn, TaskSpec
+from turnout.model.spec import FromTask, Hook, HookedOn, Literally, Mapped, TaskSpec
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.verdict import Limits
@@ -38,8 +39,12 @@ from turnout.model.verdict import Limits
 POLLED = DispatchDecision("pollers", "a rule")
 LIMITS = Limits(crashes=3, losses=4, deferrals=3, inline_output=40)
 ENDS: dict[str, Callable[[TaskReadyEvent], ExecutionResult]] = {
-    "completed": lambda event: ExecutionResult.success(event, {"k": event.attempt % 2, "by": event.attempt}),
-    "completed_large": lambda event: ExecutionResult.success(event, {"k": 1, "by": event.attempt, "text": "x" * 40}),
+    "completed": lambda event: ExecutionResult.success(
+        event, {"k": event.attempt % 2, "by": event.attempt, "l": [0] * (event.attempt % 3)}
+    ),
+    "completed_large": lambda event: ExecutionResult.success(
+        event, {"k": 1, "by": event.attempt, "l": [1, 2], "text": "x" * 40}
+    ),
     "failed": lambda event: ExecutionResult.failed(event, "broken"),
     "failed_for_good": lambda event: ExecutionResult.failed(event, "broken", retryable=False),
     "retry_after": lambda event: ExecutionResult.failed(event, "broken", retry_after=SOON),
@@ -72,20 +77,45 @@ def rules_over(names: Sequence[str]) -> st.SearchStrategy[Rule]:
 
 
 @st.composite
+def mapping(draw: st.DrawFn, known: Sequence[TaskSpec], rule: Rule | None) -> tuple[Mapped, tuple[Any, ...]]:
+    """One or two lists: written out, made by a task, or collected by a mapped one, item by item if it can be."""
+    sources = st.lists(st.integers(0, 9), max_size=3).map(Literally)
+    if known:
+        sources |= st.sampled_from(known).map(
+            lambda each: FromTask(each.name) if each.map is not None else FromTask(each.name, ("l",))
+        )
+    lists = draw(st.lists(sources, min_size=1, max_size=2))
+    collected = [each.name for each in lists if isinstance(each, FromTask) and not each.path]
+    piped = tuple(dict.fromkeys(collected)) if rule is None and draw(st.booleans()) else ()
+    options = Mapped(
+        tuple(range(len(lists))),
+        max_parallel=draw(st.none() | st.integers(1, 2)),
+        return_exceptions=draw(st.booleans()),
+        piped=piped,
+    )
+    return options, tuple(lists)
+
+
+@st.composite
 def workflows(draw: st.DrawFn) -> tuple[TaskSpec, ...]:
     tasks: list[TaskSpec] = []
     for number in range(draw(st.integers(2, 8))):
         known = [each.name for each in tasks]
         after = draw(st.lists(st.sampled_from(known), unique=True, max_size=3)) if known else []
         once = draw(st.booleans())
+        rule = draw(st.none() | rules_over(after))
+        options, lists = draw(mapping(tasks, rule)) if draw(st.integers(0, 2)) == 0 else (None, ())
+        names = [each.name for each in lists if isinstance(each, FromTask)]
         tasks.append(
             task(
                 f"t{number}",
-                *after,
-                rule=draw(st.none() | rules_over(after)),
+                *dict.fromkeys([*after, *names]),
+                rule=rule,
                 at_most_once=once,
                 attempts=1 if once else draw(st.integers(1, 3)),
                 delay=draw(st.sampled_from([0.0, SOON])),
+                args=lists,
+                map=options,
             )
         )
     ordered = draw(st.permutations(tasks))
@@ -117,7 +147,7 @@ class RunLife(RuleBasedStateMachine):
         self.answers: dict[tuple[int, int], ExecutionResult] = {}
         """What an executor answered: if it says so again, it says the same."""
         self.holders: dict[tuple[int, int], str] = {}
-        self.attempts = dict.fromkeys(range(len(tasks)), 0)
+        self.attempts: dict[int, int] = {}
         self.final: bytes | None = None
         self.machine = RunMachine.fresh(self.graph, self.new, LIMITS)
         turn = Turn(self.machine, 0.0)
@@ -142,10 +172,16 @@ class RunLife(RuleBasedStateMachine):
 
     # -- what an owner does -------------------------------------------------------------------------------------
     def place(self, turn: Turn) -> list[TaskReadyEvent]:
-        for pos in {**turn.machine.ready, **dict.fromkeys(turn.made_ready())}:
-            if pos in self.polled and turn.task(pos).state is TaskState.READY:
+        for pos in turn.offerable():
+            if self.left_to_pollers(turn.task(pos)) and turn.task(pos).state is TaskState.READY:
                 turn.offer(pos, POLLED)
-        return [turn.place(pos, HERE, self.owner) for pos in turn.ready() if pos not in self.polled]
+        return [turn.place(pos, HERE, self.owner) for pos in turn.ready() if not self.left_to_pollers(turn.task(pos))]
+
+    def left_to_pollers(self, row: TaskRow) -> bool:
+        return (row.pos if row.group is None else row.group) in self.polled
+
+    def spec_of(self, row: TaskRow) -> TaskSpec:
+        return self.graph.tasks[row.pos if row.group is None else row.group]
 
     def dispatch(self, events: Sequence[TaskReadyEvent]) -> None:
         """Only after the commit: the database has exactly this attempt running, for this holder, in a run that runs."""
@@ -247,7 +283,8 @@ class RunLife(RuleBasedStateMachine):
         event = self.in_flight[key]
         if end not in BRANCHES:
             return ENDS[end](event)
-        names = [self.graph.tasks[pos].name for pos in self.graph.dependents[key[0]]]
+        dependents = self.graph.dependents[key[0]] if key[0] < len(self.graph.tasks) else ()
+        names = [self.graph.tasks[pos].name for pos in dependents]
         chosen = names[event.attempt % 2 :: 2] if end == "branch" else ["nowhere"]
         return ExecutionResult.success(event, Branch(*chosen, value={"k": 1, "by": event.attempt}))
 
@@ -315,7 +352,7 @@ class RunLife(RuleBasedStateMachine):
     def stays_as_it_is(self, write: RunWrite) -> None:
         before = self.image(), len(self.table.history)
         outcome = self.table.commit(write)
-        touched = {row.pos for row in write.tasks} | ({-1} if write.run else set())
+        touched = {row.pos for row in (*write.tasks, *write.items)} | ({-1} if write.run else set())
         assert set(outcome.stale) == touched, "a fenced owner's write was applied"
         assert (self.image(), len(self.table.history)) == before
 
@@ -331,7 +368,8 @@ class RunLife(RuleBasedStateMachine):
             if stored.state is TaskState.RUNNING and held.poll_key:
                 continue  # A poller has claimed it and the owner has not heard of it yet.
             if held.output is None and stored.output is not None:
-                assert len(stored.output) > LIMITS.inline_output and pos not in self.graph.rule_context
+                assert len(stored.output) > LIMITS.inline_output
+                assert (pos if stored.group is None else stored.group) not in self.graph.rule_context
                 assert plain(held) == plain(msgspec.structs.replace(stored, output=None))
             else:
                 assert plain(held) == plain(stored)
@@ -339,7 +377,15 @@ class RunLife(RuleBasedStateMachine):
             self.graph, self.new, machine.row, list(machine.tasks), epoch=machine.epoch, seq=machine.seq, limits=LIMITS
         )
         assert (machine.remaining, machine.open) == (again.remaining, again.open)
-        assert set(machine.ready) == set(again.ready)
+        assert self.held(machine) == self.held(again)
+        assert len(machine.ready) == len(again.ready)
+        assert {pos: (group.items, group.open, group.busy) for pos, group in machine.groups.items()} == {
+            pos: (group.items, group.open, group.busy) for pos, group in again.groups.items()
+        }
+
+    def held(self, machine: RunMachine) -> set[int]:
+        """What could start but for limits, and what can: which of them is which depends on who came first."""
+        return {*machine.ready, *(pos for group in machine.groups.values() for pos in group.held)}
 
     @invariant()
     def history_is_a_path_in_the_table_of_moves(self) -> None:
@@ -356,13 +402,17 @@ class RunLife(RuleBasedStateMachine):
     def an_output_is_that_of_the_attempt_that_is_recorded(self) -> None:
         for row in self.table.tasks.values():
             assert (row.output is None) == (row.state is not TaskState.COMPLETED)
-            if row.output is not None:
+            if row.output is not None and row.pos in self.graph.mapped:
+                items = [each for each in self.table.tasks.values() if each.group == row.pos]
+                assert msgspec.json.decode(row.output) == len(items)
+                assert [each.index for each in items] == list(range(len(items)))
+            elif row.output is not None:
                 assert msgspec.json.decode(row.output)["by"] == row.attempt
 
     @invariant()
     def attempts_never_decrease(self) -> None:
         for pos, row in self.table.tasks.items():
-            assert row.attempt >= self.attempts[pos]
+            assert row.attempt >= self.attempts.get(pos, 0)
             self.attempts[pos] = row.attempt
 
     @invariant()
@@ -373,28 +423,62 @@ class RunLife(RuleBasedStateMachine):
             if (move.old, move.new) == (TaskState.RUNNING, TaskState.READY)
             and msgspec.json.decode(move.detail or "{}")["status"] in ("returned", "deferred")
         }
-        for pos, spec in enumerate(self.graph.tasks):
-            if spec.at_most_once:
+        for pos, row in self.table.tasks.items():
+            if self.spec_of(row).at_most_once:
                 assert len([key for key in self.in_flight if key[0] == pos and key not in again]) <= 1
 
     @invariant()
     def budgets_are_kept(self) -> None:
-        for pos, row in self.table.tasks.items():
-            assert row.failures <= self.graph.tasks[pos].retry.attempts
+        for row in self.table.tasks.values():
+            assert row.failures <= self.spec_of(row).retry.attempts
             assert row.crashes <= LIMITS.crashes
             assert row.losses <= LIMITS.losses
 
     @invariant()
     def a_task_waits_for_its_dependencies_and_for_nothing_else(self) -> None:
         tasks = self.table.tasks
-        for pos, row in tasks.items():
-            open_ = [dep for dep in self.graph.deps[pos] if tasks[dep].state not in TASK_TERMINAL]
-            if pos in self.graph.hooks or (row.reason or "").startswith("not_chosen"):
+        for row in tasks.values():
+            open_ = [each for each in self.waited_for(row) if tasks[each].state not in TASK_TERMINAL]
+            if row.pos in self.graph.hooks or (row.reason or "").startswith("not_chosen"):
                 continue
             if row.state is TaskState.PENDING:
                 assert open_ or self.fresh, "a task is pending though nothing it waits for is open"
             elif row.state is not TaskState.CANCELLED:
                 assert not open_, "a task left pending before its dependencies had ended"
+
+    def waited_for(self, row: TaskRow) -> list[int]:
+        """An item waits for its counterparts in a pipe; a mapped task with a pipe only until those exist, if nothing
+        else stands in its way."""
+        pipes = self.graph.pipes.get(row.pos if row.group is None else row.group, ())
+        if row.group is not None:
+            return [each.pos for each in self.table.tasks.values() if each.group in pipes and each.index == row.index]
+        tasks = self.table.tasks
+        opened = [pos for pos in pipes if tasks[pos].state is TaskState.RUNNING]
+        others = [tasks[dep] for dep in self.graph.deps[row.pos] if dep not in opened]
+        if row.state is TaskState.PENDING and not all(r.state is TaskState.COMPLETED or by_choice(r) for r in others):
+            opened = []
+        return [dep for dep in self.graph.deps[row.pos] if dep not in opened]
+
+    @invariant()
+    def no_more_items_are_under_way_than_their_limit_allows(self) -> None:
+        for pos in self.graph.mapped:
+            mapped = self.graph.tasks[pos].map
+            if mapped is not None and mapped.max_parallel is not None:
+                items = [row for row in self.table.tasks.values() if row.group == pos]
+                busy = [row for row in items if row.state is TaskState.RUNNING or row.poll_key]
+                assert len(busy) <= mapped.max_parallel
+
+    @invariant()
+    def a_mapped_task_ends_as_its_items_did(self) -> None:
+        for pos in self.graph.mapped:
+            row, mapped = self.table.tasks[pos], self.graph.tasks[pos].map
+            ends = {each.state for each in self.table.tasks.values() if each.group == pos}
+            assert row.holder is None and row.poll_key is None and row.state is not TaskState.READY
+            if row.state is TaskState.COMPLETED:
+                allowed = {TaskState.COMPLETED, TaskState.FAILED} if mapped.return_exceptions else {TaskState.COMPLETED}
+                assert ends <= allowed
+            elif row.state is TaskState.FAILED and ends:
+                assert ends & {TaskState.FAILED, TaskState.SKIPPED}
 
     @invariant()
     def a_hook_starts_only_after_the_end_that_calls_it(self) -> None:
@@ -441,7 +525,14 @@ class RunLife(RuleBasedStateMachine):
         elif run.reason == "run_timed_out":
             assert run.state is RunState.FAILED
         else:
-            failed = {row.name for row in tasks.values() if row.state is TaskState.FAILED and not is_hook(row.name)}
+            failed = {
+                row.name
+                for row in tasks.values()
+                if row.group is None
+                and not is_hook(row.name)
+                and row.state is TaskState.FAILED
+                and not (row.reason or "").startswith("dependency_")
+            }
             assert run.state is (RunState.FAILED if failed - self.excused() else RunState.COMPLETED)
         if not self.cancelled:
             assert run.state is not RunState.CANCELLED
@@ -449,7 +540,8 @@ class RunLife(RuleBasedStateMachine):
             self.the_right_hooks_were_called()
 
     def excused(self) -> set[str]:
-        completed = [self.graph.tasks[row.pos] for row in self.table.tasks.values() if row.state is TaskState.COMPLETED]
+        ended = [row for row in self.table.tasks.values() if row.group is None and row.state is TaskState.COMPLETED]
+        completed = [self.graph.tasks[row.pos] for row in ended]
         return {
             leaf.task
             for spec in completed
@@ -462,7 +554,7 @@ class RunLife(RuleBasedStateMachine):
         """Deliver everything that is due, and the run ends."""
         if not hasattr(self, "table"):
             return
-        for _ in range(60):
+        for _ in range(200):
             if self.over():
                 break
             for row in list(self.table.tasks.values()):

@@ -70,7 +70,16 @@ def block_of(row: TaskRow, *, new: bool = False) -> str:
 
 
 def test_every_field_that_an_update_writes_is_looked_at_here() -> None:
-    assert {*OTHER, "pos", "name", "priority"} == set(TaskRow.__struct_fields__)
+    only_inserted = {"name", "priority", "group", "index"}
+    assert {*OTHER, "pos", *only_inserted} == set(TaskRow.__struct_fields__)
+
+
+@pytest.mark.parametrize("field", ["group", "index"])
+def test_an_item_keeps_whose_it_is_when_it_is_inserted_and_moves_like_any_task(field: str) -> None:
+    item = {field: 0}
+    assert block_of(msgspec.structs.replace(WAITING, **item), new=True) == "insert_tasks"
+    assert block_of(msgspec.structs.replace(STARTED, **item)) == "start_tasks"
+    assert block_of(msgspec.structs.replace(COMPLETED, **item)) == "complete_tasks"
 
 
 @pytest.mark.parametrize("field", OTHER)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,6 +22,19 @@ Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 T = TypeVar("T")
 
 
+def with_items(statement: str, blocks: Mapping[str, str]) -> str:
+    """The statement that writes a batch, with the parts that add items of mapped tasks."""
+    for mark, part in (
+        ("/*held*/", blocks["held"]),
+        ("/*and held*/", "and (select count(*) from held_run) >= 0"),
+        ("/*items*/", blocks["added_items"]),
+        ("/*and added*/", "union all select run_id, pos from added"),
+        ("/*missing or*/", "(select count(*) from item_image) > (select count(*) from added) or"),
+    ):
+        statement = statement.replace(mark, part)
+    return statement
+
+
 class PostgresDatabase:
     """One connection per thread, made anew after it broke, and one more that only lease renewals use."""
 
@@ -31,8 +44,14 @@ class PostgresDatabase:
         self._url = url
         self._settings = settings
         blocks = load_blocks("postgres")
-        # Few writes answer anything, and every part of a statement costs time, also when it finds nothing to do.
-        self._blocks = {**blocks, "update_and_answer": blocks["update_batch"].replace("/*answers*/", blocks["answers"])}
+        # Few writes answer or add anything, and every part of a statement costs time, also when it finds nothing to do.
+        answering = blocks["update_batch"].replace("/*answers*/", blocks["answers"])
+        self._blocks = {
+            **blocks,
+            "update_and_answer": answering,
+            "update_and_add": with_items(blocks["update_batch"], blocks),
+            "update_add_and_answer": with_items(answering, blocks),
+        }
         self._local = threading.local()
         self._guard = threading.Lock()
         self._connections: dict[tuple[threading.Thread, str], Connection] = {}

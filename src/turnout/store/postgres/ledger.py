@@ -83,7 +83,7 @@ def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcom
     done = set(msgspec.json.decode(applied or "[]", type=list[tuple[str, int]]))
     outcomes: dict[str, WriteOutcome] = {}
     for write in writes:
-        stale = [task.pos for task in write.tasks if (write.run_id, task.pos) not in done]
+        stale = [task.pos for task in (*write.tasks, *write.items) if (write.run_id, task.pos) not in done]
         if write.run is not None and (write.run_id, -1) not in done:
             stale.append(-1)
         if stale:
@@ -93,6 +93,8 @@ def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcom
 
 def _block(updates: Sequence[RunWrite]) -> str:
     answering = any(write.inbox_done or write.commands_done or write.answer is not None for write in updates)
+    if any(write.items for write in updates):
+        return "update_add_and_answer" if answering else "update_and_add"
     return "update_and_answer" if answering else "update_batch"
 
 

@@ -17,11 +17,20 @@ from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.blocks import load_blocks
 from turnout.store.database import json_list
 from turnout.store.sqlite.connection import SqliteDatabase
-from turnout.store.sqlite.rows import Values, answers, changed_run, changed_tasks, history, new_run, new_tasks
+from turnout.store.sqlite.rows import (
+    Values,
+    added_items,
+    answers,
+    changed_run,
+    changed_tasks,
+    history,
+    new_run,
+    new_tasks,
+)
 from turnout.store.sqlite.sifting import sift
 from turnout.store.writes import check, finishes
 
-# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 26 columns
+# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 28 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _FREE_TEXT = {"start_tasks": (4,), "complete_tasks": (4,), "insert_history": (6,)}
@@ -68,17 +77,30 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
     _expect(_many(connection, "update_runs", runs), len(runs))
     for block, rows in changed_tasks(old, now).items():
         _expect(_many(connection, block, rows), len(rows))
+    _add_items(connection, [write for write in old if write.items], now)
     _many(connection, "insert_history", history(writes), now)
     _many(connection, "tell_parents", answers(writes, now))
     _clear(connection, old, now)
+
+
+def _add_items(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
+    """Items come with the change of the mapped task that has them, and only under the run's epoch."""
+    if writes:
+        _expect_epochs(connection, [(write.run_id, write.epoch) for write in writes])
+        _many(connection, "insert_tasks", added_items(writes, now))
+
+
+def _expect_epochs(connection: sqlite3.Connection, wanted: Sequence[tuple[str, int]]) -> None:
+    ids = json_list([run_id for run_id, _ in wanted])
+    rows = connection.execute(load_blocks("sqlite")["current_runs"], {"ids": ids}).fetchall()
+    _expect(len({(run_id, epoch) for run_id, epoch, _ in rows} & set(wanted)), len(wanted))
 
 
 def _clear(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
     blocks = load_blocks("sqlite")
     if any((write.inbox_done or write.commands_done) and not write.tasks and write.run is None for write in writes):
         bare = [(write.run_id, write.epoch) for write in writes if not write.tasks and write.run is None]
-        rows = connection.execute(blocks["current_runs"], {"ids": json_list([run_id for run_id, _ in bare])}).fetchall()
-        _expect(len({(run_id, epoch) for run_id, epoch, _ in rows} & set(bare)), len(bare))
+        _expect_epochs(connection, bare)
     for block, ids in (
         ("inbox_done", [id for write in writes for id in write.inbox_done]),
         ("inbox_of_finished", [write.run_id for write in writes if finishes(write)]),

@@ -52,7 +52,7 @@ WAITING = Narrow(("pos", "name", "priority"), kept=())
 STARTED = Narrow(
     ("pos", "executor", "decision", "holder", "dispatched_at", "seq"),
     # A pending row has never been anything else: what is not written here is null or 0 there.
-    kept=("name", "priority"),
+    kept=("name", "priority", "group", "index"),
     state=TaskState.RUNNING,
     was=TaskState.PENDING,
     attempt=1,
@@ -63,7 +63,7 @@ COMPLETED = Narrow(
     # An attempt that completes keeps what it was started with; the statement sets what is left to null.
     kept=(
         *("name", "priority", "attempt", "failures", "crashes", "losses"),
-        *("executor", "decision", "labels", "holder", "dispatched_at"),
+        *("executor", "decision", "labels", "holder", "dispatched_at", "group", "index"),
     ),
     state=TaskState.COMPLETED,
     was=TaskState.RUNNING,
@@ -83,6 +83,10 @@ def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
             else:
                 others.append(_whole(run_id, epoch, task, now))
     return {"insert_waiting": waiting, "insert_tasks": others}
+
+
+def added_items(writes: Sequence[RunWrite], now: float) -> list[Values]:
+    return [_whole(write.run_id, write.epoch, row, now) for write in writes for row in write.items]
 
 
 def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:

@@ -80,10 +80,12 @@ class _Stale:
             if self._tasks.get((write.run_id, task.pos)) != (epoch, task.was, task.was_attempt)
         ]
         stored = self._runs.get(write.run_id)
+        fenced = stored is None or stored[0] != epoch
+        stale += [row.pos for row in write.items if fenced or row.group in stale]
         if write.run is not None and stored != (epoch, write.run.was):
             stale.append(-1)
         if not stale:
-            if stored is None or stored[0] != epoch:
+            if fenced:
                 write = msgspec.structs.replace(write, inbox_done=[], commands_done=[])
             return write, WriteOutcome(write.run_id)
         gone = frozenset(stale)
@@ -91,6 +93,7 @@ class _Stale:
             write,
             run=None if -1 in gone else write.run,
             tasks=[task for task in write.tasks if task.pos not in gone],
+            items=[row for row in write.items if row.pos not in gone],
             history=[row for row in write.history if row.pos not in gone],
             answer=None if -1 in gone else write.answer,
             inbox_done=[],

@@ -4,9 +4,9 @@
 -- Run rows are locked before task rows, both in order, as the claims do: so nobody deadlocks. History is made from the
 -- rows really updated. The answer names the rows that were updated only if some were not.
 with w as materialized (
-    select run_id, epoch, run, tasks, history, inbox_done, commands_done, answer
-    from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, run json, tasks json, history json,
-        inbox_done json, commands_done json, answer json)
+    select run_id, epoch, run, tasks, items, history, inbox_done, commands_done, answer
+    from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, run json, tasks json, items json,
+        history json, inbox_done json, commands_done json, answer json)
 ),
 run_image as materialized (
     select w.run_id, w.epoch, r.state, r.was, r.reason, r.error, r.started_at, r.finished_at,
@@ -25,6 +25,7 @@ updated_run as (
     where run.id = n.run_id and run.epoch = n.epoch and run.state = n.was
     returning run.id, run.state
 ),
+/*held*/
 task_image as materialized (
     select w.run_id, w.epoch, t.*
     from w, json_to_recordset(w.tasks) as t(pos integer, state text, was text, was_attempt integer,
@@ -44,16 +45,17 @@ updated_task as (
         started_at = n.started_at, finished_at = n.finished_at, seq = coalesce(n.seq, 0),
         memo = n.memo
     from task_image n
-    where (select count(*) from updated_run) >= 0
+    where (select count(*) from updated_run) >= 0 /*and held*/
         and task.run_id = n.run_id and task.pos = n.pos and task.epoch = n.epoch
         and task.state = n.was and task.attempt = coalesce(n.was_attempt, 0)
     returning task.run_id, task.pos
 ),
+/*items*/
 recorded as (
     insert into history (run_id, seq, at, pos, old, new, attempt, detail)
     select w.run_id, h.seq, (select :now), h.pos, h.old, h.new, coalesce(h.attempt, 0), h.detail
     from w, json_to_recordset(w.history) as h(seq integer, pos integer, old text, new text, attempt integer, detail text)
-    where (h.pos >= 0 and (w.run_id, h.pos) in (select run_id, pos from updated_task))
+    where (h.pos >= 0 and (w.run_id, h.pos) in (select run_id, pos from updated_task /*and added*/))
         or (h.pos < 0 and w.run_id in (select id from updated_run))
 ),
 swept as (
@@ -62,14 +64,52 @@ swept as (
 ),
 /*answers*/
 missed as materialized (
-    select (select count(*) from task_image) > (select count(*) from updated_task)
+    select /*missing or*/ (select count(*) from task_image) > (select count(*) from updated_task)
         or (select count(*) from run_image) > (select count(*) from updated_run) as any
 )
 select case when missed.any then (select json_agg(json_build_array(run_id, pos)) from (
-        select run_id, pos from updated_task union all select id, -1 from updated_run) applied)::text end,
+        select run_id, pos from updated_task /*and added*/ union all select id, -1 from updated_run) applied)::text end,
     missed.any,
     (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
 from missed
+
+-- name: held
+-- What update_batch does besides when a write adds items of mapped tasks: the run's row is locked with its epoch
+-- compared, before any task's row is.
+locked_run as materialized (
+    select run.id from run join w on run.id = w.run_id and run.epoch = w.epoch
+    where w.items is not null and w.run is null
+    order by run.id
+    for no key update of run
+),
+held_run as materialized (
+    select id from locked_run union all select id from updated_run
+),
+
+-- name: added_items
+-- Items come with the change of the mapped task that has them, or not at all.
+item_image as materialized (
+    select w.run_id, w.epoch, n.*
+    from w, json_to_recordset(w.items) as n(pos integer, name text, priority integer, state text, attempt integer,
+        failures integer, crashes integer, losses integer, reason text, retry_in double precision, executor text,
+        decision text, labels text, poll_key text, holder text, output text, error text,
+        dispatched_at double precision, started_at double precision, finished_at double precision, seq integer,
+        memo text, "group" integer, index integer)
+    where w.items is not null
+),
+added as (
+    insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
+        executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq,
+        memo, item_of, item_index)
+    select n.run_id, n.pos, n.epoch, n.name, coalesce(n.priority, 0), n.state, coalesce(n.attempt, 0),
+        coalesce(n.failures, 0), coalesce(n.crashes, 0), coalesce(n.losses, 0), n.reason, :now + n.retry_in,
+        n.executor, n.decision, n.labels, n.poll_key, n.holder, n.output, n.error, n.dispatched_at, n.started_at,
+        n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index
+    from item_image n
+    where n.run_id in (select id from held_run)
+        and (n.run_id, n."group") in (select run_id, pos from updated_task)
+    returning run_id, pos
+),
 
 -- name: answers
 -- What update_batch does besides when a write answers inbox rows or commands, or ends a child run, whose parent is told.
@@ -135,16 +175,16 @@ inserted_run as (
 inserted_task as (
     insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
         executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq,
-        memo)
+        memo, item_of, item_index)
     select w.run_id, n.pos, w.epoch, coalesce(n.name, ''), coalesce(n.priority, 0), n.state, coalesce(n.attempt, 0),
         coalesce(n.failures, 0), coalesce(n.crashes, 0), coalesce(n.losses, 0), n.reason, :now + n.retry_in,
         n.executor, n.decision, n.labels, n.poll_key, n.holder, n.output, n.error, n.dispatched_at, n.started_at,
-        n.finished_at, coalesce(n.seq, 0), n.memo
+        n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index
     from w, json_to_recordset(w.tasks) as n(pos integer, name text, priority integer, state text, attempt integer,
         failures integer, crashes integer, losses integer, reason text, retry_in double precision, executor text,
         decision text, labels text, poll_key text, holder text, output text, error text,
         dispatched_at double precision, started_at double precision, finished_at double precision, seq integer,
-        memo text)
+        memo text, "group" integer, index integer)
     where (w.run_id in (select id from inserted_run)) is true
 ),
 recorded as (

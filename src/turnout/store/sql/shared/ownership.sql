@@ -104,6 +104,6 @@ order by run.priority desc, run.submitted_at, run.id
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
     case when length(output) <= :inline then output end, error, dispatched_at, started_at, finished_at, seq, memo,
-    coalesce(length(output) > :inline, false)
+    item_of, item_index, coalesce(length(output) > :inline, false)
 from task where run_id in {ids uuid}
 order by run_id, pos

@@ -63,9 +63,21 @@ select distinct full_name from workflow
 -- name: tasks
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq, memo
+    case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq, memo,
+    item_of, item_index
 from task where run_id = :id
 order by pos
+
+-- name: tasks_at
+select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
+    executor, decision, labels, poll_key, holder,
+    null, error, dispatched_at, started_at, finished_at, seq, memo, item_of, item_index
+from task where run_id = :id and pos in {positions int}
+order by pos
+
+-- name: items
+-- The items of a mapped task were added together, so their positions follow one another.
+select item_of, min(pos), max(pos) from task where run_id = :id and item_of is not null group by item_of
 
 -- name: owned_runs
 select id from run where owner = :session and state in ('pending', 'running', 'paused', 'cancelling')

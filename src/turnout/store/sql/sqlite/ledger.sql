@@ -22,12 +22,13 @@ from (values /*rows*/) as n where n.column1 <> ''
 -- name: insert_tasks
 -- Columns are a TaskRow's fields in their order, behind the run's id and epoch; the same in update_tasks.
 insert into task (run_id, epoch, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at,
-    executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo)
+    executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo,
+    item_of, item_index)
 select n.column1, n.column2, n.column3, n.column4, n.column7, n.column8, n.column9, n.column10, n.column11, n.column12,
     nullif(n.column13, ''), nullif(n.column14, ''), nullif(n.column15, ''), nullif(n.column16, ''),
     nullif(n.column17, ''), nullif(n.column18, ''), nullif(n.column19, ''), nullif(n.column20, ''),
     nullif(n.column21, ''), nullif(n.column22, ''), nullif(n.column23, ''), nullif(n.column24, ''), n.column25,
-    nullif(n.column26, '')
+    nullif(n.column26, ''), nullif(n.column27, ''), nullif(n.column28, '')
 from (values /*rows*/) as n where n.column1 <> ''
 
 -- name: update_runs

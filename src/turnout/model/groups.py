@@ -1,0 +1,94 @@
+"""What does a run's owner remember of a mapped task's items: where they are, how many are open, which must wait?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from turnout.model.graph import Graph
+from turnout.model.outputs import items_of
+from turnout.model.rows import TaskRow
+from turnout.model.states import TASK_PENDING, TASK_READY, TASK_RUNNING, TASK_TERMINAL
+
+
+class Group:
+    """The items of one mapped task.
+
+    Of a group with ``max_parallel``, only as many items are in the machine's ``ready`` as may start at once
+    (``ready + busy ≤ limit``); the others that could start are ``held``, in the order in which they became ready.
+    """
+
+    __slots__ = ("busy", "held", "items", "limit", "open", "ready")
+
+    def __init__(self, items: range, limit: int | None) -> None:
+        self.items = items
+        self.limit = limit
+        self.open = len(items)
+        """Items that have not ended."""
+        self.busy = 0
+        """Items that run, or that a poller may take at any moment. This and the next two only with a limit."""
+        self.ready = 0
+        self.held: dict[int, None] = {}
+
+    def change(self, before: TaskRow, row: TaskRow, ready: dict[int, None]) -> None:
+        """An item's row has changed; ``ready`` is the machine's."""
+        self.busy += occupies(row) - occupies(before)
+        if placeable(row):
+            if row.pos not in ready:
+                self.held.setdefault(row.pos)
+        else:
+            self.held.pop(row.pos, None)
+            if row.pos in ready:
+                del ready[row.pos]
+                self.ready -= 1
+
+    def admit(self, ready: dict[int, None]) -> None:
+        """Let those in that have waited longest, as far as there is room."""
+        assert self.limit is not None
+        while self.held and self.busy + self.ready < self.limit:
+            pos = next(iter(self.held))
+            del self.held[pos]
+            ready[pos] = None
+            self.ready += 1
+
+
+NO_GROUPS: Mapping[int, Group] = MappingProxyType({})
+"""Those of a run that maps nothing, or has not begun to."""
+
+
+def placeable(row: TaskRow) -> bool:
+    """Ready, its waiting time over, and not left to pollers."""
+    return row.state is TASK_READY and row.poll_key is None and not row.retry_in
+
+
+def occupies(row: TaskRow) -> bool:
+    """Whether it takes one of its group's places: it runs, or a poller may start it without asking."""
+    return row.state is TASK_RUNNING or row.poll_key is not None
+
+
+def restored(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> dict[int, Group]:
+    """The groups of a run as its rows tell; takes out of ``ready`` what their limits hold back."""
+    groups: dict[int, Group] = {}
+    for pos, items in items_of(tasks[len(graph.tasks) :]).items():
+        mapped = graph.tasks[pos].map
+        assert mapped is not None
+        group = groups[pos] = Group(items, mapped.max_parallel)
+        rows = [tasks[each] for each in items]
+        group.open = sum(row.state not in TASK_TERMINAL for row in rows)
+        if group.limit is not None:
+            group.busy = sum(map(occupies, rows))
+            group.held = {row.pos: ready.pop(row.pos) for row in rows if row.pos in ready}
+            group.admit(ready)
+    return groups
+
+
+def wanted_outputs(graph: Graph, rows: Sequence[TaskRow], among: Iterable[int]) -> list[int]:
+    """Which of these outputs the machine keeps whatever their size: rules look into them, or lists are yet to count."""
+    return [pos for pos in among if keeps(graph, rows, rows[pos])]
+
+
+def keeps(graph: Graph, rows: Sequence[TaskRow], row: TaskRow) -> bool:
+    """Whether this row's output has to stay in memory."""
+    pos = row.pos if row.group is None else row.group
+    waiting = graph.counted_by.get(pos, ())
+    return pos in graph.rule_context or any(rows[each].state is TASK_PENDING for each in waiting)
