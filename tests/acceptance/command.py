@@ -121,9 +121,13 @@ executor = "deaf"
 
 
 FORKING = """
-import json, os, sys, tempfile
+import contextlib, io, json, os, sys, tempfile
 import turnout.cli.app, turnout.cli.running, turnout.cli.showing, turnout.cli.checkup
 import turnout.store.sqlite, turnout.store.postgres
+
+# What Typer loads when it first reads an option is loaded once, here.
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    turnout.cli.main(["--version"])
 
 answers = []
 for arguments in json.load(sys.stdin):
