@@ -93,6 +93,68 @@ def test_large_values_go_in_and_come_out(runner):
     assert runner.run(outer, "x" * 50_000) == 200_000
 
 
+def test_a_child_run_for_each_item_of_a_list(runner):
+    @task
+    def numbers(count: int) -> list[int]:
+        return list(range(count))
+
+    @workflow
+    def mapped(count: int) -> list[int]:
+        return quadruple.map(quadruple.map(numbers(count)), max_parallel=3)
+
+    run = runner.submit(mapped, 7)
+    assert run.result(60) == [16 * number for number in range(7)]
+    assert len(run.children()) == 14
+    assert runner.run(mapped, 0) == []
+
+
+def test_items_that_fail_are_tried_again_or_told_apart(runner):
+    failures: list[int] = []
+
+    @task
+    def odd_once(number: int) -> int:
+        if number % 2 and number not in failures:
+            failures.append(number)
+            raise ConnectionError("once")
+        if number == 4:
+            raise ValueError("never")
+        return number
+
+    @workflow
+    def inner(number: int, by: int) -> int:
+        return times(odd_once(number), by)
+
+    @task
+    def times(number: int, by: int) -> int:
+        return number * by
+
+    @workflow
+    def mapped() -> list[Any]:
+        return inner.options(retries=1).partial(by=10).map([1, 2, 3, 4], return_exceptions=True)
+
+    run = runner.submit(mapped)
+    *fine, failed = run.result(60)
+    assert fine == [10, 20, 30]
+    assert "ValueError: never" in failed["message"]
+    assert len(run.children()) == 7, "1, 3 and 4 were tried twice"
+
+
+def test_cancelling_a_run_cancels_the_children_of_all_items(runner, waiting, gate, until):
+    @workflow
+    def mapped() -> list[str]:
+        return waits_for.map([1, 2, 3])
+
+    @workflow
+    def waits_for(number: int) -> str:
+        return waiting.after(double(number))()
+
+    run = runner.submit(mapped)
+    until(lambda: len(run.children()) == 3, "all items have their child")
+    run.cancel()
+    assert run.wait(30) is RunState.CANCELLED
+    assert {child.state for child in run.children()} == {"cancelled"}
+
+
 def test_a_child_in_context_style(runner):
     @task
     def extract(context: Context) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from turnout.authoring.drawing import current_drawing
 from turnout.authoring.options import TaskOptions, checked
@@ -28,16 +29,28 @@ class ChildTask(Task[P, R]):
         self.function = workflow
         self.given = _sensible(checked(options or {}, workflow.name), workflow.name)
         self.waits_for = ()
+        self.fixed_args = ()
+        self.fixed_kwargs = {}
         self.named_explicitly = False
         self.__name__ = self.__qualname__ = workflow.name
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        drawing = current_drawing()
-        if drawing is None:
-            return self.workflow.run(*args, **kwargs)
+        if current_drawing() is None:
+            run: Callable[..., R] = self.workflow.run
+            return run(*self.fixed_args, *args, **{**self.fixed_kwargs, **kwargs})
+        self._draw()
+        return super().__call__(*args, **kwargs)
+
+    def map(
+        self, *lists: Any, max_parallel: int | None = None, return_exceptions: bool = False, **named: Any
+    ) -> list[R]:
+        """A child run for each item of the lists; see ``Task.map``."""
+        self._draw()
+        return super().map(*lists, max_parallel=max_parallel, return_exceptions=return_exceptions, **named)
+
+    def _draw(self) -> None:
         # Drawn now, so that a mistake in the child, or a workflow that comes back to itself, shows in its parent.
         _ = self.workflow.spec
-        return cast("R", drawing.call(self, args, kwargs))
 
     @property
     def _given_name(self) -> str:
@@ -56,9 +69,8 @@ class ChildTask(Task[P, R]):
     def body(self) -> Body:
         return Body("workflow", self.ref)
 
-    def _copy(self, **changes: Any) -> ChildTask[P, R]:
-        copy: ChildTask[P, R] = ChildTask(self.workflow)
-        copy.__dict__.update({**self.__dict__, **changes})
+    def _copy(self, **changes: Any) -> Task[P, R]:
+        copy = super()._copy(**changes)
         _sensible(copy.given, copy.name)
         return copy
 

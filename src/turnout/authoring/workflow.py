@@ -211,6 +211,17 @@ class Workflow(Generic[P, R]):
         """In another workflow: this child run as a task of that name."""
         return ChildTask(self).named(name)
 
+    def partial(self, *args: Any, **kwargs: Any) -> Task[..., R]:
+        """In another workflow: this child run with some of its arguments given."""
+        return ChildTask(self).partial(*args, **kwargs)
+
+    def map(
+        self, *lists: Any, max_parallel: int | None = None, return_exceptions: bool = False, **named: Any
+    ) -> list[R]:
+        """In another workflow: a child run for each item of the lists; gives the list of their results."""
+        child: ChildTask[P, R] = ChildTask(self)
+        return child.map(*lists, max_parallel=max_parallel, return_exceptions=return_exceptions, **named)
+
     @property
     def __task_name__(self) -> str:
         return self.name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -16,9 +16,12 @@ from turnout.errors import InvalidInput
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.names import task_id
 from turnout.model.reasons import RUN_TIMED_OUT
-from turnout.model.rows import NewRun, ParentAnswer, RunRow
+from turnout.model.rows import NewRun, ParentAnswer, RunRow, TaskRow
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.states import RunState
+
+if TYPE_CHECKING:
+    from turnout.model.graph import Graph
 
 CHILD = "child"
 """The executor key of tasks whose body is a child run, and the holder of their attempts."""
@@ -37,6 +40,11 @@ CHILD_ENDS = frozenset(
 """Codes of the errors with which a child's task fails; each is the failed task's reason too."""
 
 _TIME_BITS, _ALL_BITS = 48, 128
+
+
+def is_child(graph: Graph, row: TaskRow) -> bool:
+    """Whether this task, or the mapped task that this is an item of, is a child run."""
+    return (row.pos if row.group is None else row.group) in graph.children
 
 
 def child_run_id(parent_run: str, pos: int, attempt: int) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from turnout.errors import InputError, StoreError, StoreRejected, TurnoutError
-from turnout.model.children import CHILD, CHILD_REFUSED, PARENT_GONE, child_run_id
+from turnout.model.children import CHILD, CHILD_REFUSED, PARENT_GONE, child_run_id, is_child
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult
 from turnout.model.rows import InboxRow, NewRun, TaskRow
 from turnout.model.states import RunState, TaskState
@@ -47,14 +47,16 @@ class Children:
         engine, machine = self._engine, owned.machine
         if not engine.may_start:
             return
+        graph = machine.graph
         for pos in list(turn.ready()):
-            if pos not in machine.graph.children:
+            row = turn.task(pos)
+            if not is_child(graph, row):
                 continue
-            name = machine.graph.tasks[pos].body.ref
+            name = graph.tasks[pos if row.group is None else row.group].body.ref
             if engine.graphs.today(name) is None:
                 turn.explain(pos, f"no_orchestrator_has{{{name}}}")
                 continue
-            child = child_run_id(owned.run_id, pos, turn.task(pos).attempt + 1)
+            child = child_run_id(owned.run_id, pos, row.attempt + 1)
             turn.place(pos, DispatchDecision(CHILD, f"child run {child}"), CHILD)
 
     def applied(self, owned: OwnedRun, turn: Turn, orders: Sequence[Order]) -> None:

@@ -108,6 +108,8 @@ class Following:
 def awaited(machine: RunMachine) -> Iterator[TaskRow]:
     """The running attempts that are child runs."""
     for pos in machine.graph.children:
-        row = machine.tasks[pos]
-        if row.state is TaskState.RUNNING and row.holder == CHILD:
-            yield row
+        group = machine.groups.get(pos)
+        for each in (pos,) if group is None else group.items:
+            row = machine.tasks[each]
+            if row.state is TaskState.RUNNING and row.holder == CHILD:
+                yield row

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from turnout.model.children import CHILD
+from turnout.model.children import CHILD, is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
@@ -192,9 +192,10 @@ class Turns:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
         for pos in turn.offerable():
-            if turn.task(pos).state is not TaskState.READY or pos in machine.graph.children:
+            row = turn.task(pos)
+            if row.state is not TaskState.READY or is_child(machine.graph, row):
                 continue
-            decision = POLLING if dispatcher is None else self._decide(machine, turn.task(pos), pos)
+            decision = POLLING if dispatcher is None else self._decide(machine, row, pos)
             if dispatcher is None or decision.executor_key in self._engine.polled:
                 turn.offer(pos, decision)
 
@@ -212,5 +213,5 @@ def _in_order(graph: Graph, turn: Turn) -> list[int]:
     """The tasks that executors may get, in the order in which they should. Child runs need none."""
     ready = turn.ready()
     if graph.children:
-        ready = [pos for pos in ready if pos not in graph.children]
+        ready = [pos for pos in ready if not is_child(graph, turn.task(pos))]
     return sorted(ready, key=lambda pos: -turn.task(pos).priority) if graph.prioritised else ready

@@ -256,7 +256,7 @@ class InlineRun(Generic[R]):
             return raised(work, error, started_at, self.clock.now())
 
     def _run_child(self, work: Work, pos: int) -> ExecutionResult:
-        name = work.task.name
+        name = self._machine.tasks[pos].name
         birth = Birth(work, pos, self._registry, self.children.get(name))
         try:
             workflow, input = birth.call()

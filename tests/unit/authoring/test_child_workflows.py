@@ -77,6 +77,24 @@ def test_a_child_called_twice_gets_two_names() -> None:
     assert [each.name for each in twice.spec.tasks] == ["payment", "payment-2"]
 
 
+def test_a_child_is_mapped_like_a_task() -> None:
+    @workflow
+    def shop(orders: Any) -> Any:
+        return payment.partial(currency="USD").map(orders, max_parallel=2)
+
+    [child] = shop.spec.tasks
+    assert child.body.kind == "workflow" and child.map is not None and child.map.max_parallel == 2
+
+
+def test_a_mapped_child_that_comes_back_to_its_parent_is_refused() -> None:
+    @workflow
+    def endless(numbers: Any) -> Any:
+        return endless.map(numbers)
+
+    with pytest.raises(InvalidWorkflow, match="calls itself"):
+        _ = endless.spec
+
+
 @pytest.mark.parametrize(
     "options", [{"executor": "gpu"}, {"worker_selector": "local"}, {"at_most_once": True}, {"retry_if": bool}]
 )

@@ -138,3 +138,13 @@ def test_context_style() -> None:
 
     flow = Workflow("flow", tasks=[begin, named.options(depends_on=[begin])])
     assert run_inline(flow) == {"number": 2, "doubled": 4}
+
+
+def test_children_of_items() -> None:
+    @workflow
+    def mapped(numbers: list[int]) -> list[int]:
+        return quadruple.map(numbers)
+
+    run = inline(mapped, [1, 2, 3])
+    assert run.result() == [4, 8, 12]
+    assert run.children["quadruple[2]"].result() == 12
