@@ -148,6 +148,6 @@ def test_a_drawn_run_marks_mapped_tasks_and_hooks_too() -> None:
 
     states = {each.name: TaskState.COMPLETED for each in hooked.spec.tasks}
     marked = drawn(hooked.spec, states, "ascii").splitlines()
-    assert [line.split()[:2] for line in marked] == [["✓", "numbers"], ["✓", "double[…]"], [], ["✓", "notify"]]
+    assert [line.split()[:2] for line in marked] == [["✓", "numbers"], ["✓", "double[…]"], [], ["✓", "on_exit.notify"]]
     for format in ("mermaid", "dot", "svg"):
         assert "notify" in drawn(hooked.spec, states, format)
