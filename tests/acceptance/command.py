@@ -70,6 +70,23 @@ def waiting(file: str) -> str:
 def endless() -> None: ...
 
 
+@task
+def numbers(count: int) -> list[int]:
+    return list(range(count))
+
+
+@task
+def halve(number: int) -> int:
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    return number // 2
+
+
+@workflow
+def halving(count: int) -> list[int]:
+    return halve.map(numbers(count))
+
+
 @workflow
 def stubborn() -> None:
     endless()

@@ -115,7 +115,7 @@ def test_workflows_are_validated(project: Project) -> None:
     assert bad.code == 2
     assert [each["ok"] for each in bad.json] == [True, False, False]
     assert [each.get("error", {}).get("code") for each in bad.json] == [None, "empty_workflow", "no_such_file"]
-    assert configured.code == 0 and len(configured.json) == 3
+    assert configured.code == 0 and len(configured.json) == 4
 
 
 def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:

@@ -101,6 +101,28 @@ def test_a_failure_shows_the_exception_and_hints_that_work(project: Project) -> 
     assert "reused:" in again.out, "what was finished is not done again"
 
 
+def test_a_mapped_task_is_one_line_however_many_items_fail(project: Project) -> None:
+    ran, shown, text, drawn = project.run_all(
+        [
+            ["run", "flows.py:halving", "-p", "count=60"],
+            ["runs", "show", "last"],
+            ["graph", "last"],
+            ["graph", "last", "--format", "svg"],
+        ]
+    )
+    assert ran.code == 1 and (shown.code, text.code, drawn.code) == (0, 0, 0)
+    for out in (ran.out, shown.out):
+        assert "✓ 30  ✗ 30" in out
+        assert sum("halve" in line.partition("✗")[2][:8] for line in out.splitlines() if line[:1] == "✗") <= 12
+    assert (
+        ran.err.count("Traceback") <= 10
+        and "more tasks that failed" in ran.err
+        and "more tasks that failed" in shown.out
+    )
+    assert [line.split()[:2] for line in text.out.splitlines()] == [["✓", "numbers"], ["✗", "halve[…]"]]
+    assert "halve: failed" in drawn.out
+
+
 def test_standard_input_is_an_input_file(project: Project) -> None:
     done = project.run("run", "flows.py:doubling", "--input", "-", "--json", stdin='{"number": 5}')
     assert done.code == 0 and done.json["result"] == "it is 10", done

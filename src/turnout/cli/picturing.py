@@ -44,14 +44,15 @@ def drawn(spec: WorkflowSpec, states: States | None, format: str) -> str:
 
 
 def _with_marks(text: str, states: States | None) -> str:
-    """Each line of the picture begins with a task's name: its state goes before it."""
+    """Each line of the picture begins with a task's name, a mapped one's with ``[…]``: its state goes before it."""
     if states is None:
         return text
-    marked: list[str] = []
-    for line in text.splitlines():
-        mark, style = MARKS[states[line.split()[0]]]
-        marked.append(f"{_painted(mark, style)} {line}")
-    return "\n".join(marked)
+    return "\n".join(_marked(line, states) if line else "" for line in text.splitlines())
+
+
+def _marked(line: str, states: States) -> str:
+    mark, style = MARKS[states[line.split(maxsplit=1)[0].partition("[")[0]]]
+    return f"{_painted(mark, style)} {line}"
 
 
 def _painted(mark: str, style: str) -> str:

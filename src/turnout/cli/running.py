@@ -24,6 +24,7 @@ from turnout.model.types import plain as json_value
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.config import Config
+from turnout.runner.views import SHOWN
 from turnout.store.urls import shown_url
 
 AnyWorkflow = Workflow[..., Any]
@@ -109,8 +110,10 @@ def _failed(view: RunView, error: RunError, again: Again, *, as_json: bool) -> i
         report(error.code, first, None, as_json=True)
         return exit_code(error)
     say(_summary(view))
-    for failure in failures:
+    for failure in failures[:SHOWN]:
         _say_failure(failure)
+    if len(failures) > SHOWN:
+        say(f"\n… and {len(failures) - SHOWN:,} more tasks that failed", to=sys.stderr)
     report(error.code, first, None, as_json=False)
     if not failures and type(error) is RunFailed:
         say(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)

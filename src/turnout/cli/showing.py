@@ -17,7 +17,7 @@ from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
 from turnout.runner.stored_specs import spec_of_version
-from turnout.runner.views import RunView, TaskView, run_view, task_view
+from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
 
 RUN_HEADER = ("run", "workflow", "state", "took", "submitted", "")
 
@@ -97,12 +97,19 @@ def say_run(known: RunFacts) -> None:
     say()
     for line in lines(nodes(known.spec, known.tasks), time.time()):
         say(line)
-    for task in known.tasks:
-        if task.state is TaskState.FAILED and task.error is not None:
-            say()
-            say([(f"✗ {task.name}: {task.error.type}: {task.error.message}", "red")])
-            for text in task.error.traceback.rstrip().splitlines():
-                say([(f"  {text}", "dim")])
+    failed = [task for task in known.tasks if task.state is TaskState.FAILED and task.error is not None]
+    for task in failed[:SHOWN]:
+        _say_error(task)
+    if len(failed) > SHOWN:
+        say(f"\n… and {len(failed) - SHOWN:,} more tasks that failed")
+
+
+def _say_error(task: TaskView) -> None:
+    assert task.error is not None
+    say()
+    say([(f"✗ {task.name}: {task.error.type}: {task.error.message}", "red")])
+    for text in task.error.traceback.rstrip().splitlines():
+        say([(f"  {text}", "dim")])
 
 
 _NOBODY = "nobody drives it: start a Runner that has its code, or `turnout runs resume RUN --here`"

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from turnout import errors
+from turnout import errors, task, workflow
 from turnout.cli.failure import Exit, exit_code, report_error
 from turnout.cli.output import columns, plain, plain_text, say, with_colours
 from turnout.cli.parameters import input_file
+from turnout.cli.picturing import drawn
 from turnout.cli.running import Again
 from turnout.cli.wording import lasting
-from turnout.model.states import RunState
+from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
 from turnout.store.urls import shown_url
 
@@ -127,3 +128,26 @@ def test_input_that_is_no_object_is_refused(tmp_path: Path, content: str) -> Non
     with pytest.raises(errors.InvalidInput) as raised:
         input_file(str(file))
     assert raised.value.code == "bad_input_file"
+
+
+def test_a_drawn_run_marks_mapped_tasks_and_hooks_too() -> None:
+    @task
+    def numbers() -> list[int]:
+        return [1]
+
+    @task
+    def double(number: int) -> int:
+        return 2 * number
+
+    @task
+    def notify() -> None: ...
+
+    @workflow(on_exit=notify)
+    def hooked() -> list[int]:
+        return double.map(numbers())
+
+    states = {each.name: TaskState.COMPLETED for each in hooked.spec.tasks}
+    marked = drawn(hooked.spec, states, "ascii").splitlines()
+    assert [line.split()[:2] for line in marked] == [["✓", "numbers"], ["✓", "double[…]"], [], ["✓", "on_exit.notify"]]
+    for format in ("mermaid", "dot", "svg"):
+        assert "notify" in drawn(hooked.spec, states, format)
