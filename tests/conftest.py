@@ -9,12 +9,24 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.postgres import GivenServer, NoPostgres, OwnServer, server
+from turnout.authoring.workflow import _defined, defined_workflows
 from turnout.contracts.store import Store
 from turnout.store import connect
 
 # How long an example takes says nothing on a busy machine.
 settings.register_profile("turnout", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("turnout")
+
+
+@pytest.fixture(autouse=True)
+def local_workflows_end_with_their_test() -> Iterator[None]:
+    """A Runner that is not told which takes all workflows that are defined, and when the garbage collector comes by
+    those of an earlier test is nobody's business."""
+    before = set(defined_workflows())
+    yield
+    for workflow in defined_workflows():
+        if workflow not in before and "<locals>" in (workflow.source.ref or ""):
+            _defined.discard(workflow)
 
 
 @pytest.fixture(scope="session")
