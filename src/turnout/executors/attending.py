@@ -14,6 +14,7 @@ import msgspec
 
 from turnout.bodies.attempt import Key, key_of
 from turnout.bodies.outcome import describe
+from turnout.bodies.single import execute_one
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import DefinitionError, ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
 from turnout.model.durations import Duration, seconds
@@ -154,18 +155,7 @@ class AttendingExecutor(ABC):
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
         if key_of(event) in self._live:
             raise ExecutionFailed(f"attempt {event.attempt} of {event.task_id} runs here already")
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[ExecutionResult] = loop.create_future()
-
-        def report(result: ExecutionResult) -> None:
-            loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(result))
-
-        self.execute_many((event,), report)
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            self.cancel(event)
-            raise
+        return await execute_one(self, event)
 
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
         """Take these in and return at once. An attempt that is here already is not run twice."""

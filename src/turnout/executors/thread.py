@@ -16,6 +16,7 @@ from turnout.bodies.coroutines import Coroutines
 from turnout.bodies.deadlines import Deadlines
 from turnout.bodies.outcome import describe, raised, returned_value
 from turnout.bodies.places import Places
+from turnout.bodies.single import execute_one
 from turnout.bodies.threads import Threads
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
@@ -127,20 +128,9 @@ class ThreadExecutor:
 
     # -- taking attempts in -----------------------------------------------------------------------------------------
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[ExecutionResult] = loop.create_future()
-
-        def report(result: ExecutionResult) -> None:
-            loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(result))
-
         if key_of(event) in self._live:
             raise ExecutionFailed(f"attempt {event.attempt} of {event.task_id} runs here already")
-        self.execute_many((event,), report)
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            self.cancel(event)
-            raise
+        return await execute_one(self, event)
 
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
         """Take these in and return at once. An attempt that is here already is not run twice."""
