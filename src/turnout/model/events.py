@@ -74,7 +74,7 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """How one attempt ended. Make it with one of the helpers."""
+    """How one attempt ended. Make it with one of its class methods."""
 
     run_id: str
     task_id: str
