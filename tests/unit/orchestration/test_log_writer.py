@@ -34,9 +34,11 @@ class LogStore:
         self.calls += 1
         self.entered.set()
         assert self.may_go_on.wait(WAIT)
-        if self.error is not None:
+        # Looked at once: the test may take it away as soon as it has seen the failure.
+        error = self.error
+        if error is not None:
             self.failed.set()
-            raise self.error
+            raise error
         if self.refuses and any(self.refuses in row.text for row in rows):
             raise StoreRejected("not this")
         self.rows += rows
