@@ -91,8 +91,9 @@ class Turn(msgspec.Struct, gc=False, eq=False):
 
     @property
     def left(self) -> int:
-        """How many tasks are open after this turn, hooks included."""
-        return self.machine.open - self._ended
+        """How many tasks are open after this turn, hooks included, and items that it adds."""
+        added = 0 if self.expansion is None else len(self.expansion.added)
+        return self.machine.open + added - self._ended
 
     @property
     def empty(self) -> bool:

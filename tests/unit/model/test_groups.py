@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tiny_runs import SOON, TinyRun, mapped, task
 
 from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.rules import always, context_value, task_failed
-from turnout.model.spec import FromParam, FromTask, ListOf
+from turnout.model.spec import FromParam, FromTask, Hook, ListOf
 from turnout.model.states import RunState, TaskState
+from turnout.model.turn import Turn
 from turnout.model.verdict import Limits
 
 ITEMS = FromTask("list")
@@ -316,6 +318,21 @@ def test_a_map_with_nothing_started_is_cancelled_at_once() -> None:
     run.commit(lambda turn: turn.result(ExecutionResult.success(run.events["list"], [1, 2]), 0), place=False)
     run.commit(lambda turn: turn.cancel("enough"))
     assert set(run.states().values()) == {"completed", "cancelled"}
+    assert run.run_state is RunState.CANCELLED
+
+
+def test_hooks_are_called_when_items_come_and_are_cancelled_in_one_turn() -> None:
+    hook = msgspec.structs.replace(task("on_exit.tell"), hook=Hook(on="exit", of="", takes_outcome=False))
+    run = TinyRun(task("list"), mapped("m", over=ITEMS), hook).start()
+
+    def list_and_cancel(turn: Turn) -> None:
+        turn.result(ExecutionResult.success(run.events["list"], [1, 2]), 0)
+        turn.cancel("enough")
+
+    run.commit(list_and_cancel)
+    assert (run.state("m[0]"), run.state("m"), run.run_state) == ("cancelled", "cancelled", "cancelling")
+    run.commit(lambda turn: None)
+    run.complete("on_exit.tell")
     assert run.run_state is RunState.CANCELLED
 
 
