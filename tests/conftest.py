@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from turnout.authoring.workflow import _defined, defined_workflows
 from turnout.contracts.store import Store
 from turnout.store import connect
 
-# How long an example takes says nothing on a busy machine.
-settings.register_profile("turnout", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says nothing on a busy machine. In CI the examples are always the same: a change is judged
+# by what it changes, and the search for new examples goes on everywhere else.
+settings.register_profile(
+    "turnout", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("turnout")
 
 
