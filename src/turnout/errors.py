@@ -26,6 +26,7 @@ TurnoutError
 │   ├── StoreRejected          the database refused this very data
 │   ├── SchemaTooNew
 │   └── MigrationMismatch
+├── TooBusy                    too many submissions are under way; ``retry_after`` says when to come back
 ├── RunError
 │   ├── RunNotFound
 │   ├── RunNotFinished         what is only done to a run that has ended
@@ -172,6 +173,12 @@ class SchemaTooNew(StoreError):
 
 class MigrationMismatch(StoreError):
     code = "migration_mismatch"
+
+
+class TooBusy(TurnoutError):
+    """Submissions come quicker than they can be made durable."""
+
+    code = "too_busy"
 
 
 class RunError(TurnoutError):

@@ -64,8 +64,8 @@ def unreliable(monkeypatch: pytest.MonkeyPatch, url: str, **options: Any) -> Ite
     connect = turnout.runner.core.connect
     stores: list[UnreliableStore] = []
 
-    def connect_unreliably(url: str) -> UnreliableStore:
-        stores.append(UnreliableStore(connect(url)))
+    def connect_unreliably(url: str, **bounds: int) -> UnreliableStore:
+        stores.append(UnreliableStore(connect(url, **bounds)))
         return stores[-1]
 
     with monkeypatch.context() as patch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import psycopg
@@ -278,16 +278,16 @@ def test_updates_go_by_key_on_an_empty_table_and_stay_heap_only(store: PostgresS
     params = {"writes": _text([update(new_run().run_id, completed())]), "wake": "[]"}
     for block in ("update_batch", "update_and_answer"):
         sql = "explain " + database._blocks[block]  # pyright: ignore[reportPrivateUsage]
-        plan = "\n".join(row[0] for row in database.connection().execute(sql.encode(), params).fetchall())
+        plan = "\n".join(row[0] for row in database.own("ledger").execute(sql.encode(), params).fetchall())
         for table in ("task", "run", "inbox", "command"):
             assert f"Seq Scan on {table}" not in plan, plan
         assert "Index Scan using task_pkey on task" in plan
     writes = [new_run() for _ in range(50)]
     insert(store, *writes)
     assert all(outcome.applied for outcome in store.commit([update(write.run_id, completed()) for write in writes]))
-    database.connection().execute("select pg_stat_force_next_flush()")
+    database.own("ledger").execute("select pg_stat_force_next_flush()")
     rows = (
-        database.connection()
+        database.own("ledger")
         .execute("select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = 'task'")
         .fetchall()
     )
@@ -304,10 +304,29 @@ def test_after_a_start_of_the_server_leases_get_their_length_once_more(store: Po
 
 def test_a_lease_is_renewed_on_a_connection_of_its_own(store: PostgresStore) -> None:
     begin(store)
-    main = store._postgres.connection()  # pyright: ignore[reportPrivateUsage]
-    with main.transaction():
-        main.execute("select 1")
+    pool = store._postgres.pool  # pyright: ignore[reportPrivateUsage]
+    with ExitStack() as stack:
+        for _ in range(pool.waits.size):
+            stack.enter_context(pool.lend())
         assert store.renew_session(OWNER, 15).held
+        assert store.commit([new_run()])[0].applied, "so has the ledger"
+        assert store.use().active == pool.waits.size
+
+
+def test_who_finds_no_connection_waits_for_one_and_the_wait_is_measured(store: PostgresStore) -> None:
+    pool = store._postgres.pool  # pyright: ignore[reportPrivateUsage]
+    with ExitStack() as stack:
+        for _ in range(pool.waits.size):
+            stack.enter_context(pool.lend())
+        reader = threading.Thread(target=store.runs)
+        reader.start()
+        while not (use := store.use()).waiting:
+            assert reader.is_alive()
+        use = store.use()
+        assert use.saturation > 0
+    reader.join(20)
+    assert not reader.is_alive()
+    assert (store.use().active, store.use().waiting) == (0, 0)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from turnout.model.rows import (
     Session,
     StoredRun,
     StoreFacts,
+    StoreUse,
     TaskRow,
     WriteOutcome,
 )
@@ -48,6 +49,10 @@ class Store(Protocol):
         """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
         ``runs``, ``commands``, ``inbox``, ``ready`` or ``finished`` (PostgreSQL), or ``any`` (SQLite, which only sees
         that the file changed; and PostgreSQL after a reconnect). Returns the function that stops it. A hint only."""
+        ...
+
+    def use(self) -> StoreUse:
+        """How its connections are used, and the share of time that callers waited for one since the last look."""
         ...
 
     # -- ledger -------------------------------------------------------------------------------------------------

@@ -249,3 +249,13 @@ class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Its clock, in seconds since 1970."""
     schema: int
     """The number of its newest migration."""
+
+
+class StoreUse(msgspec.Struct, frozen=True, kw_only=True):
+    """Connections (SQLite: the one writer), without the ledger's own lanes and the lease keeper's."""
+
+    size: int
+    active: int
+    waiting: int
+    saturation: float
+    """The share of callers' time since the last look that was spent waiting for a place."""

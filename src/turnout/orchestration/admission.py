@@ -42,9 +42,12 @@ class Admission:
                 await self._keep_version(graph)
         except StoreError as error:
             for request in requests:
-                request.accepted.set_exception(error)
+                if not request.accepted.done():
+                    request.accepted.set_exception(error)
             return
-        moves = [move for request in requests if (move := self._guarded(request)) is not None]
+        # A batch comes again if the stage executor that had it was replaced: what is under way from then stays so.
+        fresh = [request for request in requests if not (request.admitted or request.accepted.done())]
+        moves = [move for request in fresh if (move := self._guarded(request)) is not None]
         if moves:
             await engine.settlement.write(moves)
 
@@ -88,6 +91,7 @@ class Admission:
     def _admit(self, request: Request, events: list[tuple[str, TaskReadyEvent]]) -> Move:
         engine = self._engine
         machine = RunMachine.fresh(request.graph, request.new, engine.settings.limits, request.reuse)
+        request.admitted = True
         owned = OwnedRun(machine)
         owned.busy = True
         turn = Turn(machine, time.time(), random.random)

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
@@ -24,6 +23,9 @@ from turnout.orchestration.admission import Admission
 from turnout.orchestration.adoption import Adoption
 from turnout.orchestration.children import Children
 from turnout.orchestration.commands import Commands
+from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
+from turnout.orchestration.coordination.pool import ExecutorPool
+from turnout.orchestration.coordination.share import Share
 from turnout.orchestration.graphs import Graphs
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.ledger import Ledger
@@ -33,7 +35,8 @@ from turnout.orchestration.parking import Parking
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.settlement import Settlement
 from turnout.orchestration.shadows import Shadows
-from turnout.orchestration.stages import Stage, StagePool
+from turnout.orchestration.stages import Stage
+from turnout.orchestration.throttle import Throttle
 from turnout.orchestration.turns import Turns
 from turnout.orchestration.waiters import Waiters
 
@@ -63,7 +66,7 @@ class Engine:
         self.stopping = False
         self.bystander = False
         """Starts nothing and claims nothing by itself: what it is handed is stored for others."""
-        self.ledger = Ledger(store, max_commit=settings.max_commit, wake=self._topics)
+        self.ledger = Ledger(store, max_commit=settings.max_commit, wake=self._topics, trouble=self._store_trouble)
         self.parking = Parking()
         self.shadows = Shadows()
         self.admission = Admission(self)
@@ -76,8 +79,17 @@ class Engine:
         self.children = Children(self)
         self.wake: Callable[[str], None] = lambda topic: None
         """Makes the sweeper look at once at what the topic says; it sets this."""
+        self.share = Share(settings.connections, settings.coordinator.max_db_pool_usage)
+        self.throttle = Throttle(settings.request_high_water)
         self.pools = {
-            stage: StagePool(stage, process, size=settings.pool_size, batch_size=settings.batch_size)
+            stage: ExecutorPool(
+                stage,
+                process,
+                getattr(settings.executor_pools, stage.value),
+                settings.coordinator,
+                idle=self.want_claim if stage is Stage.TASK_CLAIMER else lambda: None,
+                excuse=self._excuse,
+            )
             for stage, process in {
                 Stage.TASK_REQUEST_PROCESSOR: self.admission.process,
                 Stage.TASK_CLAIMER: self.adoption.process,
@@ -86,7 +98,9 @@ class Engine:
                 Stage.TASK_FINALIZER: self.waiters.process,
             }.items()
         }
-        self._threads = ThreadPoolExecutor(4, thread_name_prefix="turnout-store")
+        self.coordinator = OrchestrationLoopCoordinator(
+            self.pools, settings.coordinator, store_use=store.use, slow_down=self.share.apply_backpressure
+        )
         self._background: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop
         self.keeper: LeaseKeeper
@@ -103,8 +117,7 @@ class Engine:
             await self.in_thread(self.keeper.stop)
             await self.in_thread(self.store.end_session, self.session_id)
             raise
-        for pool in self.pools.values():
-            await pool.start()
+        await self.coordinator.start()
 
     def _new_session(self) -> None:
         settings = self.settings
@@ -127,8 +140,7 @@ class Engine:
         while not (stopping is None or stopping.done()) or (self._unsettled and time.monotonic() < deadline):
             await self._let_go()
             await asyncio.sleep(0.01)
-        for pool in self.pools.values():
-            await pool.stop(max(0.1, deadline - time.monotonic()))
+        await self.coordinator.stop(max(0.1, deadline - time.monotonic()))
         self.admission.close()
         self.keeper.stop()
         self.ledger.close()
@@ -136,7 +148,7 @@ class Engine:
             await asyncio.wait_for(self.in_thread(self.store.end_session, self.session_id), 5.0)
         except (StoreUnreachable, TimeoutError) as error:
             log.warning("could not hand over, the lease will run out instead: %s", error)
-        self._threads.shutdown(wait=False)
+        self.share.close()
         self.waiters.close()
 
     @property
@@ -196,10 +208,18 @@ class Engine:
         """Whether new attempts may begin here."""
         return not (self.stopping or self.bystander) and not self.keeper.fenced
 
+    def _excuse(self) -> str | None:
+        return None if self.ledger.outage is None else "the database does not answer"
+
+    def _store_trouble(self, trouble: bool) -> None:
+        """The ledger's lanes say whether commits get through; called from their threads."""
+        heard = self.coordinator.store_failed if trouble else self.coordinator.store_answered
+        self._loop.call_soon_threadsafe(heard)
+
     # -- the loop -----------------------------------------------------------------------------------------------
     def in_thread(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
         """Run a store call without holding up the loop."""
-        return self._loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
+        return self.share.run(partial(function, *args, **kwargs))
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = self._loop.create_task(work)

@@ -42,10 +42,18 @@ class LedgerMetrics(msgspec.Struct):
 class Ledger:
     """Group commit over a few lanes."""
 
-    def __init__(self, store: Store, *, max_commit: int, wake: Callable[[Sequence[RunWrite]], frozenset[str]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        max_commit: int,
+        wake: Callable[[Sequence[RunWrite]], frozenset[str]],
+        trouble: Callable[[bool], None] = lambda troubled: None,
+    ) -> None:
         self._store = store
         self._max_commit = max_commit
         self._wake = wake
+        self._trouble = trouble
         self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
         self._free = store.lanes
         self._lanes = ThreadPoolExecutor(store.lanes, thread_name_prefix="turnout-lane")
@@ -135,6 +143,7 @@ class Ledger:
                 if time.monotonic() - since > OUTAGE_AFTER:
                     self.outage = error
                 unsure = True
+                self._trouble(True)
                 self._closed.wait(backoff)
                 backoff = min(backoff * 2, LAST_BACKOFF)
                 continue
@@ -144,6 +153,8 @@ class Ledger:
                 log.exception("commit of %d runs failed", len(writes))
                 return self._split(writes, f"{type(error).__name__}: {error}", unsure)
             self.outage = None
+            if unsure:
+                self._trouble(False)
             self.metrics.commits += 1
             self.metrics.writes += len(writes)
             self.metrics.stale += sum(bool(outcome.stale) for outcome in outcomes)

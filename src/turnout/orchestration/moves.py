@@ -32,6 +32,8 @@ class Request(msgspec.Struct, gc=False):
     """Gets the run's id once it is durable; another run's if the idempotency key was used before."""
     final: Future[Final]
     reuse: Sequence[TaskRow] = ()
+    admitted: bool = False
+    """Its insert is on its way."""
 
 
 class Move(msgspec.Struct, gc=False):

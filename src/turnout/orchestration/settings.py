@@ -10,6 +10,7 @@ from turnout.errors import InvalidSetting, InvalidWorkflow
 from turnout.model.durations import Duration, seconds
 from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.model.verdict import Limits
+from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolsSettings
 from turnout.orchestration.log_buffer import LogSettings
 
 
@@ -65,10 +66,16 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_owned_runs: int = 2_000
     """Runs held in memory. Above it, submissions are stored for any orchestrator to claim."""
     claim_batch: int = 500
-    pool_size: int = 2
-    """Stage executors per stage."""
-    batch_size: int = 256
-    """Items that one ``process_batch`` takes: few enough that one batch is written while the next is worked out."""
+    lanes: int = 2
+    """Commits in flight at once (PostgreSQL; SQLite has one writer)."""
+    connections: int = 10
+    """Connections to PostgreSQL for everything but the lanes and the lease."""
+    request_high_water: int = 10_000
+    """Submissions that are not durable yet. Above it, ``submit`` waits."""
+    submit_wait: float | None = None
+    """Seconds that ``submit`` waits then before it raises ``TooBusy``; None: until there is room, 0: not at all."""
+    coordinator: CoordinatorSettings = CoordinatorSettings()
+    executor_pools: PoolsSettings = PoolsSettings()
     max_commit: int = 512
     """Runs in one commit."""
     cancel_grace: float = 10.0
@@ -89,9 +96,11 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"heartbeat {self.heartbeat:g} ≤ self_fence {self.self_fence:g} < lease {self.lease:g} must hold",
                 field="self_fence",
             )
-        for name in ("max_owned_runs", "claim_batch", "pool_size", "batch_size", "max_commit"):
+        for name in ("max_owned_runs", "claim_batch", "max_commit", "lanes", "connections", "request_high_water"):
             if getattr(self, name) < 1:
                 raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
         self.logs.check()
         if self.retention is not None:
             self.retention.check()
+        self.coordinator.check()
+        self.executor_pools.check()

@@ -1,19 +1,17 @@
-"""Who does the work of orchestration: five stages, each a queue of runs worked by a pool of stage executors."""
+"""What are the five stages of orchestration, and what is a stage executor? The queue that it takes its work from."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
-import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
 
-log = logging.getLogger("turnout.stages")
+from turnout.orchestration.coordination.health import StageHealth
 
 
 class Stage(StrEnum):
@@ -33,17 +31,8 @@ class StageMetrics(msgspec.Struct):
     batches: int = 0
     errors: int = 0
     busy_seconds: float = 0.0
-
-
-class StageHealth(msgspec.Struct, frozen=True):
-    """How one stage executor is; the coordinator judges by it."""
-
-    state: str
-    last_heartbeat: float
-    items_processed: int
-    avg_processing_time_ms: float
-    error_rate: float
-    reason: str | None = None
+    left_behind: int = 0
+    """Items that were still in the queue after a batch was taken, summed over the batches."""
 
 
 class BatchResult(msgspec.Struct, frozen=True):
@@ -106,127 +95,22 @@ class WorkQueue:
         items = self._items
         return [items.popleft() for _ in range(min(limit, len(items)))]
 
-    async def wait(self) -> None:
+    async def wait(self, timeout: float) -> bool:
+        """Until there is something, or the time is over; whether there is something."""
         if not self._items:
-            sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            sleeper: asyncio.Future[None] = loop.create_future()
             self._sleepers.append(sleeper)
-            await sleeper
-
-
-class StageExecutor:
-    """Works one stage: takes a batch from its queue, processes it, waits for its commit, goes on."""
-
-    def __init__(
-        self, stage: Stage, queue: WorkQueue, process: Callable[[list[Any]], Awaitable[None]], batch_size: int
-    ) -> None:
-        self.id = f"{stage.value}-{uuid.uuid4().hex[:8]}"
-        self.executor_type = stage
-        self._queue = queue
-        self._process = process
-        self._batch_size = batch_size
-        self._factor = 1.0
-        self._metrics = StageMetrics()
-        self._last_heartbeat = time.monotonic()
-        self._stopping = False
-        self._task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._loop(), name=self.id)
-
-    async def stop(self, timeout: float) -> None:
-        """Take nothing more, finish the batch in hand; after the timeout, abandon it."""
-        self._stopping = True
-        if self._task is None:
-            return
-        self._queue.wake_all()
-        _, late = await asyncio.wait({self._task}, timeout=timeout)
-        if late:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _loop(self) -> None:
-        try:
-            while self.should_continue():
-                await self._queue.wait()
-                self.heartbeat()
-                if self.should_continue():
-                    await self.process_batch()
-                    if self._factor < 1.0:
-                        await asyncio.sleep((1.0 - self._factor) * 0.05)
-        finally:
-            self._queue.hand_on()
-
-    async def process_batch(self) -> BatchResult:
-        started = time.monotonic()
-        items = self._queue.take(max(1, int(self._batch_size * self._factor)))
-        if not items:
-            return BatchResult(0, 0.0)
-        try:
-            await self._process(items)
-            self._metrics.items_processed += len(items)
-        except asyncio.CancelledError:
-            self._queue.put_back(items)
-            raise
-        except Exception:
-            # What a stage does is a compare-and-swap, so doing an item twice is harmless; losing one is not.
-            self._metrics.errors += 1
-            log.exception("%s failed on a batch of %d", self.id, len(items))
+            timer = loop.call_later(timeout, _wake, sleeper)
             try:
-                await asyncio.sleep(0.1)
+                await sleeper
             finally:
-                self._queue.put_back(items)
-        seconds = time.monotonic() - started
-        self._metrics.batches += 1
-        self._metrics.busy_seconds += seconds
-        return BatchResult(len(items), seconds)
-
-    def heartbeat(self) -> None:
-        self._last_heartbeat = time.monotonic()
-
-    def should_continue(self) -> bool:
-        return not self._stopping
-
-    def apply_backpressure(self, factor: float) -> None:
-        """1.0 is full speed; less makes batches smaller and adds a pause after each."""
-        self._factor = min(1.0, max(0.1, factor))
-
-    def metrics(self) -> StageMetrics:
-        return self._metrics
-
-    def health(self) -> StageHealth:
-        metrics = self._metrics
-        if self._task is None:
-            state = "starting"
-        elif self._stopping:
-            state = "stopping"
-        elif self._task.done():
-            state = "unhealthy"
-        else:
-            state = "healthy"
-        return StageHealth(
-            state=state,
-            last_heartbeat=self._last_heartbeat,
-            items_processed=metrics.items_processed,
-            avg_processing_time_ms=1000 * metrics.busy_seconds / max(1, metrics.batches),
-            error_rate=metrics.errors / max(1, metrics.batches),
-        )
+                timer.cancel()
+                with suppress(ValueError):
+                    self._sleepers.remove(sleeper)
+        return bool(self._items)
 
 
-class StagePool:
-    """The executors of one stage, of fixed number."""
-
-    def __init__(
-        self, stage: Stage, process: Callable[[list[Any]], Awaitable[None]], *, size: int, batch_size: int
-    ) -> None:
-        self.stage = stage
-        self.queue = WorkQueue()
-        self.executors: list[OrchestrationExecutor] = [
-            StageExecutor(stage, self.queue, process, batch_size) for _ in range(size)
-        ]
-
-    async def start(self) -> None:
-        for executor in self.executors:
-            await executor.start()
-
-    async def stop(self, timeout: float) -> None:
-        await asyncio.gather(*(executor.stop(timeout) for executor in self.executors))
+def _wake(sleeper: asyncio.Future[None]) -> None:
+    if not sleeper.done():
+        sleeper.set_result(None)

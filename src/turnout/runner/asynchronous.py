@@ -82,7 +82,7 @@ class AsyncRunHandle(Generic[R]):
 
     async def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> AsyncRunHandle[R]:
         request = await asyncio.to_thread(self._core.rerun, self.id, from_task, input)
-        self._core.submit([request])
+        await _hand_in(self._core, [request])
         return AsyncRunHandle(self._core, await asyncio.wrap_future(request.accepted), request.final)
 
 
@@ -140,7 +140,7 @@ class AsyncRunner:
         return await self._submit([self.core.request(workflow, (), input, options) for input in inputs])
 
     async def _submit(self, requests: Sequence[Request]) -> list[AsyncRunHandle[Any]]:
-        self.core.submit(requests)
+        await _hand_in(self.core, requests)
         ids = await asyncio.gather(*(asyncio.wrap_future(request.accepted) for request in requests))
         return [AsyncRunHandle(self.core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]
 
@@ -181,3 +181,10 @@ class AsyncRunner:
             runner_closed(self._for_bodies)
         if self._core is not None:
             await asyncio.to_thread(self._core.close, timeout)
+
+
+async def _hand_in(core: Core, requests: Sequence[Request]) -> None:
+    if core.engine.throttle.open:
+        core.submit(requests)
+    else:
+        await asyncio.to_thread(core.submit, requests)

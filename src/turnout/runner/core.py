@@ -78,7 +78,7 @@ class Core:
         self.url = config.database_url
         self.registry = registry_of(config.workflows, config.tenant)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
-        self.store = connect(self.url)
+        self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
         self.engine.polled = frozenset(config.polling)
         self.engine.bystander = not config.drives
@@ -233,8 +233,13 @@ class Core:
         return Request(graph, new, Future(), Future(), reuse)
 
     def submit(self, requests: Sequence[Request]) -> None:
-        """Hand requests to the engine; each one's ``accepted`` tells when it is durable."""
+        """Hand requests to the engine; each one's ``accepted`` tells when it is durable. Above the high-water mark this
+        waits, or raises TooBusy: call it off the loop."""
         self._check_open()
+        throttle = self.engine.throttle
+        throttle.admit(len(requests), self.config.settings.submit_wait)
+        for request in requests:
+            request.accepted.add_done_callback(throttle.settled)
         self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:

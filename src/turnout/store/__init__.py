@@ -9,9 +9,12 @@ from turnout.errors import InvalidSetting
 from turnout.store.urls import shown_url
 
 
-def connect(url: str) -> Store:
+def connect(url: str, *, lanes: int = 2, connections: int = 10) -> Store:
     """The store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
-    ``postgresql://user@host/database``. It is not opened yet."""
+    ``postgresql://user@host/database``. It is not opened yet.
+
+    ``lanes`` and ``connections`` are for PostgreSQL: commits in flight at once, and connections for the rest. SQLite
+    has one writer."""
     scheme = url.partition("://")[0]
     if scheme == "sqlite":
         from turnout.store.sqlite import SqliteStore
@@ -24,8 +27,9 @@ def connect(url: str) -> Store:
         return SqliteStore(url, path, read_only=parse_qs(query).get("mode") == ["ro"])
     if scheme in ("postgresql", "postgres"):
         from turnout.store.postgres import PostgresStore
+        from turnout.store.postgres.settings import PostgresSettings
 
-        return PostgresStore(url)
+        return PostgresStore(url, PostgresSettings(lanes=lanes, pool_size=connections))
     raise InvalidSetting(
         f"{shown_url(url)!r} is not a database that Turnout knows: write sqlite:///path or postgresql://user@host/name",
         code="bad_database_url",

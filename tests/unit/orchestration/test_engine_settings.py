@@ -24,7 +24,7 @@ def test_a_time_must_be_positive(field: str, value: float) -> None:
     assert field in caught.value.message
 
 
-@pytest.mark.parametrize("field", ["max_owned_runs", "claim_batch", "pool_size", "batch_size", "max_commit"])
+@pytest.mark.parametrize("field", ["max_owned_runs", "claim_batch", "max_commit"])
 @pytest.mark.parametrize("value", [0, -5])
 def test_a_bound_must_be_at_least_one(field: str, value: int) -> None:
     with pytest.raises(InvalidSetting) as caught:

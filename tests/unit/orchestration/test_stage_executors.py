@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from turnout.orchestration.stages import OrchestrationExecutor, Stage, StageExecutor, StagePool, WorkQueue
+from turnout.orchestration.coordination.pool import ExecutorPool
+from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
+from turnout.orchestration.stage_executor import StageExecutor
+from turnout.orchestration.stages import OrchestrationExecutor, Stage, WorkQueue
 
 WAIT = 20.0
 STAGE = Stage.STEP_ENQUEUER
@@ -50,7 +53,7 @@ def scenario(function: Callable[[Work, WorkQueue], Coroutine[Any, Any, None]]) -
 
 
 def executor_of(queue: WorkQueue, work: Callable[[list[Any]], Awaitable[None]], batch_size: int = 10) -> StageExecutor:
-    return StageExecutor(STAGE, queue, work, batch_size)
+    return StageExecutor(STAGE, queue, work, PoolSettings(batch_size=batch_size))
 
 
 async def quiet() -> None:
@@ -258,7 +261,7 @@ async def test_a_slow_batch_of_one_executor_does_not_hold_up_the_other(work, que
 # -- queue and pool ---------------------------------------------------------------------------------------------
 @scenario
 async def test_a_sleeper_that_was_cancelled_does_not_swallow_a_wake_up(work, queue) -> None:
-    gone, waiting = asyncio.ensure_future(queue.wait()), asyncio.ensure_future(queue.wait())
+    gone, waiting = asyncio.ensure_future(queue.wait(WAIT)), asyncio.ensure_future(queue.wait(WAIT))
     await quiet()
     gone.cancel()
     queue.put(1)
@@ -267,7 +270,7 @@ async def test_a_sleeper_that_was_cancelled_does_not_swallow_a_wake_up(work, que
 
 @scenario
 async def test_put_back_wakes_a_sleeper_and_goes_to_the_front(work, queue) -> None:
-    waiting = asyncio.ensure_future(queue.wait())
+    waiting = asyncio.ensure_future(queue.wait(WAIT))
     await quiet()
     queue.put_back([1, 2])
     await asyncio.wait_for(waiting, WAIT)
@@ -278,11 +281,11 @@ async def test_put_back_wakes_a_sleeper_and_goes_to_the_front(work, queue) -> No
 
 @scenario
 async def test_a_pool_has_its_size_of_executors_that_keep_the_protocol_and_work_one_queue(work, queue) -> None:
-    pool = StagePool(STAGE, work, size=3, batch_size=1)
-    executors: list[OrchestrationExecutor] = pool.executors
+    pool = ExecutorPool(STAGE, work, PoolSettings(min_executors=3, batch_size=1), CoordinatorSettings())
+    await pool.start()
+    executors: list[OrchestrationExecutor] = [*pool.executors]
     assert len({executor.id for executor in executors}) == 3
     assert {executor.executor_type for executor in executors} == {STAGE}
-    await pool.start()
     for item in range(6):
         pool.queue.put(item)
     assert sorted([(await work.started())[0] for _ in range(6)]) == list(range(6))

@@ -130,7 +130,7 @@ def test_a_file_can_be_named(tmp_path: Path) -> None:
     ("text", "code", "said"),
     [
         ("databse = 'x'", "unknown_setting", "turnout.toml: there is no setting 'databse': did you mean 'database'?"),
-        ("[orchestration]\nleese = 1", "unknown_setting", "'orchestration.leese': did you mean 'lease'?"),
+        ("[orchestration]\nleese = 1", "unknown_setting", "'orchestration.leese': did you mean 'lease' or 'lanes'?"),
         ("[orchestration.limits]\ncrashs = 1", "unknown_setting", "did you mean 'crashes'?"),
         ("[[routing.rules]]\npattern='**'\nexecutr='x'", "unknown_setting", "rule 1: there is no key 'executr'"),
         ("[[routing.rules]]\npattern='**'", "bad_setting", "rule 1: executor is missing"),
@@ -159,7 +159,7 @@ def test_a_slip_in_the_file_is_named(tmp_path: Path, text: str, code: str, said:
     ("name", "said"),
     [
         ("TURNOUT_DATABSE", "did you mean TURNOUT_DATABASE?"),
-        ("TURNOUT_ORCHESTRATION__LEESE", "did you mean 'lease'?"),
+        ("TURNOUT_ORCHESTRATION__LEESE", "did you mean 'lease' or 'lanes'?"),
         ("TURNOUT_ROUTING__RULES", "is not JSON"),
     ],
 )

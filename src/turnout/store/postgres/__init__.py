@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turnout.errors import StoreReadOnly
-from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
@@ -35,8 +35,8 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
         self._ledger = PostgresLedger(self._postgres)
 
     def open(self) -> None:
-        connection = self._postgres.connection()
-        with translated():
+        with translated(), self._postgres.pool.lend() as lent:
+            connection = lent.connection
             if connection.execute("show transaction_read_only").fetchone() == ("on",):
                 raise StoreReadOnly("the database is read-only")
             patience = str(self._settings.migration_lock_timeout_ms)
@@ -58,6 +58,9 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
 
     def close(self) -> None:
         self._postgres.close()
+
+    def use(self) -> StoreUse:
+        return self._postgres.pool.waits.look()
 
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         return self._ledger.commit(writes, wake)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeAlias
 
 import psycopg
 from psycopg import errors as pg
@@ -15,11 +15,10 @@ from psycopg.types.string import TextLoader
 from turnout.errors import InvalidSetting, StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
+from turnout.store.postgres.pool import Connection, ConnectionPool
 from turnout.store.postgres.settings import PostgresSettings
 
-Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
-T = TypeVar("T")
 
 
 def with_items(statement: str, blocks: Mapping[str, str]) -> str:
@@ -36,7 +35,7 @@ def with_items(statement: str, blocks: Mapping[str, str]) -> str:
 
 
 class PostgresDatabase:
-    """One connection per thread, made anew after it broke, and one more that only lease renewals use."""
+    """A bounded pool for all who come and go; for the ledger's lanes and the lease keeper, connections of their own."""
 
     dialect: Dialect = "postgres"
 
@@ -52,22 +51,28 @@ class PostgresDatabase:
             "update_and_add": with_items(blocks["update_batch"], blocks),
             "update_add_and_answer": with_items(answering, blocks),
         }
+        self.pool = ConnectionPool(self.connect, settings.pool_size, settings.pool_patience)
+        self._own: dict[tuple[threading.Thread, str], Connection] = {}
         self._local = threading.local()
         self._guard = threading.Lock()
-        self._connections: dict[tuple[threading.Thread, str], Connection] = {}
         self._closed = False
 
     # -- connections --------------------------------------------------------------------------------------------
-    def connection(self, role: str = "main") -> Connection:
-        """The calling thread's connection for this role."""
-        mine: dict[str, Connection] = self._local.__dict__
-        connection = mine.get(role)
-        if connection is None or connection.broken or connection.closed:
-            connection = mine[role] = self.connect()
+    def own(self, role: str) -> Connection:
+        """The calling thread's own connection for this role: nobody else's work delays what it asks."""
+        mine: dict[str, tuple[Connection, int]] = self._local.__dict__
+        connection, breaks = mine.get(role, (None, 0))
+        # When one link broke, the server may have gone away under all of them: each is made anew before its next use.
+        if connection is None or connection.broken or connection.closed or breaks != self.pool.breaks:
+            if connection is not None:
+                connection.close()
+            breaks = self.pool.breaks
+            connection = self.connect()
+            mine[role] = connection, breaks
             with self._guard:
-                for key in [key for key in self._connections if not key[0].is_alive()]:
-                    self._connections.pop(key).close()
-                self._connections[threading.current_thread(), role] = connection
+                for key in [key for key in self._own if not key[0].is_alive()]:
+                    self._own.pop(key).close()
+                self._own[threading.current_thread(), role] = connection
         return connection
 
     def connect(self) -> Connection:
@@ -84,53 +89,60 @@ class PostgresDatabase:
 
     def close(self) -> None:
         self._closed = True
+        self.pool.close()
         with self._guard:
-            for connection in self._connections.values():
+            for connection in self._own.values():
                 connection.close()
-            self._connections.clear()
+            self._own.clear()
 
     # -- the Database protocol ----------------------------------------------------------------------------------
     def read(self, block: str, **params: Any) -> Rows:
-        return self.retried(lambda: self.statement(block, params))
-
-    def retried(self, call: Callable[[], T]) -> T:
-        """Do it once more if the connection turned out to be broken: for calls that change nothing."""
-        try:
-            return call()
-        except StoreUnreachable:
-            connection: Connection | None = self._local.__dict__.get("main")
-            if self._closed or connection is None or not (connection.broken or connection.closed):
-                raise
-            return call()
+        """Done once more if the connection turned out to be broken: it changes nothing."""
+        with self.pool.lend() as lent:
+            try:
+                with translated():
+                    return self._run(lent.connection, block, params)
+            except StoreUnreachable:
+                if self._closed or not (lent.connection.broken or lent.connection.closed):
+                    raise
+                with translated():
+                    return self._run(lent.renew(), block, params)
 
     def write(self, block: str, *, wake: str | None = None, **params: Any) -> Rows:
         if wake is None:
-            return self.statement(block, params)
+            with translated(), self.pool.lend() as lent:
+                return self._run(lent.connection, block, params)
         with self.transaction() as execute:
             rows = execute(block, **params)
             execute("notify", topic=wake)
         return rows
 
     def statement(self, block: str, params: dict[str, Any]) -> Rows:
-        """One statement, which is its own transaction: one round trip."""
-        connection = self.connection()
+        """One statement of the ledger, which is its own transaction: one round trip."""
+        connection = self.own("ledger")
         with translated():
             return self._run(connection, block, params)
 
     @contextmanager
-    def transaction(self, role: str = "main") -> Iterator[Execute]:
+    def transaction(self) -> Iterator[Execute]:
+        with translated(), self.pool.lend() as lent, ExitStack() as stack:
+            try:
+                stack.enter_context(lent.connection.transaction())
+            except psycopg.OperationalError:
+                # The link had died while it was idle. Nothing was asked of it yet, so a fresh one may take its place.
+                stack.enter_context(lent.renew().transaction())
+            yield lambda block, **params: self._run(lent.connection, block, params)
+
+    @contextmanager
+    def transaction_apart(self) -> Iterator[Execute]:
         with translated(), ExitStack() as stack:
-            connection = self.connection(role)
+            connection = self.own("lease")
             try:
                 stack.enter_context(connection.transaction())
             except psycopg.OperationalError:
-                # The link had died while it was idle. Nothing was asked of it yet, so a fresh one may take its place.
-                connection = self.connection(role)
+                connection = self.own("lease")
                 stack.enter_context(connection.transaction())
             yield lambda block, **params: self._run(connection, block, params)
-
-    def transaction_apart(self) -> AbstractContextManager[Execute]:
-        return self.transaction("lease")
 
     def _run(self, connection: Connection, block: str, params: dict[str, Any]) -> Rows:
         cursor = self.execute(connection, block, params)

@@ -45,7 +45,7 @@ class PostgresLedger:
 
     def _both(self, insert: dict[str, Any], block: str, update: dict[str, Any]) -> tuple[Rows, Rows]:
         """Two statements in one transaction, sent together."""
-        connection = self._database.connection()
+        connection = self._database.own("ledger")
         with translated(), connection.pipeline(), connection.transaction():
             first = self._database.execute(connection, "insert_batch", insert)
             second = self._database.execute(connection, block, update)

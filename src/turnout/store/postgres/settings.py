@@ -13,6 +13,11 @@ class PostgresSettings(msgspec.Struct, frozen=True, kw_only=True):
     tcp_user_timeout_ms: int = 10_000
     migration_lock_timeout_ms: int = 60_000
     lanes: int = 2
+    """Commits in flight at once, each on a connection of its own."""
+    pool_size: int = 10
+    """Connections for everything else."""
+    pool_patience: float = 30.0
+    """Seconds that a caller waits for one of them."""
 
     def connection(self) -> dict[str, object]:
         """What libpq is told: a link that went dead is noticed within about ten seconds."""

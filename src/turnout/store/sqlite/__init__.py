@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from turnout.errors import StoreReadOnly, StoreUnreachable
-from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
@@ -45,6 +45,9 @@ class SqliteStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
 
     def close(self) -> None:
         self._sqlite.close()
+
+    def use(self) -> StoreUse:
+        return self._sqlite.waits.look()
 
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         return self._ledger.commit(writes)

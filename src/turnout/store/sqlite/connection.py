@@ -14,6 +14,7 @@ from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, 
 from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.sqlite.clock import boot_id, boot_time
+from turnout.store.waits import Waits
 
 BUSY_SECONDS = 10.0
 
@@ -37,6 +38,7 @@ class SqliteDatabase:
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._shared: sqlite3.Connection | None = None
         self._closed = False
+        self.waits = Waits(1)
 
     # -- connections --------------------------------------------------------------------------------------------
     def connection(self) -> sqlite3.Connection:
@@ -118,7 +120,19 @@ class SqliteDatabase:
 
     @contextmanager
     def begin(self) -> Iterator[sqlite3.Connection]:
-        """The writer's transaction: all of it or nothing."""
+        """A writer's transaction: all of it or nothing."""
+        self.waits.arrives()
+        with self._writer:
+            self.waits.is_served()
+            try:
+                with self.begin_lane() as connection:
+                    yield connection
+            finally:
+                self.waits.leaves()
+
+    @contextmanager
+    def begin_lane(self) -> Iterator[sqlite3.Connection]:
+        """The same for the ledger, which is busy writing whenever there is work: that is no sign of saturation."""
         with translated(self.path), self._writer:
             connection = self.connection()
             connection.execute("begin immediate")

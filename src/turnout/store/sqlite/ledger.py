@@ -56,11 +56,11 @@ class SqliteLedger:
 
     def _commit(self, writes: Sequence[RunWrite]) -> list[WriteOutcome]:
         try:
-            with self._database.begin() as connection:
+            with self._database.begin_lane() as connection:
                 _write(connection, writes)
             return [WriteOutcome(write.run_id) for write in writes]
         except _Mismatch:
-            with self._database.begin() as connection:
+            with self._database.begin_lane() as connection:
                 fresh, outcomes = sift(connection, writes)
                 _write(connection, fresh)
             return outcomes

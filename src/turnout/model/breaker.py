@@ -1,0 +1,88 @@
+"""May something that keeps failing be asked again? A circuit breaker as a value; the clock is the caller's."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class BreakerState(StrEnum):
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+BREAKER_MOVES: dict[BreakerState, frozenset[BreakerState]] = {
+    BreakerState.CLOSED: frozenset({BreakerState.OPEN}),
+    BreakerState.OPEN: frozenset({BreakerState.HALF_OPEN}),
+    BreakerState.HALF_OPEN: frozenset({BreakerState.CLOSED, BreakerState.OPEN}),
+}
+
+
+class BreakerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    threshold: int = 5
+    """Failures in a row that open it."""
+    recovery: float = 1.0
+    """Seconds that it stays open the first time; doubles with each probe that fails."""
+    longest: float = 30.0
+    probes: int = 1
+    """How many may try at once while it is half open."""
+
+
+class Breaker(msgspec.Struct, frozen=True, kw_only=True):
+    """Closed lets all through, open nobody, half open a few, whose luck decides.
+
+    >>> broken = Breaker().failed(BreakerSettings(threshold=1), now=0.0)
+    >>> broken.state, broken.allows(0.5), broken.allows(1.5)
+    (<BreakerState.OPEN: 'open'>, False, True)
+    """
+
+    state: BreakerState = BreakerState.CLOSED
+    failures: int = 0
+    """In a row."""
+    openings: int = 0
+    """In a row, without a success between."""
+    until: float = 0.0
+    """Open until then."""
+    probing: int = 0
+    probes: int = 1
+
+    def allows(self, now: float) -> bool:
+        """Whether one more may try."""
+        match self.state:
+            case BreakerState.CLOSED:
+                return True
+            case BreakerState.OPEN:
+                return now >= self.until
+            case BreakerState.HALF_OPEN:
+                return self.probing < self.probes
+
+    def trying(self, now: float) -> Breaker:
+        """Somebody who was allowed tries now."""
+        if self.state is BreakerState.CLOSED:
+            return self
+        if self.state is BreakerState.OPEN and now < self.until:
+            return self
+        return msgspec.structs.replace(self, state=BreakerState.HALF_OPEN, probing=self.probing + 1)
+
+    def succeeded(self) -> Breaker:
+        """A success closes it; one that comes late, from before it opened, says nothing."""
+        if self.state is BreakerState.OPEN or (self.state is BreakerState.CLOSED and not self.failures):
+            return self
+        return Breaker(probes=self.probes)
+
+    def failed(self, settings: BreakerSettings, now: float) -> Breaker:
+        failures = self.failures + 1
+        if self.state is BreakerState.OPEN:
+            return self
+        if self.state is BreakerState.CLOSED and failures < settings.threshold:
+            return msgspec.structs.replace(self, failures=failures)
+        pause = min(settings.recovery * 2.0 ** min(self.openings, 30), settings.longest)
+        return Breaker(
+            state=BreakerState.OPEN,
+            failures=failures,
+            openings=self.openings + 1,
+            until=now + pause,
+            probes=settings.probes,
+        )

@@ -1,0 +1,132 @@
+"""Who sizes and supervises the pools? Three slow loops that look, ask the pure decisions, and carry them out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+
+from turnout.model.health import Event
+from turnout.model.rows import StoreUse
+from turnout.orchestration.coordination.backpressure import Backpressure
+from turnout.orchestration.coordination.health import HealthState
+from turnout.orchestration.coordination.pool import ExecutorPool
+from turnout.orchestration.coordination.scaling import scale
+from turnout.orchestration.coordination.settings import CoordinatorSettings
+from turnout.orchestration.stages import Stage
+
+log = logging.getLogger("turnout.coordinator")
+
+REMEMBERED_EVENTS = 200
+UNUSED = StoreUse(size=0, active=0, waiting=0, saturation=0.0)
+
+
+class OrchestrationLoopCoordinator:
+    """Sizes the pools by their load, replaces stage executors that are beyond help, slows all down for the database."""
+
+    def __init__(
+        self,
+        pools: Mapping[Stage, ExecutorPool],
+        settings: CoordinatorSettings,
+        *,
+        store_use: Callable[[], StoreUse] = lambda: UNUSED,
+        slow_down: Callable[[float], None] = lambda factor: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.pools = pools
+        self.settings = settings
+        self.backpressure = Backpressure()
+        self.store_use = UNUSED
+        self.events: deque[Event] = deque(maxlen=REMEMBERED_EVENTS)
+        self.started_at: float | None = None
+        self.stopping = False
+        self._store_use = store_use
+        self._slow_down = slow_down
+        self._clock = clock
+        self._loops: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        self.started_at = self._clock()
+        for pool in self.pools.values():
+            await pool.start()
+        settings = self.settings
+        self._loops = [
+            asyncio.ensure_future(self._every(settings.health_check_interval_seconds, self.check_health)),
+            asyncio.ensure_future(self._every(settings.scaling_interval_seconds, self.check_load)),
+            asyncio.ensure_future(self._every(settings.backpressure_interval_seconds, self.check_store)),
+        ]
+
+    async def stop(self, timeout: float) -> None:
+        """A planned end: nobody is replaced or missed any more."""
+        self.stopping = True
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        await asyncio.gather(*(pool.stop(timeout) for pool in self.pools.values()))
+
+    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await action()
+            except Exception:
+                log.exception("the coordinator stumbled and goes on")
+
+    # -- health -------------------------------------------------------------------------------------------------
+    async def check_health(self) -> None:
+        """Replace who is unhealthy at once, and who has grown old when he has finished his batch."""
+        now = self._clock()
+        for pool in self.pools.values():
+            for executor, health in pool.health():
+                if health.state is HealthState.UNHEALTHY:
+                    await pool.replace(executor, drain=False)
+                    self._note("replaced", pool, f"{executor.id}: {health.reason}", logging.WARNING)
+                elif executor.aged(now):
+                    await pool.replace(executor, drain=True)
+                    self._note("restarted", pool, f"{executor.id}: {health.items_processed} items", logging.INFO)
+
+    # -- load ---------------------------------------------------------------------------------------------------
+    async def check_load(self) -> None:
+        now = self._clock()
+        for pool in self.pools.values():
+            load = pool.look(now, saturation=self.store_use.saturation)
+            action = scale(load, self.settings)
+            if not action.change or not self.settings.auto_scaling_enabled:
+                continue
+            pool.changed_at = now
+            if action.change > 0:
+                await pool.add(action.change)
+            else:
+                pool.remove(-action.change)
+            self._note("scaled", pool, f"{action.change:+d}: {action.reason}", logging.INFO)
+
+    # -- the database -------------------------------------------------------------------------------------------
+    async def check_store(self) -> None:
+        self.store_use = self._store_use()
+        before, self.backpressure = self.backpressure, self.backpressure.seen(self.store_use.saturation)
+        if self.backpressure == before:
+            return
+        self._slow_down(self.backpressure.factor)
+        for pool in self.pools.values():
+            pool.apply_backpressure(self.backpressure.factor)
+        detail = f"factor {self.backpressure.factor:g} at a saturation of {self.store_use.saturation:.0%}"
+        self._note("backpressure", None, detail, logging.INFO)
+
+    def store_failed(self) -> None:
+        """A commit did not get through: pools that have a batch in hand count it against their breakers."""
+        for pool in self.pools.values():
+            if any(executor.busy for executor in pool.executors):
+                pool.gate.failed()
+
+    def store_answered(self) -> None:
+        """A commit got through after others had not."""
+        for pool in self.pools.values():
+            pool.gate.reset()
+
+    def _note(self, kind: str, pool: ExecutorPool | None, detail: str, level: int) -> None:
+        name = pool.stage.value if pool else None
+        count = len(pool.executors) if pool else 0
+        self.events.append(Event(at=time.time(), kind=kind, pool=name, detail=detail, executors=count))
+        log.log(level, "%s %s: %s", kind, name or "all pools", detail)

@@ -1,0 +1,122 @@
+"""Every bound and threshold of the coordinator and its pools, under the names that configuration files use."""
+
+from __future__ import annotations
+
+import msgspec
+
+from turnout.errors import InvalidSetting
+from turnout.model.breaker import BreakerSettings
+
+
+class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One pool."""
+
+    min_executors: int = 1
+    max_executors: int = 4
+    polling_interval_ms: int = 1000
+    """How often an idle stage executor gives a sign of life and looks by itself. Work wakes it at once."""
+    batch_size: int = 256
+    """Items that one ``process_batch`` takes: few enough that one batch is written while the next is worked out."""
+    circuit_breaker_enabled: bool = True
+    circuit_breaker_threshold: int = 5
+
+    @property
+    def breaker(self) -> BreakerSettings:
+        return BreakerSettings(threshold=self.circuit_breaker_threshold)
+
+    def check(self, path: str) -> None:
+        for name in (
+            "min_executors",
+            "max_executors",
+            "polling_interval_ms",
+            "batch_size",
+            "circuit_breaker_threshold",
+        ):
+            at_least(getattr(self, name), 1, f"{path}.{name}")
+        if self.min_executors > self.max_executors:
+            raise InvalidSetting(
+                f"{path}.min_executors is {self.min_executors}, more than max_executors, {self.max_executors}",
+                field=f"{path}.min_executors",
+            )
+
+
+class PoolsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The five pools. In their names "task" means run and "step" means task."""
+
+    task_request_processor: PoolSettings = PoolSettings()
+    task_claimer: PoolSettings = PoolSettings(max_executors=1, polling_interval_ms=2000)
+    """Claims of one orchestrator do not gain by being made side by side: they would wait for the same rows."""
+    step_enqueuer: PoolSettings = PoolSettings()
+    step_result_processor: PoolSettings = PoolSettings(min_executors=2)
+    task_finalizer: PoolSettings = PoolSettings()
+
+    def check(self, path: str = "orchestration.executor_pools") -> None:
+        for name in self.__struct_fields__:
+            getattr(self, name).check(f"{path}.{name}")
+
+
+class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the pools are sized and watched."""
+
+    auto_scaling_enabled: bool = True
+    target_utilization: float = 0.75
+    scaling_interval_seconds: float = 5.0
+    health_check_interval_seconds: float = 1.0
+    scaling_cooldown_seconds: float = 15.0
+    max_db_pool_usage: float = 0.85
+    """The share of the store's connections that this orchestrator uses at most."""
+    backpressure_interval_seconds: float = 0.5
+    scale_up_error_rate: float = 0.05
+    """Above it a pool does not grow: more of what fails is no help."""
+    scale_up_saturation: float = 0.2
+    """Above it no pool grows: the database is the bottleneck."""
+    degraded_error_rate: float = 0.1
+    unhealthy_error_rate: float = 0.5
+    degraded_after_seconds: float = 10.0
+    """A batch that takes longer than this makes its stage executor degraded."""
+    stuck_after_seconds: float = 60.0
+    """A batch that takes longer than this makes it unhealthy: it is replaced, and its items go to others."""
+    error_window: int = 20
+    """Batches over which the error rate is taken."""
+    drain_timeout_seconds: float = 10.0
+    """How long a stage executor that is removed may take to finish its batch."""
+    restart_after_items: int = 1_000_000
+    restart_after_seconds: float = 6 * 3600.0
+    """Age at which a stage executor is replaced by a new one, so that nothing grows in it for ever."""
+
+    def check(self, path: str = "orchestration.coordinator") -> None:
+        for name in (
+            "target_utilization",
+            "max_db_pool_usage",
+            "degraded_error_rate",
+            "unhealthy_error_rate",
+            "scale_up_error_rate",
+            "scale_up_saturation",
+        ):
+            value = getattr(self, name)
+            if not 0 < value < 1:
+                raise InvalidSetting(
+                    f"{path}.{name} is {value!r}; it must be above 0 and below 1", field=f"{path}.{name}"
+                )
+        for name in self.__struct_fields__:
+            if name.endswith("_seconds") and not getattr(self, name) > 0:
+                raise InvalidSetting(
+                    f"{path}.{name} is {getattr(self, name)!r}; it must be a positive number of seconds",
+                    field=f"{path}.{name}",
+                )
+        at_least(self.error_window, 1, f"{path}.error_window")
+        at_least(self.restart_after_items, 1, f"{path}.restart_after_items")
+        for low, high in (
+            ("degraded_error_rate", "unhealthy_error_rate"),
+            ("degraded_after_seconds", "stuck_after_seconds"),
+        ):
+            if getattr(self, low) > getattr(self, high):
+                raise InvalidSetting(
+                    f"{path}.{low} is {getattr(self, low)!r}, more than {high}, {getattr(self, high)!r}",
+                    field=f"{path}.{low}",
+                )
+
+
+def at_least(value: int, bound: int, path: str) -> None:
+    if value < bound:
+        raise InvalidSetting(f"{path} is {value!r}; it must be at least {bound}", field=path)
