@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from turnout.dispatcher import BreakerSettings
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
 from turnout.runner import EngineSettings, LogSettings, Retention
@@ -89,7 +90,7 @@ def test_the_lifecycle_describes_every_state() -> None:
         assert f"| {state} |" in text
 
 
-SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention)
+SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention, BreakerSettings)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

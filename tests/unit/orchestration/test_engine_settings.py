@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from turnout.errors import InvalidSetting
+from turnout.model.breaker import BreakerSettings
 from turnout.orchestration.settings import EngineSettings
 
 
@@ -49,3 +50,10 @@ def test_an_owner_must_fence_itself_after_a_heartbeat_and_before_its_lease_is_ov
 
 def test_a_fast_test_setting_is_valid() -> None:
     EngineSettings(heartbeat=0.2, self_fence=0.2, lease=0.3, sweep=0.1).check()
+
+
+def test_impossible_breakers_of_executors_are_refused_with_their_path() -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        EngineSettings(executor_breaker=BreakerSettings(probes=0)).check()
+    assert caught.value.fields == {"field": "orchestration.executor_breaker.probes"}
+    EngineSettings(executor_breaker=None).check()
