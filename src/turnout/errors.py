@@ -19,6 +19,7 @@ TurnoutError
 │   ├── NoExecutor
 │   ├── NoCapacity
 │   ├── ExecutionFailed
+│   ├── ExecutorUnavailable    the executor cannot start anything at present; the attempt has not begun
 │   └── HubUnavailable
 ├── StoreError
 │   ├── StoreUnreachable       may be tried again
@@ -140,6 +141,10 @@ class NoCapacity(DispatchError):
 
 class ExecutionFailed(DispatchError):
     code = "execution_failed"
+
+
+class ExecutorUnavailable(DispatchError):
+    code = "executor_unavailable"
 
 
 class HubUnavailable(DispatchError):

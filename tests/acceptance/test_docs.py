@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from turnout.dispatcher import BreakerSettings
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
 from turnout.runner import CoordinatorSettings, EngineSettings, LogSettings, PoolSettings, PoolsSettings, Retention
@@ -113,7 +114,7 @@ def each_pool(pools: PoolsSettings) -> list[PoolSettings]:
     return [getattr(pools, name) for name in pools.__struct_fields__]
 
 
-SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention)
+SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention, BreakerSettings)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

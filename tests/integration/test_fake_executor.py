@@ -6,7 +6,9 @@ import pytest
 
 from turnout import Runner, task, workflow
 from turnout.contracts.executor import TaskExecutor
+from turnout.dispatcher import BreakerSettings
 from turnout.errors import RunFailed
+from turnout.runner import EngineSettings
 from turnout.testing import FakeExecutor, completes, crashes, fails, refuses, times_out, vanishes
 
 
@@ -51,3 +53,11 @@ def test_a_failure_that_is_not_retryable_is_final(make_sqlite_runner) -> None:
     with pytest.raises(RunFailed, match="broken"):
         make_sqlite_runner(executors={"default": fake}).run(flow, 5)
     assert len(fake.events) == 1
+
+
+def test_an_executor_that_is_scripted_to_be_unavailable_is_probed_until_it_is_not(make_runner) -> None:
+    fake = FakeExecutor({"charge": [*[refuses("no cluster", unavailable=True)] * 4, completes("5 coins")]})
+    settings = EngineSettings(stop_grace=1.0, executor_breaker=BreakerSettings(threshold=2, recovery=0.01))
+    runner: Runner = make_runner(executors={"default": fake}, settings=settings)
+    assert runner.run(flow, 5) == "shipped for 5 coins"
+    assert len(fake.attempts_of("charge")) == 5

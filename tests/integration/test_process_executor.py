@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from tests.fake_loader import FakeLoader
 from tests.gates import PATIENCE, Gate, pass_gate
 from turnout.errors import InvalidSetting, StoreUnreachable
 from turnout.executors.process import ProcessExecutor
+from turnout.model.blame import at_fault
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 
 Output = list[tuple[str, str, str]]
@@ -318,3 +320,31 @@ def test_children_are_replaced_when_they_have_done_enough(
     used = [bench.value(bodies.pid) for _ in range(4)]
     changes = [used[n] != used[n + 1] for n in range(3)]
     assert changes == ([False, True, False] if options["recycle_after"] else [True, True, True])
+
+
+def test_an_attempt_whose_process_cannot_be_started_goes_back_and_the_executor_is_to_blame(
+    make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_fork(*args: Any, **more: Any) -> None:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    bench = make_bench()
+    with monkeypatch.context() as patched:
+        patched.setattr("turnout.bodies.kept.subprocess.Popen", no_fork)
+        result = bench.run(bodies.add, 1, 2)
+    assert (result.status, result.started_at) == (ExecutionStatus.RETURNED, None)
+    assert result.error_message == f"no process could be started: {os.strerror(errno.EAGAIN)}"
+    assert at_fault(result, isolates=True) is True
+    assert bench.value(bodies.add, 1, 2) == {"sum": 3}
+
+
+def test_processes_that_die_before_they_take_the_attempt_are_the_executors_failure(
+    make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make_bench()
+    with monkeypatch.context() as patched:
+        patched.setattr("turnout.executors.process.CHILD", "no_such_module_at_all")
+        result = bench.run(bodies.add, 1, 2)
+    assert result.status is ExecutionStatus.CRASHED
+    assert "3 processes died before they took it" in (result.error_message or "")
+    assert at_fault(result, isolates=True) is True

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import queue
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +19,7 @@ from tests.fake_loader import FakeLoader
 from tests.gates import PATIENCE, Gate
 from turnout.contracts.executor import Work
 from turnout.executors.shell import ShellExecutor
+from turnout.model.blame import at_fault
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
@@ -212,3 +215,22 @@ def test_the_shell_of_a_text_command_does_not_hide_its_programs(make_bench: Call
     bench.executor.cancel(event)
     assert bench.result().status is ExecutionStatus.CANCELLED
     gate.gone("child", "grandchild")
+
+
+def test_a_command_that_no_process_could_be_started_for_goes_back_and_the_executor_is_to_blame(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_files(*args: Any, **more: Any) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("turnout.bodies.kept.subprocess.Popen", no_files)
+        result = bench.run("true")
+    assert result.status is ExecutionStatus.RETURNED
+    assert at_fault(result, isolates=True) is True
+
+
+def test_a_command_that_is_too_long_is_not_the_executors_failure(bench: Bench) -> None:
+    result = bench.run(["true", "x" * 3_000_000])
+    assert result.status in (ExecutionStatus.FAILED, ExecutionStatus.RETRY)
+    assert at_fault(result, isolates=True) is False

@@ -8,6 +8,7 @@ import msgspec
 
 from turnout.errors import InvalidSetting, InvalidWorkflow
 from turnout.model.bounds import at_least, positive_seconds
+from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import Duration, seconds
 from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.model.verdict import Limits
@@ -76,6 +77,8 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that ``submit`` waits then before it raises ``TooBusy``; None: until there is room, 0: not at all."""
     coordinator: CoordinatorSettings = CoordinatorSettings()
     executor_pools: PoolsSettings = PoolsSettings()
+    executor_breaker: BreakerSettings | None = BreakerSettings()
+    """The circuit breaker of each task executor; None: they have none."""
     max_commit: int = 512
     """Runs in one commit."""
     cancel_grace: float = 10.0
@@ -108,3 +111,5 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
             self.retention.check(f"{path}.retention")
         self.coordinator.check(f"{path}.coordinator")
         self.executor_pools.check(f"{path}.executor_pools")
+        if self.executor_breaker is not None:
+            self.executor_breaker.check(f"{path}.executor_breaker")

@@ -42,9 +42,10 @@ def vanishes(reason: str = "its worker vanished") -> Step:
     return lambda event: ExecutionResult.lost(event, reason)
 
 
-def refuses(reason: str = "no_capacity") -> Step:
-    """The attempt is handed back unstarted, which costs it nothing."""
-    return lambda event: ExecutionResult.returned(event, reason)
+def refuses(reason: str = "no_capacity", *, unavailable: bool = False) -> Step:
+    """The attempt is handed back unstarted, which costs it nothing. ``unavailable``: not for lack of room, so that the
+    executor's circuit breaker opens if it goes on."""
+    return lambda event: ExecutionResult.returned(event, reason, unavailable=unavailable)
 
 
 class FakeExecutor:

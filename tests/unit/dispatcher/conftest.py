@@ -82,6 +82,8 @@ class Engine:
         self.results: list[ExecutionResult] = []
         self.batches: list[int] = []
         self.freed: list[str] = []
+        self.rooms: list[int] = []
+        """How many places there were each time that capacity was announced."""
         self._changed = asyncio.Condition()
         self._notices: set[asyncio.Task[None]] = set()
 
@@ -109,6 +111,7 @@ class Engine:
 
     def _capacity_freed(self, key: str) -> None:
         self.freed.append(key)
+        self.rooms.append(self.dispatcher.free_places(key))
         self._notify()
 
     def _notify(self) -> None:

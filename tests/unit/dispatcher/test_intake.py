@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.dispatcher import ErrorInfo, ExecutionResult, ExecutionStatus, NoCapacity
+from turnout.dispatcher import ErrorInfo, ExecutionResult, ExecutionStatus, ExecutorUnavailable, NoCapacity, Work
 from turnout.dispatcher.intake import accepted, raised
 from turnout.errors import PermanentFailure, RetryAfter
+from turnout.model.blame import at_fault
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Deferral
 from turnout.model.events import TaskReadyEvent
+from turnout.model.info import info_of
+from turnout.model.spec import Body, TaskSpec
 
 Make = Callable[..., Any]
 
@@ -108,6 +112,41 @@ def test_an_exception_keeps_its_type_and_is_also_an_execution_failure(event_of: 
     assert (result.error.type, result.error.message) == ("ConnectionResetError", "gone")
     assert "builtins.ConnectionError" in result.error.mro
     assert "turnout.errors.ExecutionFailed" in result.error.mro
+
+
+def body_of(event: TaskReadyEvent, body: Callable[[], Any]) -> Work:
+    task = TaskSpec("step", Body("python", "module:function"), full_name="a::b::c::step")
+    return Work(event=event, task=task, body=body)
+
+
+def test_what_a_body_raised_is_no_failure_of_an_executor_that_lets_it_through(event_of: Make) -> None:
+    def body() -> None:
+        raise ConnectionResetError("the body's own")
+
+    async def async_body() -> None:
+        body()
+
+    event = event_of()
+    info = info_of(event, idempotency_key="", token="")
+    for call in (
+        lambda: body_of(event, body).invoke(info),
+        lambda: asyncio.run(body_of(event, async_body).invoke(info)),
+    ):
+        with pytest.raises(ConnectionResetError) as caught:
+            call()
+        wrapped = RuntimeError("wrapped")
+        wrapped.__cause__ = caught.value
+        for error in (caught.value, wrapped):
+            assert at_fault(raised(event, error), isolates=False) is False
+    assert at_fault(raised(event, ConnectionResetError("its own")), isolates=False) is True
+
+
+def test_an_executor_that_is_not_available_has_not_begun(event_of: Make) -> None:
+    result = raised(event_of(), ExecutorUnavailable("no cluster"))
+    assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "no cluster")
+    assert at_fault(result, isolates=False) is True
+    kept = accepted(event_of(), result, "gpu")
+    assert at_fault(kept, isolates=False) is True
 
 
 def test_exceptions_that_say_what_to_do_are_heard(event_of: Make) -> None:

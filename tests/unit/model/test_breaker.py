@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnout.errors import InvalidSetting
 from turnout.model.breaker import BREAKER_MOVES, Breaker, BreakerSettings, BreakerState
 
 SETTINGS = BreakerSettings(threshold=3, recovery=1.0, longest=8.0)
@@ -53,7 +54,32 @@ def test_a_late_word_from_before_it_opened_changes_nothing() -> None:
     assert breaker.failed(SETTINGS, 0.5) is breaker
 
 
-@given(st.lists(st.tuples(st.sampled_from(["ok", "bad", "try"]), st.floats(0, 5)), max_size=60))
+def test_a_probe_that_finds_out_nothing_makes_room_for_another() -> None:
+    probing = opened().trying(1.0)
+    again = probing.untried()
+    assert (again.state, again.probing, again.allows(1.0)) == (BreakerState.HALF_OPEN, 0, True)
+    assert again.untried() == again
+    assert opened().untried() == opened()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (BreakerSettings(threshold=-1), "threshold"),
+        (BreakerSettings(probes=0), "probes"),
+        (BreakerSettings(recovery=0.0), "recovery"),
+        (BreakerSettings(recovery=float("nan")), "recovery"),
+        (BreakerSettings(recovery=2.0, longest=1.0), "longest"),
+        (BreakerSettings(longest=float("inf")), "longest"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(given: BreakerSettings, field: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        given.check("breaker")
+    assert caught.value.fields == {"field": f"breaker.{field}"}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ok", "bad", "try", "nothing"]), st.floats(0, 5)), max_size=60))
 def test_it_makes_legal_moves_only_and_never_lets_more_probes_through_than_it_may(
     steps: list[tuple[str, float]],
 ) -> None:
@@ -66,6 +92,8 @@ def test_it_makes_legal_moves_only_and_never_lets_more_probes_through_than_it_ma
                 breaker = breaker.succeeded()
             case "bad":
                 breaker = breaker.failed(SETTINGS, now)
+            case "nothing":
+                breaker = breaker.untried()
             case _:
                 if breaker.allows(now):
                     breaker = breaker.trying(now)

@@ -125,6 +125,21 @@ def test_a_reason_is_only_noted_on_a_task_that_the_turn_itself_makes_ready() -> 
     assert turn.empty
 
 
+def test_a_reason_that_people_look_for_is_worth_a_commit_of_its_own_but_only_once_and_moves_nothing() -> None:
+    run = TinyRun(task("a"), task("b", "a"), task("c", "a")).start()
+    run.commit(lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0), place=False)
+    seq = run.machine.seq
+    run.commit(lambda turn: turn.explain_anew(1, "breaker_open"), place=False)
+    row = run.row("b")
+    assert (row.state, row.reason, row.was, row.attempt) == (TaskState.READY, "breaker_open", TaskState.READY, 0)
+    assert list(run.turn().ready()) == [1, 2]
+    assert run.machine.seq == seq
+    turn = run.turn()
+    turn.explain_anew(1, "breaker_open")
+    turn.explain_anew(0, "breaker_open")
+    assert turn.empty
+
+
 def test_outputs_above_the_inline_limit_are_not_kept_in_memory_unless_a_rule_reads_them() -> None:
     rule = context_value("size", "exists")
     run = TinyRun(task("a"), task("b"), task("c", "b", rule=rule), limits=Limits(inline_output=10)).start()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from turnout.errors import InvalidSetting
+from turnout.model.breaker import BreakerSettings
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.settings import PoolSettings, PoolsSettings
 from turnout.orchestration.log_buffer import LogSettings
@@ -72,3 +73,10 @@ def test_what_is_nested_is_refused_by_its_full_path(settings: EngineSettings, pa
         settings.check()
     assert caught.value.fields["field"] == path
     assert caught.value.message.startswith(f"{path} is ")
+
+
+def test_impossible_breakers_of_executors_are_refused_with_their_path() -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        EngineSettings(executor_breaker=BreakerSettings(probes=0)).check()
+    assert caught.value.fields == {"field": "orchestration.executor_breaker.probes"}
+    EngineSettings(executor_breaker=None).check()
