@@ -23,7 +23,7 @@ SHOWN_EVENTS = 20
 
 
 def status_of(engine: Engine) -> OrchestratorStatus:
-    """Looks, does no work, and changes nothing but the rates' memory of what was seen. On the engine's event loop."""
+    """Looks, does no work, and changes nothing but the memory of rates."""
     coordinator, use, rates = engine.coordinator, engine.coordinator.store_use, engine.rates
     executors = dict(_metrics(engine))
     rates.see(time.monotonic(), _totals(engine, executors))
