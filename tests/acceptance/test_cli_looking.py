@@ -53,6 +53,7 @@ def test_help_teaches_with_examples_and_loads_nothing_heavy(project: Project) ->
 
 def test_every_command_has_help(project: Project) -> None:
     verbs = ["", "run", "runs", "logs", "prune", "graph", "explain", "validate", "doctor", "config", "init", "demo"]
+    verbs += ["health", "top", "metrics"]
     inner = [f"runs {verb}" for verb in ("ls", "show", "history", "cancel", "pause", "resume", "rerun", "delete")]
     for done in all_of(project, *(f"{verb} --help" for verb in [*verbs, *inner])):
         assert done.code == 0 and "Usage: turnout" in done.out and done.err == "", done

@@ -26,7 +26,10 @@ from turnout.orchestration.children import Children
 from turnout.orchestration.commands import Commands
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
+from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.coordination.share import Share
+from turnout.orchestration.coordination.sight import Sight
+from turnout.orchestration.coordination.status import status_of
 from turnout.orchestration.graphs import Graphs
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.ledger import Ledger
@@ -102,6 +105,9 @@ class Engine:
         self.coordinator = OrchestrationLoopCoordinator(
             self.pools, settings.coordinator, store_use=store.use, slow_down=self.share.apply_backpressure
         )
+        self.rates = Rates()
+        self.sight = Sight(partial(status_of, self))
+        self._looking: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop
         self.keeper: LeaseKeeper
@@ -119,16 +125,18 @@ class Engine:
             await self.in_thread(self.store.end_session, self.session_id)
             raise
         await self.coordinator.start()
+        self._looking = self._loop.create_task(self.sight.keep_looking())
 
     def _new_session(self) -> None:
         settings = self.settings
         keeper = LeaseKeeper(
             self.store,
-            this_session(tuple(self.registry.workflows)),
+            this_session(tuple(self.registry.workflows), kind="bystander" if self.bystander else "orchestrator"),
             heartbeat=settings.heartbeat,
             lease=settings.lease,
             self_fence=settings.self_fence,
             lost=self._hear_of_loss,
+            health=None if self.bystander else self.sight.text,
         )
         keeper.start()
         self.keeper = keeper
@@ -142,6 +150,8 @@ class Engine:
             await self._let_go()
             await asyncio.sleep(0.01)
         await self.coordinator.stop(max(0.1, deadline - time.monotonic()))
+        if self._looking is not None:
+            self._looking.cancel()
         self.admission.close()
         self.keeper.stop()
         self.ledger.close()

@@ -18,6 +18,9 @@ from turnout.model.rows import Session
 
 log = logging.getLogger("turnout.lease")
 
+FIRST_WORD = 0.5
+"""Seconds until the next renewal while there is no status to store: others are to see the first one soon."""
+
 
 class LeaseKeeper:
     """Renews one session from a thread and a connection of its own, so that nothing else can keep it from doing so.
@@ -35,6 +38,7 @@ class LeaseKeeper:
         lease: float,
         self_fence: float,
         lost: Callable[[], None],
+        health: Callable[[], str | None] | None = None,
     ) -> None:
         self._store = store
         self.session = session
@@ -45,7 +49,8 @@ class LeaseKeeper:
         self._stop = threading.Event()
         self._renewed = -math.inf
         self.peers = 0
-        self.health: str | None = None
+        self._health = health
+        """Says how this orchestrator is, in this thread; None: it has not been looked at yet."""
         self._thread = threading.Thread(target=self._keep, name="turnout-lease", daemon=True)
 
     def start(self) -> None:
@@ -68,8 +73,11 @@ class LeaseKeeper:
         while not self._stop.wait(pause):
             pause = self._every
             asked = time.monotonic()
+            said = None
+            if self._health is not None and (said := self._health()) is None:
+                pause = min(FIRST_WORD, self._every)
             try:
-                answer = self._store.renew_session(self.session.id, self._lease, self.health)
+                answer = self._store.renew_session(self.session.id, self._lease, said)
             except StoreError as error:
                 log.warning("lease of %s not renewed: %s", self.session.id, error)
                 pause = min(1.0, self._every)

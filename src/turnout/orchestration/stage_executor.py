@@ -61,6 +61,7 @@ class StageExecutor:
         self.started_at: float | None = None
         self._stopping_at: float | None = None
         self._state = HealthState.STARTING
+        self._state_since = time.monotonic()
         self._task: asyncio.Task[None] | None = None
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -162,7 +163,14 @@ class StageExecutor:
         return msgspec.structs.replace(self._metrics, busy_seconds=self._metrics.busy_seconds + under_way)
 
     def health(self) -> StageHealth:
-        """Looks at what has happened; does nothing."""
+        """The health check: looks, and moves its state."""
+        health = self.look()
+        if health.state is not self._state:
+            self._state, self._state_since = health.state, time.monotonic()
+        return health
+
+    def look(self) -> StageHealth:
+        """How it is now. Looking does no work and changes nothing, so that anybody may, at any time."""
         metrics = self._metrics
         signs = Signs(
             started_at=self.started_at,
@@ -176,9 +184,11 @@ class StageExecutor:
             batches=metrics.batches,
             busy_seconds=metrics.busy_seconds,
         )
-        health = judge(signs, time.monotonic(), self._thresholds, self._state)
-        self._state = health.state
-        return health
+        return judge(signs, time.monotonic(), self._thresholds, self._state)
+
+    def seconds_in(self, state: HealthState) -> float:
+        """How long it has been in this state by its health checks; nothing if they have not found it so yet."""
+        return time.monotonic() - self._state_since if state is self._state else 0.0
 
     def aged(self, now: float) -> bool:
         """Whether it has worked so long, or so much, that a new one should take its place."""

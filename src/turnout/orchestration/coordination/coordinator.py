@@ -39,6 +39,7 @@ class OrchestrationLoopCoordinator:
         self.settings = settings
         self.backpressure = Backpressure()
         self.store_use = UNUSED
+        self.backpressure_events = 0
         self.events: deque[Event] = deque(maxlen=REMEMBERED_EVENTS)
         self.started_at: float | None = None
         self.stopping = False
@@ -49,6 +50,7 @@ class OrchestrationLoopCoordinator:
 
     async def start(self) -> None:
         self.started_at = self._clock()
+        self.store_use = self._store_use()
         for pool in self.pools.values():
             await pool.start()
         settings = self.settings
@@ -97,8 +99,10 @@ class OrchestrationLoopCoordinator:
                 continue
             pool.changed_at = now
             if action.change > 0:
+                pool.scaled_up += 1
                 await pool.add(action.change)
             else:
+                pool.scaled_down += 1
                 pool.remove(-action.change)
             self._note("scaled", pool, f"{action.change:+d}: {action.reason}", logging.INFO)
 
@@ -111,6 +115,7 @@ class OrchestrationLoopCoordinator:
         self._slow_down(self.backpressure.factor)
         for pool in self.pools.values():
             pool.apply_backpressure(self.backpressure.factor)
+        self.backpressure_events += 1
         detail = f"factor {self.backpressure.factor:g} at a saturation of {self.store_use.saturation:.0%}"
         self._note("backpressure", None, detail, logging.INFO)
 

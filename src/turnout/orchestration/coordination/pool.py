@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from turnout.orchestration.coordination.gate import Gate
-from turnout.orchestration.coordination.health import HealthState, StageHealth
+from turnout.orchestration.coordination.health import StageHealth
 from turnout.orchestration.coordination.scaling import PoolLoad
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
 from turnout.orchestration.stage_executor import Process, StageExecutor
@@ -42,7 +42,10 @@ class ExecutorPool:
         self.gate = Gate(stage.value, settings.breaker if settings.circuit_breaker_enabled else None)
         self.executors: list[StageExecutor] = []
         self.replaced = 0
+        self.restarted = 0
         self.changed_at: float | None = None
+        self.scaled_up = 0
+        self.scaled_down = 0
         self._coordinator = coordinator
         self._new = lambda: StageExecutor(
             stage, self.queue, process, settings, gate=self.gate, coordinator=coordinator, idle=idle, excuse=excuse
@@ -50,6 +53,8 @@ class ExecutorPool:
         self._factor = 1.0
         self._retired = StageMetrics()
         self._leaving: set[asyncio.Task[None]] = set()
+        self._going: list[StageExecutor] = []
+        """Dismissed, not gone yet: what they do still counts."""
         self._last = Look(time.monotonic(), StageMetrics())
         self.throughput = 0.0
         """Items a second between the last two looks."""
@@ -79,11 +84,15 @@ class ExecutorPool:
     async def replace(self, executor: StageExecutor, *, drain: bool) -> None:
         """Put a new one in its place. One that is beyond help is given no time."""
         self._dismiss(executor, self._coordinator.drain_timeout_seconds if drain else 0.0)
-        self.replaced += 1
+        if drain:
+            self.restarted += 1
+        else:
+            self.replaced += 1
         await self.add(1)
 
     def _dismiss(self, executor: StageExecutor, timeout: float) -> None:
         self.executors.remove(executor)
+        self._going.append(executor)
         leaving = asyncio.ensure_future(self._see_off(executor, timeout))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
@@ -92,7 +101,8 @@ class ExecutorPool:
         try:
             await executor.stop(timeout)
         finally:
-            self._retired = _sum([self._retired, executor.metrics()])
+            self._going.remove(executor)
+            self._retired = _sum([self._retired, executor.metrics_now()])
 
     def apply_backpressure(self, factor: float) -> None:
         self._factor = factor
@@ -103,12 +113,9 @@ class ExecutorPool:
     def health(self) -> list[tuple[StageExecutor, StageHealth]]:
         return [(executor, executor.health()) for executor in self.executors]
 
-    def counts(self) -> dict[HealthState, int]:
-        states = [health.state for _, health in self.health()]
-        return {state: states.count(state) for state in HealthState}
-
     def totals(self) -> StageMetrics:
-        return _sum([self._retired, *(executor.metrics_now() for executor in self.executors)])
+        """Of all that ever were here: these figures only grow."""
+        return _sum([self._retired, *(executor.metrics_now() for executor in (*self._going, *self.executors))])
 
     def look(self, now: float, *, saturation: float) -> PoolLoad:
         """What it did since the last look."""
