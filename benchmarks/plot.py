@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800, 74, 200, 44, 46
-PANEL, BETWEEN = 150, 26
+BETWEEN = 26
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Told apart also by those who do not see red and green."""
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
@@ -44,9 +44,11 @@ class Chart:
     bands: list[tuple[float, float, str]] = field(default_factory=list)
     """Stretches of the x axis with a name."""
     ticks: list[float] | None = None
+    panel: int = 150
+    """How high each panel is."""
 
     def svg(self) -> str:
-        height = TOP + len(self.panels) * PANEL + (len(self.panels) - 1) * BETWEEN + BOTTOM
+        height = TOP + len(self.panels) * self.panel + (len(self.panels) - 1) * BETWEEN + BOTTOM
         xs = [x for panel in self.panels for line in panel.lines for x, _ in line.points]
         across = Axis(min(0.0, *xs), max(xs), LEFT, WIDTH - RIGHT)
         parts = [
@@ -57,7 +59,7 @@ class Chart:
             _text(LEFT, 22, self.title, size=15, weight="bold"),
         ]
         for number, panel in enumerate(self.panels):
-            top = TOP + number * (PANEL + BETWEEN)
+            top = TOP + number * (self.panel + BETWEEN)
             parts += self._panel(panel, across, top, named_bands=number == 0)
         bottom = height - BOTTOM
         for tick in self.ticks or ticks(across.low, across.high, 10):
@@ -66,7 +68,7 @@ class Chart:
         return "\n".join([*parts, "</svg>", ""])
 
     def _panel(self, panel: Panel, across: Axis, top: float, *, named_bands: bool) -> list[str]:
-        bottom, right = top + PANEL, WIDTH - RIGHT
+        bottom, right = top + self.panel, WIDTH - RIGHT
         largest = max((y for line in panel.lines for _, y in line.points), default=0.0)
         marks = ticks(0.0, panel.top or largest or 1.0, 4)
         if panel.top is None and marks[-1] < largest:
@@ -75,7 +77,7 @@ class Chart:
         parts: list[str] = []
         for start, end, name in self.bands:
             left, wide = across.at(start), across.at(end) - across.at(start)
-            parts.append(f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="{PANEL}" fill="#f1f1f1"/>')
+            parts.append(f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="{self.panel}" fill="#f1f1f1"/>')
             if named_bands:
                 parts.append(_text(left + wide / 2, top - 4, name, anchor="middle", size=11, fill="#777"))
         for mark in marks:
@@ -83,7 +85,9 @@ class Chart:
             parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="#ddd"/>')
             parts.append(_text(LEFT - 8, y + 4, f"{mark:,g}", anchor="end"))
         parts.append(f'<path d="M{LEFT} {top}V{bottom}H{right}" stroke="#333" fill="none"/>')
-        parts.append(_text(0, 0, panel.label, anchor="middle", place=f"translate(18 {top + PANEL / 2}) rotate(-90)"))
+        parts.append(
+            _text(0, 0, panel.label, anchor="middle", place=f"translate(18 {top + self.panel / 2}) rotate(-90)")
+        )
         for number, line in enumerate(panel.lines):
             colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
             where = [(across.at(x), upwards.at(y)) for x, y in line.points]

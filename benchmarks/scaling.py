@@ -136,6 +136,7 @@ def throughput_chart(lines: list[dict[str, Any]]) -> Chart:
         "executors in each pool, and lanes",
         [Panel("steps/s", drawn)],
         ticks=[float(count) for count in COUNTS],
+        panel=260,
     )
 
 
