@@ -70,7 +70,13 @@ class Engine:
         self.stopping = False
         self.bystander = False
         """Starts nothing and claims nothing by itself: what it is handed is stored for others."""
-        self.ledger = Ledger(store, max_commit=settings.max_commit, wake=self._topics, trouble=self._store_trouble)
+        self.ledger = Ledger(
+            store,
+            max_commit=settings.max_commit,
+            wake=self._topics,
+            width=lambda: max(len(pool.executors) for pool in self.pools.values()),
+            trouble=self._store_trouble,
+        )
         self.parking = Parking()
         self.shadows = Shadows()
         self.admission = Admission(self)

@@ -67,8 +67,9 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_owned_runs: int = 2_000
     """Runs held in memory. Above it, submissions are stored for any orchestrator to claim."""
     claim_batch: int = 500
-    lanes: int = 2
-    """Commits in flight at once (PostgreSQL; SQLite has one writer)."""
+    lanes: int = 8
+    """Commits in flight at once, at most (PostgreSQL; SQLite has one writer). As many are used as the largest pool has
+    stage executors."""
     connections: int = 10
     """Connections to PostgreSQL for everything but the lanes and the lease."""
     request_high_water: int = 10_000

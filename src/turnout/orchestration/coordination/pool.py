@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -52,10 +53,10 @@ class ExecutorPool:
         )
         self._factor = 1.0
         self._retired = StageMetrics()
-        self._leaving: set[asyncio.Task[None]] = set()
-        self._going: list[StageExecutor] = []
-        """Dismissed, not gone yet: what they do still counts."""
+        self._leaving: dict[asyncio.Task[None], StageExecutor] = {}
         self._last = Look(time.monotonic(), StageMetrics())
+        self._utilisations: deque[tuple[float, float]] = deque()
+        """Of the looks within the last cooldown, with their times."""
         self.throughput = 0.0
         """Items a second between the last two looks."""
         self.utilisation = 0.0
@@ -92,17 +93,12 @@ class ExecutorPool:
 
     def _dismiss(self, executor: StageExecutor, timeout: float) -> None:
         self.executors.remove(executor)
-        self._going.append(executor)
-        leaving = asyncio.ensure_future(self._see_off(executor, timeout))
-        self._leaving.add(leaving)
-        leaving.add_done_callback(self._leaving.discard)
+        leaving = asyncio.ensure_future(executor.stop(timeout))
+        self._leaving[leaving] = executor
+        leaving.add_done_callback(self._left)
 
-    async def _see_off(self, executor: StageExecutor, timeout: float) -> None:
-        try:
-            await executor.stop(timeout)
-        finally:
-            self._going.remove(executor)
-            self._retired = _sum([self._retired, executor.metrics_now()])
+    def _left(self, leaving: asyncio.Task[None]) -> None:
+        self._retired = _sum([self._retired, self._leaving.pop(leaving).metrics_now()])
 
     def apply_backpressure(self, factor: float) -> None:
         self._factor = factor
@@ -114,8 +110,9 @@ class ExecutorPool:
         return [(executor, executor.health()) for executor in self.executors]
 
     def totals(self) -> StageMetrics:
-        """Of all that ever were here: these figures only grow."""
-        return _sum([self._retired, *(executor.metrics_now() for executor in (*self._going, *self.executors))])
+        """Of all who are here, are leaving or have left: a total never falls."""
+        everybody = (*self.executors, *self._leaving.values())
+        return _sum([self._retired, *(executor.metrics_now() for executor in everybody)])
 
     def look(self, now: float, *, saturation: float) -> PoolLoad:
         """What it did since the last look."""
@@ -124,6 +121,12 @@ class ExecutorPool:
         count = len(self.executors)
         batches = after.batches - before.metrics.batches
         self.throughput = max(0.0, (after.items_processed - before.metrics.items_processed) / wall)
+        # Where no batch was taken since, what the next one would leave behind speaks for it.
+        left_behind = (
+            (after.left_behind - before.metrics.left_behind) / batches
+            if batches
+            else max(0, len(self.queue) - self.settings.batch_size)
+        )
         busy = after.busy_seconds - before.metrics.busy_seconds
         self.utilisation = min(1.0, max(0.0, busy / (wall * max(1, count))))
         return PoolLoad(
@@ -131,11 +134,20 @@ class ExecutorPool:
             min_executors=self.settings.min_executors,
             max_executors=self.settings.max_executors,
             utilisation=self.utilisation,
-            backlog=(after.left_behind - before.metrics.left_behind) / max(1, batches) if batches else len(self.queue),
+            peak=self._peak(now),
+            left_behind=left_behind,
+            backlog=len(self.queue),
             error_rate=(after.errors - before.metrics.errors) / max(1, batches),
             saturation=saturation,
             since_change=now - self.changed_at if self.changed_at is not None else float("inf"),
         )
+
+    def _peak(self, now: float) -> float:
+        looks = self._utilisations
+        looks.append((now, self.utilisation))
+        while looks[0][0] < now - self._coordinator.scaling_cooldown_seconds:
+            looks.popleft()
+        return max(utilisation for _, utilisation in looks)
 
 
 def _sum(parts: Sequence[StageMetrics]) -> StageMetrics:
