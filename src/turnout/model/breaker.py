@@ -66,6 +66,10 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
             return self
         return msgspec.structs.replace(self, state=BreakerState.HALF_OPEN, probing=self.probing + 1)
 
+    def withdrawn(self) -> Breaker:
+        """Somebody who was going to try had nothing to try it with: another may."""
+        return msgspec.structs.replace(self, probing=self.probing - 1) if self.probing else self
+
     def succeeded(self) -> Breaker:
         """A success closes it; one that comes late, from before it opened, says nothing."""
         if self.state is BreakerState.OPEN or (self.state is BreakerState.CLOSED and not self.failures):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 
 import msgspec
 
@@ -34,6 +35,15 @@ class Request(msgspec.Struct, gc=False):
     reuse: Sequence[TaskRow] = ()
     admitted: bool = False
     """Its insert is on its way."""
+
+    def accept(self, run_id: str) -> None:
+        """Tell the caller, unless it was told before or has gone away, which cancels the future."""
+        with suppress(InvalidStateError):
+            self.accepted.set_result(run_id)
+
+    def refuse(self, error: BaseException) -> None:
+        with suppress(InvalidStateError):
+            self.accepted.set_exception(error)
 
 
 class Move(msgspec.Struct, gc=False):

@@ -7,7 +7,9 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
+from turnout.model.breaker import Breaker, BreakerState
 from turnout.model.health import Event
 from turnout.model.rows import StoreUse
 from turnout.orchestration.coordination.backpressure import Backpressure
@@ -45,6 +47,8 @@ class OrchestrationLoopCoordinator:
         self._store_use = store_use
         self._slow_down = slow_down
         self._clock = clock
+        for pool in pools.values():
+            pool.gate.on_change = partial(self._breaker_moved, pool)
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -106,7 +110,7 @@ class OrchestrationLoopCoordinator:
     async def check_store(self) -> None:
         self.store_use = self._store_use()
         before, self.backpressure = self.backpressure, self.backpressure.seen(self.store_use.saturation)
-        if self.backpressure == before:
+        if self.backpressure.factor == before.factor:
             return
         self._slow_down(self.backpressure.factor)
         for pool in self.pools.values():
@@ -124,6 +128,11 @@ class OrchestrationLoopCoordinator:
         """A commit got through after others had not."""
         for pool in self.pools.values():
             pool.gate.reset()
+
+    def _breaker_moved(self, pool: ExecutorPool, before: Breaker, after: Breaker) -> None:
+        level = logging.WARNING if after.state is BreakerState.OPEN else logging.INFO
+        failures = after.failures or before.failures
+        self._note("breaker", pool, f"{after.state.value} after {failures} failures in a row", level)
 
     def _note(self, kind: str, pool: ExecutorPool | None, detail: str, level: int) -> None:
         name = pool.stage.value if pool else None

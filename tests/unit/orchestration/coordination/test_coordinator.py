@@ -212,7 +212,7 @@ async def test_backpressure_reaches_everybody_also_who_comes_later(work, pool, c
     await pool.add(1)
     assert [executor._factor for executor in pool.executors] == [0.5, 0.5]
     coordinator._store_use = lambda: StoreUse(size=2, active=0, waiting=0, saturation=0.0)
-    for _ in range(3):
+    for _ in range(6):
         await coordinator.check_store()
     assert [executor._factor for executor in pool.executors] == [1.0, 1.0]
 
