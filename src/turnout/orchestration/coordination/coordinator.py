@@ -47,12 +47,13 @@ class OrchestrationLoopCoordinator:
         self._store_use = store_use
         self._slow_down = slow_down
         self._clock = clock
+        self._looked_at = clock()
         for pool in pools.values():
             pool.gate.on_change = partial(self._breaker_moved, pool)
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        self.started_at = self._clock()
+        self.started_at = self._looked_at = self._clock()
         for pool in self.pools.values():
             await pool.start()
         settings = self.settings
@@ -81,7 +82,10 @@ class OrchestrationLoopCoordinator:
     # -- health -------------------------------------------------------------------------------------------------
     async def check_health(self) -> None:
         """Replace who is unhealthy at once, and who has grown old when he has finished his batch."""
-        now = self._clock()
+        before, self._looked_at = self._looked_at, self._clock()
+        now, settings = self._looked_at, self.settings
+        if now - before > settings.health_check_interval_seconds + settings.degraded_after_seconds / 2:
+            return  # this look comes late itself: the loop was held up, and says nothing of those who live on it
         for pool in self.pools.values():
             for executor, health in pool.health():
                 if health.state is HealthState.UNHEALTHY:
