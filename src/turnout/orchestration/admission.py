@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("turnout.admission")
 
+UNSURE = (
+    "whether the run was stored will show when it answers again: submit it again with the same key, or look for it then"
+)
+
 
 class Admission:
     """Stores new runs: owned from the start with their roots running, if there is room; else for any claimer."""
@@ -53,16 +57,11 @@ class Admission:
     def store_away(self, error: StoreError) -> None:
         """Nobody is kept waiting for a database that does not answer."""
         for request in self._waiting():
-            request.refuse(error)
-        if not self._on_their_way:
-            return
-        unsure = StoreUnreachable(
-            f"{error.message}; whether the run was stored will show when it answers again: "
-            "submit it again with the same key, or look for it then",
-            **error.fields,
-        )
+            # An error of its own for each: every raise adds to an exception's traceback, which keeps what it passed.
+            request.refuse(type(error)(error.message, code=error.code, **error.fields))
         for request in self._on_their_way.values():
-            request.refuse(unsure)
+            if not request.accepted.done():
+                request.refuse(StoreUnreachable(f"{error.message}; {UNSURE}", **error.fields))
 
     def close(self) -> None:
         """Answer the requests that nobody will take any more."""
@@ -121,8 +120,9 @@ class Admission:
             turn.begin()
             engine.turns.place(owned, turn, events)
             turn.finish()
+        move = Move(owned, turn, turn.insert(engine.session_id if mine else None), events, request=request)
         self._on_their_way[request.new.run_id] = request
-        return Move(owned, turn, turn.insert(engine.session_id if mine else None), events, request=request)
+        return move
 
     def accepted(self, move: Move, request: Request) -> None:
         """The run is durable."""

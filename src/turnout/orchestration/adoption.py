@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("turnout.adoption")
 
-RELOAD_AGAIN = 0.5
+FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0
+"""Seconds until a run that could not be read anew is tried again. There may be many of them."""
 
 
 class Adoption:
@@ -58,6 +59,7 @@ class Adoption:
             claim.result()
         except BaseException:
             self.wanted = True  # the wishes go back to the queue
+            claim.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else asks how it went
             raise
 
     async def _claim(self, names: list[str], limit: int) -> None:
@@ -156,7 +158,7 @@ class Adoption:
         owned.shaken = True
         owned.results.append(Answer(row.pos, ExecutionResult.lost(event, reason)))
 
-    async def reload(self, owned: OwnedRun) -> None:
+    async def reload(self, owned: OwnedRun, pause: float = FIRST_PAUSE) -> None:
         """Memory and database disagree about this run: read it anew under a new epoch, or let it go."""
         engine = self._engine
         try:
@@ -167,7 +169,7 @@ class Adoption:
                 return await self.take_over([loaded])
         except StoreError as error:
             log.debug("run %s will be read anew later: %s", owned.run_id, error)
-            engine.later(RELOAD_AGAIN, lambda: engine.spawn(self.reload(owned)))
+            engine.later(pause, lambda: engine.spawn(self.reload(owned, min(pause * 2, LAST_PAUSE))))
             return None
         log.info("run %s belongs to another orchestrator now", owned.run_id)
         return engine.drop(owned)

@@ -24,8 +24,9 @@ class Final(msgspec.Struct):
     """What its owner still had in memory, outputs included; None if another process ended it."""
 
 
-class Request(msgspec.Struct, gc=False):
-    """A run to be submitted."""
+class Request(msgspec.Struct):
+    """A run to be submitted. The garbage collector knows it: an error that it is refused with holds, in its traceback,
+    the frame that holds the request."""
 
     graph: Graph
     new: NewRun
