@@ -84,7 +84,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Wall clock."""
     kind: str
-    """``scaled``, ``replaced``, ``restarted`` or ``backpressure``."""
+    """``scaled``, ``replaced``, ``restarted``, ``backpressure`` or ``breaker``."""
     pool: str | None
     detail: str
     executors: int = 0

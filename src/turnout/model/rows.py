@@ -270,4 +270,5 @@ class StoreUse(msgspec.Struct, frozen=True, kw_only=True):
     active: int
     waiting: int
     saturation: float
-    """The share of callers' time since the last look that was spent waiting for a place."""
+    """The share of callers' time since the last look that was spent waiting for a place; never more than the part of
+    the time in which anybody waited."""

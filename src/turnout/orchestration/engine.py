@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
@@ -114,6 +115,8 @@ class Engine:
         self.rates = Rates()
         self.sight = Sight(partial(status_of, self))
         self._looking: asyncio.Task[None] | None = None
+        self._answered_at = -math.inf
+        """When a commit got through after others had not."""
         self._background: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop
         self.keeper: LeaseKeeper
@@ -226,12 +229,24 @@ class Engine:
         return not (self.stopping or self.bystander) and not self.keeper.fenced
 
     def _excuse(self) -> str | None:
-        return None if self.ledger.outage is None else "the database does not answer"
+        """Why a batch may take long; also for a while after an outage, until all that had gathered is written."""
+        if self.ledger.outage is not None:
+            return "the database does not answer"
+        recent = time.monotonic() - self._answered_at < self.settings.coordinator.degraded_after_seconds
+        return "the database has just come back" if recent else None
 
     def _store_trouble(self, trouble: bool) -> None:
         """The ledger's lanes say whether commits get through; called from their threads."""
-        heard = self.coordinator.store_failed if trouble else self.coordinator.store_answered
-        self._loop.call_soon_threadsafe(heard)
+        self._loop.call_soon_threadsafe(self._store_failed if trouble else self._store_answered)
+
+    def _store_failed(self) -> None:
+        self.coordinator.store_failed()
+        if (outage := self.ledger.outage) is not None:
+            self.admission.store_away(outage)
+
+    def _store_answered(self) -> None:
+        self._answered_at = time.monotonic()
+        self.coordinator.store_answered()
 
     # -- the loop -----------------------------------------------------------------------------------------------
     def in_thread(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
@@ -252,6 +267,8 @@ class Engine:
         queue = self.pools[Stage.TASK_REQUEST_PROCESSOR].queue
         for request in requests:
             queue.put(request)
+        if (outage := self.ledger.outage) is not None:
+            self.admission.store_away(outage)
 
     def on_results(self, results: Sequence[ExecutionResult]) -> None:
         stage = Stage.STEP_RESULT_PROCESSOR

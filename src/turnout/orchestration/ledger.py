@@ -22,6 +22,7 @@ import msgspec
 from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.orchestration.complaint import Complaint
 
 log = logging.getLogger("turnout.ledger")
 
@@ -71,6 +72,7 @@ class Ledger:
         self.outage: StoreError | None = None
         """Set while commits fail for want of a database: what is submitted meanwhile is refused at once."""
         self.metrics = LedgerMetrics()
+        self._complaint = Complaint(log)
 
     def write(self, writes: Sequence[RunWrite]) -> asyncio.Future[list[WriteOutcome]]:
         """The outcomes of these writes, in order, once they are durable. Fails only when the ledger is closed."""
@@ -155,7 +157,7 @@ class Ledger:
                 if self._closed.is_set() or (known and all(write.insert is not None for write in writes)):
                     # Nothing was written, for a reason that will not pass by itself: submissions are told at once.
                     raise
-                log.warning("commit of %d runs will be tried again: %s", len(writes), error)
+                self._complaint.say("commit of %d runs will be tried again: %s", len(writes), error)
                 self.metrics.retries += 1
                 if time.monotonic() - since > OUTAGE_AFTER:
                     self.outage = error
@@ -171,6 +173,7 @@ class Ledger:
                 return self._split(writes, f"{type(error).__name__}: {error}", unsure)
             self.outage = None
             if unsure:
+                self._complaint.over("commits get through again")
                 self._trouble(False)
             self.metrics.commits += 1
             self.metrics.writes += len(writes)

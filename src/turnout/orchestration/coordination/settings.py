@@ -7,6 +7,9 @@ import msgspec
 from turnout.model.bounds import Ratio, at_least, in_order, positive_seconds, share
 from turnout.model.breaker import BreakerSettings
 
+LONGEST_OPEN = 5.0
+"""Seconds that a pool's breaker stays open at most, so that a database that is back is noticed soon."""
+
 
 class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One pool."""
@@ -22,7 +25,7 @@ class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def breaker(self) -> BreakerSettings:
-        return BreakerSettings(threshold=self.circuit_breaker_threshold)
+        return BreakerSettings(threshold=self.circuit_breaker_threshold, longest=LONGEST_OPEN)
 
     def check(self, path: str) -> None:
         for name in (

@@ -206,6 +206,22 @@ async def test_one_that_has_worked_enough_is_replaced_by_a_new_one(work, pool, c
     assert pool.totals().items_processed == 3
 
 
+@scenario(PoolSettings(), health_check_interval_seconds=NEVER)
+async def test_a_look_that_comes_late_itself_judges_nobody(work, pool, coordinator) -> None:
+    """Who was held up with the loop could not give a sign of life."""
+    now = coordinator._looked_at
+    coordinator._clock = lambda: now
+    gone = pool.executors[0]
+    gone._task.cancel()
+    await asyncio.gather(gone._task, return_exceptions=True)
+    now += 2 * NEVER
+    await coordinator.check_health()
+    assert pool.executors == [gone]
+    now += 1.0
+    await coordinator.check_health()
+    assert gone not in pool.executors
+
+
 @scenario(PoolSettings(max_executors=4, batch_size=1), scaling_cooldown_seconds=NEVER)
 async def test_a_pool_grows_under_load_once_per_cooldown(work, pool, coordinator) -> None:
     work.hanging = 10
@@ -247,7 +263,7 @@ async def test_backpressure_reaches_everybody_also_who_comes_later(work, pool, c
     await pool.add(1)
     assert [executor._factor for executor in pool.executors] == [0.5, 0.5]
     coordinator._store_use = lambda: StoreUse(size=2, active=0, waiting=0, saturation=0.0)
-    for _ in range(3):
+    for _ in range(6):
         await coordinator.check_store()
     assert [executor._factor for executor in pool.executors] == [1.0, 1.0]
     assert coordinator.backpressure_events == len(coordinator.events) > 1
