@@ -8,7 +8,7 @@ JOBS ?= 2
 PYTEST := $(RUN) -m pytest -q --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint imports types unit faults bench docs coverage clean
+.PHONY: help demo test check format lint imports types unit faults bench scaling docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -55,6 +55,10 @@ faults: $(READY) ## kills, stops, outages and races with their full counts (take
 bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line each
 	@echo "== benchmarks (benchmarks/README.md says how to read them)"
 	@$(RUN) benchmarks/run.py
+
+scaling: $(READY) ## what more stage executors bring, and how the pools find their size; draws docs/pools-*.svg anew
+	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"
+	@$(RUN) benchmarks/scaling.py --plots docs
 
 docs: $(READY) ## the pages as a site, in site/; a warning is an error
 	@echo "== docs"

@@ -22,13 +22,16 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class Terminal:
     """A process that believes that it talks to a person."""
 
-    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str], *, columns: int = 110) -> None:
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        self._modes = termios.tcgetattr(slave)
+        # The terminal says how large it is; whoever runs the tests may have said otherwise.
+        kept = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "turnout", *arguments],
             cwd=folder,
-            env={**environment, "TERM": "xterm-256color"},
+            env={**kept, "TERM": "xterm-256color"},
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -37,6 +40,8 @@ class Terminal:
         )
         os.close(slave)
         self._seen = b""
+        self.restored = False
+        """Whether it was left as it was found, once the command has ended."""
 
     @property
     def raw(self) -> str:
@@ -44,7 +49,12 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        return _CONTROL.sub("", self.raw).replace("\r\n", "\n")
+        return _text(self.raw)
+
+    @property
+    def frames(self) -> list[str]:
+        """What was drawn from the upper left corner on, each time."""
+        return [_text(drawn) for drawn in self.raw.split("\x1b[H")[1:]]
 
     def until(self, words: str) -> None:
         """Wait until the words have appeared."""
@@ -53,6 +63,10 @@ class Terminal:
             assert time.monotonic() < deadline, f"{words!r} did not appear:\n{self.text}"
             assert self._read(), f"the command ended without {words!r}:\n{self.text}"
 
+    def more(self) -> None:
+        """Wait until something more has appeared."""
+        assert self._read(), f"the command ended:\n{self.text}"
+
     def press(self, key: bytes) -> None:
         os.write(self._master, key)
 
@@ -60,8 +74,12 @@ class Terminal:
         """Read on to the end; the exit code."""
         while self._read():
             pass
+        self.restored = termios.tcgetattr(self._master) == self._modes
         os.close(self._master)
         return self._process.wait(PATIENCE)
+
+    def terminate(self) -> None:
+        self._process.terminate()
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._master], [], [], PATIENCE)
@@ -72,6 +90,10 @@ class Terminal:
             return False
         self._seen += data
         return bool(data)
+
+
+def _text(raw: str) -> str:
+    return _CONTROL.sub("", raw).replace("\r\n", "\n")
 
 
 def _take_terminal() -> None:

@@ -32,6 +32,22 @@ def test_a_renewal_says_how_many_others_are_alive(store: Store) -> None:
     assert store.renew_session("a", 15).peers == 0
 
 
+def test_a_live_session_keeps_what_it_last_said_of_itself(store: Store) -> None:
+    begin(store, "a")
+    [new] = store.session_health()
+    assert (new.session, new.health) == (store.live_sessions()[0], None)
+    store.renew_session("a", 15, health='{"at":1}')
+    store.renew_session("a", 15)
+    begin(store, "b")
+    first, second = store.session_health()
+    assert (first.session.id, first.health, second.session.id) == ("a", '{"at":1}', "b"), "oldest first"
+    assert first.age >= 0.0 and 0.0 <= first.silent < 15.0
+    store.renew_session("a", lease=-1.0)
+    assert [one.session.id for one in store.session_health()] == ["b"]
+    store.end_session("b")
+    assert store.session_health() == []
+
+
 def test_a_session_whose_lease_is_over_is_buried_and_its_runs_are_free(store: Store) -> None:
     begin(store, OWNER, "peer")
     write = new_run()

@@ -26,11 +26,14 @@ from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.verdict import Limits
+from turnout.orchestration.coordination.status import status_of
 from turnout.runner import EngineSettings, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 FAN = 8
 """Items of a mapped task."""
+LOADERS = 8
+"""Threads that submit in mode ``load``."""
 C = ctypes.PyDLL(None)
 """The C library without letting go of the interpreter."""
 
@@ -310,12 +313,93 @@ def measure_wide(runner: Runner, options: argparse.Namespace) -> None:
     )
 
 
+class Tally:
+    """What a loaded program has done so far; each list has one writer."""
+
+    def __init__(self, threads: int) -> None:
+        self.done = [0] * threads
+        self.handles: list[list[RunHandle[Any]]] = [[] for _ in range(threads)]
+        """Unfinished, in order."""
+        self.knocks: list[RunHandle[Any]] = []
+        self.refused = 0
+        self.slowest_refusal = 0.0
+
+
+def load(runner: Runner, options: argparse.Namespace) -> None:
+    """Until SIGUSR2 comes: keep ``window`` runs unfinished, knock with one more ten times a second, and report."""
+    enough, tally = threading.Event(), Tally(LOADERS)
+    signal.signal(signal.SIGUSR2, lambda *_: enough.set())
+    threads = [
+        threading.Thread(target=keep_busy, args=(runner, options, tally, number, enough)) for number in range(LOADERS)
+    ]
+    threads.append(threading.Thread(target=knock, args=(runner, options, tally, enough)))
+    threading.Thread(target=report, args=(runner, tally, enough), daemon=True).start()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    left = [handle for handles in (*tally.handles, tally.knocks) for handle in handles]
+    states = Counter(handle.wait() for handle in left)
+    runs = sum(tally.done) + len(left)
+    say("finished", json.dumps({"runs": runs, "last": states}))
+
+
+def keep_busy(runner: Runner, options: argparse.Namespace, tally: Tally, thread: int, enough: threading.Event) -> None:
+    unfinished = tally.handles[thread]
+    while not enough.is_set():
+        key = f"r{thread}-{tally.done[thread] + len(unfinished)}"
+        try:
+            given = {"key": key, "seconds": 0.0}
+            unfinished.append(runner.submit_with(WORKFLOWS[options.workflow], key=key, input=given))
+        except StoreError:
+            enough.wait(0.1)
+        if len(unfinished) >= options.window // LOADERS:
+            unfinished[0].wait()
+            del unfinished[0]
+            tally.done[thread] += 1
+
+
+def knock(runner: Runner, options: argparse.Namespace, tally: Tally, enough: threading.Event) -> None:
+    """Submit one run after the other, the same again after a refusal, and remember how long a refusal took."""
+    while not enough.wait(0.1):
+        key, began = f"k{len(tally.knocks)}", time.monotonic()
+        try:
+            given = {"key": key, "seconds": 0.0}
+            tally.knocks.append(runner.submit_with(WORKFLOWS[options.workflow], key=key, input=given))
+        except StoreError as error:
+            tally.refused += 1
+            tally.slowest_refusal = max(tally.slowest_refusal, time.monotonic() - began)
+            if tally.refused == 1:
+                say("refused", error)
+
+
+def report(runner: Runner, tally: Tally, enough: threading.Event) -> None:
+    while not enough.wait(0.25):
+        status = status_of(runner._core.engine)
+        say(
+            "report",
+            json.dumps(
+                {
+                    "at": time.monotonic(),
+                    "done": sum(tally.done),
+                    "refused": tally.refused,
+                    "slowest_refusal": tally.slowest_refusal,
+                    "cpu": time.process_time(),
+                    "memory": memory()["VmRSS"],
+                    "condition": status.condition,
+                    "outage": status.outage,
+                    "breakers": {name: pool.breaker for name, pool in status.pools.items()},
+                }
+            ),
+        )
+
+
 def serve(runner: Runner, options: argparse.Namespace) -> None:
     """Join the work until told to stop."""
     threading.Event().wait()
 
 
-MODES = {"submit": submit, "serve": serve, "four": measure_four, "wide": measure_wide}
+MODES = {"submit": submit, "load": load, "serve": serve, "four": measure_four, "wide": measure_wide}
 
 
 def arguments() -> argparse.Namespace:

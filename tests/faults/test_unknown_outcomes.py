@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from tests.faults.children import Children, eventually
+from tests.faults.counted import PATIENCE, Bodies
 from tests.faults.guarantees import Ledger, check_history, execute, query, read_ledger
 from tests.faults.outcomes import all_completed
 from tests.faults.scale import scaled
 from tests.faults.unreliable import unreliable
-from turnout import Runner, TaskInfo, Workflow, task, workflow
+from turnout import Runner
 from turnout.errors import StoreUnreachable
 from turnout.model.rows import Session
 from turnout.model.states import RunState
@@ -25,35 +26,7 @@ from turnout.runner import EngineSettings, RunHandle
 from turnout.store import connect
 
 RUNS = scaled(30, 300)
-PATIENCE = 30
 QUICK = EngineSettings(sweep=0.2)
-
-
-class Bodies:
-    """A chain of three tasks that counts its executions in memory, and can be held at its first."""
-
-    def __init__(self) -> None:
-        self.ran: Counter[tuple[str, str]] = Counter()
-        self.gate = threading.Event()
-        self.gate.set()
-        self.workflow: Workflow[..., Any] = self._draw()
-
-    def _draw(self) -> Workflow[..., Any]:
-        def count(key: str, info: TaskInfo) -> str:
-            self.ran[key, info.task_name.rpartition("::")[2]] += 1
-            self.gate.wait(PATIENCE)
-            return key
-
-        steps = [task(name=name)(count) for name in ("first", "second", "third")]
-
-        @workflow
-        def counted(key: str) -> str:
-            return steps[2](steps[1](steps[0](key)))
-
-        return counted
-
-    def each_ran_once(self, keys: list[str]) -> None:
-        assert self.ran == {(key, name): 1 for key in keys for name in ("first", "second", "third")}
 
 
 @pytest.fixture

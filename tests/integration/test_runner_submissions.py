@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from turnout import task, workflow
 from turnout.errors import IdempotencyConflict
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
+from turnout.runner.core import Options
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -239,3 +242,19 @@ def test_runs_that_are_not_owned_yet_are_claimed_by_priority(make_runner, counte
     for handle in handles:
         handle.wait(20)
     assert counted.calls == ["high", "first", "second", "low"]
+
+
+def test_a_submission_that_was_refused_leaves_nothing_in_memory(runner, counted):
+    core = runner._core
+    runner.submit_with(counted.workflow, 1, key="taken")
+
+    def refused() -> list[weakref.ref[Any]]:
+        request = core.request(counted.workflow, (2,), {}, Options(key="taken"))
+        with pytest.raises(IdempotencyConflict):
+            runner._submit([request])
+        return [weakref.ref(request.accepted), weakref.ref(request.final)]
+
+    left = [each for _ in range(5) for each in refused()]
+    gc.collect()
+    # The engine may hold what it did last for as long as it has nothing else to do.
+    assert sum(each() is not None for each in left) <= 2

@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli import config, demo, doctor, explain, graph, init, logs, prune, run, runs, validate
+from turnout.cli import (
+    config,
+    demo,
+    doctor,
+    explain,
+    graph,
+    health,
+    init,
+    logs,
+    metrics,
+    prune,
+    run,
+    runs,
+    top,
+    validate,
+)
 
 HELP = """Durable workflows for Python.
 
@@ -18,6 +33,7 @@ turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
+turnout top                                watch the orchestrators work
 """
 
 app = typer.Typer(
@@ -45,6 +61,9 @@ for command in (
     explain.explain,
     validate.validate,
     init.init,
+    health.health,
+    top.top,
+    metrics.metrics,
     doctor.doctor,
     prune.prune,
     demo.demo,

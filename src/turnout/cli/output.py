@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -26,6 +27,10 @@ _ANSI = {
 }
 
 
+UNBOUNDED = 10_000
+"""The width of lines where nobody has said how wide they may be."""
+
+
 def is_terminal(stream: TextIO | None = None) -> bool:
     return (stream or sys.stdout).isatty() and os.environ.get("TERM") != "dumb"
 
@@ -33,6 +38,11 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 def coloured(stream: TextIO | None = None) -> bool:
     """Whether to use colours: on a terminal, unless NO_COLOR is set."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def width_of(stream: TextIO | None = None) -> int:
+    """How wide a line may be; in a pipe as wide as it likes."""
+    return shutil.get_terminal_size().columns if is_terminal(stream) else UNBOUNDED
 
 
 def plain_text(line: Iterable[Span]) -> str:

@@ -45,6 +45,19 @@ def moment(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
+def time_of_day(at: float) -> str:
+    return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
+
+
+def size(count: int) -> str:
+    """An amount of memory in few characters.
+
+    >>> [size(each) for each in (0, 900_000, 88_000_000, 2_340_000_000)]
+    ['0 MB', '1 MB', '88 MB', '2.3 GB']
+    """
+    return f"{count / 1e6:.0f} MB" if count < 1e9 else f"{count / 1e9:.1f} GB"
+
+
 def short(run_id: str) -> str:
     return run_id[:SHORT_ID]
 

@@ -22,6 +22,7 @@ from turnout.model.rows import (
     PolledTask,
     RunWrite,
     Session,
+    SessionHealth,
     StoredRun,
     StoreFacts,
     StoreUse,
@@ -90,6 +91,10 @@ class Store(Protocol):
         ...
 
     def live_sessions(self) -> list[Session]: ...
+
+    def session_health(self) -> list[SessionHealth]:
+        """The live sessions in the order in which they started, each with what it last said of itself."""
+        ...
 
     def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
         """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest).

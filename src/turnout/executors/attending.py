@@ -91,6 +91,7 @@ class AttendingExecutor(ABC):
         self._closing = False
         self._executed = 0
         self._failed = 0
+        self._seconds = 0.0
 
     @abstractmethod
     async def _run(self, attempt: Attended, work: Work) -> ExecutionResult:
@@ -114,7 +115,12 @@ class AttendingExecutor(ABC):
         return not self._closing and len(self._live) < self._places
 
     def metrics(self) -> ExecutorMetrics:
-        return ExecutorMetrics(active_tasks=len(self._live), total_executed=self._executed, total_failed=self._failed)
+        return ExecutorMetrics(
+            active_tasks=len(self._live),
+            total_executed=self._executed,
+            total_failed=self._failed,
+            total_seconds=self._seconds,
+        )
 
     # -- life -------------------------------------------------------------------------------------------------------
     async def start(self) -> None:
@@ -227,6 +233,8 @@ class AttendingExecutor(ABC):
         if result.status is not ExecutionStatus.RETURNED:
             self._executed += 1
             self._failed += result.status is not ExecutionStatus.COMPLETED
+            if result.started_at is not None and result.finished_at is not None:
+                self._seconds += result.finished_at - result.started_at
         try:
             attempt.report(result)
         except Exception:

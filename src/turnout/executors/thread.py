@@ -78,6 +78,7 @@ class ThreadExecutor:
         self._closing: bool = False
         self._executed: int = 0
         self._failed: int = 0
+        self._seconds: float = 0.0
         self._telling: bool = False
         self._capacity_freed: Callable[[], None] = lambda: None
 
@@ -102,7 +103,12 @@ class ThreadExecutor:
         return not self._closing and len(self._live) < self.capacity
 
     def metrics(self) -> ExecutorMetrics:
-        return ExecutorMetrics(active_tasks=len(self._live), total_executed=self._executed, total_failed=self._failed)
+        return ExecutorMetrics(
+            active_tasks=len(self._live),
+            total_executed=self._executed,
+            total_failed=self._failed,
+            total_seconds=self._seconds,
+        )
 
     async def start(self) -> None:
         self._threads.open()
@@ -284,6 +290,8 @@ class ThreadExecutor:
             with self._lock:
                 self._executed += 1
                 self._failed += result.status not in _NO_FAILURE
+                if result.started_at is not None and result.finished_at is not None:
+                    self._seconds += result.finished_at - result.started_at
         try:
             attempt.report(result)
         except Exception:

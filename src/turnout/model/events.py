@@ -172,6 +172,8 @@ class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
     active_tasks: int = 0
     total_executed: int = 0
     total_failed: int = 0
+    total_seconds: float | None = None
+    """What the attempts took together; None if nobody counts."""
 
 
 class DispatchDecision(msgspec.Struct, frozen=True, gc=False):

@@ -1,14 +1,38 @@
-"""How is an orchestrator? The value that heartbeats store for any process to read, and the report over several."""
+"""How is an orchestrator? The value that heartbeats store for any process to read, and what is wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 
+UNRESPONSIVE = 10.0
+"""Seconds after which an event loop that has not been seen to move counts as stuck."""
 
-class PoolStatus(msgspec.Struct, frozen=True, kw_only=True):
+CONDITIONS = ("healthy", "degraded", "unhealthy", "down")
+"""From the best to the worst."""
+
+
+class StageStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One stage executor."""
+
+    id: str
+    state: str = "healthy"
+    """``starting``, ``healthy``, ``degraded``, ``unhealthy`` or ``stopping``."""
+    state_seconds: float = 0.0
+    """How long it has been in that state."""
+    reason: str | None = None
+    """Why it is not healthy."""
+    items: int = 0
+    items_per_second: float = 0.0
+    average_seconds: float = 0.0
+    """What a batch takes."""
+    error_rate: float = 0.0
+    """The share of its latest batches that failed."""
+    busy_seconds: float = 0.0
+
+
+class PoolStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One pool of stage executors."""
 
     executors: int = 0
@@ -22,19 +46,36 @@ class PoolStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Items a second."""
     queued: int = 0
     items: int = 0
+    batches: int = 0
     errors: int = 0
     busy_seconds: float = 0.0
+    scaled_up: int = 0
+    """How often it has grown."""
+    scaled_down: int = 0
     replaced: int = 0
+    """How many were replaced because they were beyond help."""
+    restarted: int = 0
+    """How many were replaced because they had worked long enough."""
     breaker: str = "closed"
+    stage_executors: tuple[StageStatus, ...] = ()
 
 
-class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One task executor."""
 
     active: int = 0
+    capacity: int | None = None
+    """How many attempts it takes at once, if it says so."""
     executed: int = 0
     failed: int = 0
+    seconds: float | None = None
+    """What its attempts took together, if it says so."""
+    attempts_per_second: float = 0.0
     breaker: str = "closed"
+
+    @property
+    def average_seconds(self) -> float | None:
+        return None if self.seconds is None or not self.executed else self.seconds / self.executed
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,16 +84,29 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Wall clock."""
     kind: str
-    """``scaled``, ``replaced``, ``restarted`` or ``backpressure``."""
+    """``scaled``, ``replaced``, ``restarted``, ``backpressure`` or ``breaker``."""
     pool: str | None
     detail: str
     executors: int = 0
     """How many the pool has after it."""
 
 
-class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True):
+class Trouble(msgspec.Struct, frozen=True):
+    """One thing that is wrong, where, and why."""
+
+    condition: str
+    """What it makes of the orchestrator: ``degraded`` or ``unhealthy``."""
+    where: str
+    why: str
+
+
+class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One orchestrator at one moment."""
 
+    at: float = 0.0
+    """The moment, by the orchestrator's wall clock."""
+    age_seconds: float = 0.0
+    """How old it was when it was stored: a stuck event loop leaves the last one that it made."""
     uptime_seconds: float = 0.0
     stopping: bool = False
     owned_runs: int = 0
@@ -66,54 +120,68 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True):
     saturation: float = 0.0
     backpressure: float = 1.0
     """The factor: 1.0 is full speed."""
+    backpressure_events: int = 0
+    """How often the factor was changed."""
+    error_rate: float = 0.0
+    """The share of all batches that failed lately."""
     commits: int = 0
     outage: str | None = None
     memory_bytes: int = 0
     """Of the whole process."""
     cpu_seconds: float = 0.0
     """Of the whole process."""
+    cpu_ratio: float = 0.0
+    """CPU seconds a second, lately; above 1 where several cores were used."""
     events: tuple[Event, ...] = ()
 
     @property
     def condition(self) -> str:
-        """``healthy``, ``degraded`` or ``unhealthy``. Who stops on purpose is not ill."""
-        if self.outage is not None or any(pool.executors and not _works(pool) for pool in self.pools.values()):
-            return "healthy" if self.stopping else "unhealthy"
-        impaired = self.backpressure < 1.0 or any(
-            pool.degraded or pool.unhealthy or pool.breaker != "closed" for pool in self.pools.values()
-        )
-        impaired = impaired or any(executor.breaker != "closed" for executor in self.executors.values())
-        return "degraded" if impaired and not self.stopping else "healthy"
+        """``healthy``, ``degraded`` or ``unhealthy``: that of the worst of its troubles."""
+        return max((one.condition for one in self.troubles), key=CONDITIONS.index, default="healthy")
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """All that is wrong. Who stops on purpose is not ill."""
+        return () if self.stopping else tuple(_troubles(self))
 
 
-def _works(pool: PoolStatus) -> bool:
-    return pool.healthy + pool.degraded > 0
+class Orchestrator(msgspec.Struct, frozen=True, kw_only=True):
+    """An orchestrator that is alive, seen from any process."""
+
+    id: str
+    """Of its session."""
+    host: str = ""
+    pid: int = 0
+    silent_seconds: float = 0.0
+    """Since its last heartbeat, by the database's clock."""
+    status: OrchestratorStatus = OrchestratorStatus()
+
+    @property
+    def name(self) -> str:
+        return f"{self.host}:{self.pid}"
 
 
-def health_report(alive: Sequence[OrchestratorStatus], pools: Sequence[str]) -> dict[str, Any]:
-    """What ``GET /health/orchestration`` answers, over all orchestrators that are alive. In the names of pools "task"
-    means run and "step" means task."""
-    worst = ("down", "unhealthy", "degraded", "healthy")
-    status = min((one.condition for one in alive), key=worst.index, default="down")
-    return {
-        "status": status,
-        "coordinator": {
-            "running": bool(alive),
-            "uptime_seconds": round(max((one.uptime_seconds for one in alive), default=0.0)),
-        },
-        "executor_pools": {name: _pool_report(name, alive) for name in pools},
-        "database": {
-            "pool_size": sum(one.pool_size for one in alive),
-            "active_connections": sum(one.active_connections for one in alive),
-            "saturation": round(max((one.saturation for one in alive), default=0.0), 3),
-        },
-    }
+def _troubles(status: OrchestratorStatus) -> Iterator[Trouble]:
+    if status.age_seconds > UNRESPONSIVE:
+        said = f"has not moved for {status.age_seconds:.0f} s; all else is as it was before"
+        yield Trouble("unhealthy", "event loop", said)
+    if status.outage is not None:
+        yield Trouble("unhealthy", "database", f"does not take commits: {status.outage}")
+    for name, pool in status.pools.items():
+        if pool.executors and not pool.healthy + pool.degraded:
+            yield Trouble("unhealthy", name, f"none of its {pool.executors} stage executors works")
+        for one in pool.stage_executors:
+            if one.state in ("degraded", "unhealthy"):
+                yield Trouble("degraded", name, f"{one.id} is {one.state}: {one.reason}")
+        if pool.breaker != "closed":
+            yield Trouble("degraded", name, _breaker(pool.breaker))
+    if status.backpressure < 1.0:
+        said = f"{status.saturation:.0%} of its callers' time goes into waiting for a connection"
+        yield Trouble("degraded", "database", f"{said}: backpressure, factor {status.backpressure:g}")
+    for name, executor in status.executors.items():
+        if executor.breaker != "closed":
+            yield Trouble("degraded", f"executor {name}", _breaker(executor.breaker))
 
 
-def _pool_report(name: str, alive: Sequence[OrchestratorStatus]) -> dict[str, Any]:
-    found = [one.pools[name] for one in alive if name in one.pools]
-    return {
-        "healthy": sum(pool.healthy + pool.degraded for pool in found),
-        "unhealthy": sum(pool.unhealthy for pool in found),
-        "throughput": round(sum(pool.throughput for pool in found), 1),
-    }
+def _breaker(state: str) -> str:
+    return f"its circuit breaker is {state.replace('_', ' ')}"

@@ -219,7 +219,7 @@ class PolledTask(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """An orchestrator's or poller's row: who it is and until when it counts as alive."""
+    """The row of an orchestrator, a bystander (it only hands in and controls runs) or a poller."""
 
     id: str
     kind: str = "orchestrator"
@@ -230,6 +230,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     process_started: str = ""
     workflows: tuple[str, ...] = ()
     """Full names of the workflows that it has the code for."""
+
+
+class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """A live session and what it last said of itself."""
+
+    session: Session
+    health: str | None
+    """Its status as JSON text; None if it has not said anything yet."""
+    age: float
+    """Seconds since it was started, by the database's clock."""
+    silent: float
+    """Seconds since its last renewal, by the clock of leases."""
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -258,4 +270,5 @@ class StoreUse(msgspec.Struct, frozen=True, kw_only=True):
     active: int
     waiting: int
     saturation: float
-    """The share of callers' time since the last look that was spent waiting for a place."""
+    """The share of callers' time since the last look that was spent waiting for a place; never more than the part of
+    the time in which anybody waited."""

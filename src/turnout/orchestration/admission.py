@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import random
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from turnout.errors import IdempotencyConflict, StoreError, StoreRejected, TurnoutError
+from turnout.errors import IdempotencyConflict, StoreError, StoreRejected, StoreUnreachable, TurnoutError
 from turnout.model.children import PARENT_GONE
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("turnout.admission")
 
+UNSURE = (
+    "whether the run was stored will show when it answers again: submit it again with the same key, or look for it then"
+)
+
 
 class Admission:
     """Stores new runs: owned from the start with their roots running, if there is room; else for any claimer."""
@@ -32,30 +37,41 @@ class Admission:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._stored_versions: set[str] = set()
+        self._on_their_way: dict[str, Request] = {}
+        """Requests whose inserts are in the ledger."""
 
     async def process(self, requests: list[Request]) -> None:
-        engine = self._engine
-        try:
-            if engine.ledger.outage is not None:
-                raise engine.ledger.outage
-            for graph in {request.graph.version: request.graph for request in requests}.values():
+        for graph in {request.graph.version: request.graph for request in _fresh(requests)}.values():
+            try:
                 await self._keep_version(graph)
-        except StoreError as error:
-            for request in requests:
-                if not request.accepted.done():
-                    request.accepted.set_exception(error)
-            return
-        # A batch comes again if the stage executor that had it was replaced: what is under way from then stays so.
-        fresh = [request for request in requests if not (request.admitted or request.accepted.done())]
-        moves = [move for request in fresh if (move := self._guarded(request)) is not None]
+            except Exception as error:
+                if not isinstance(error, StoreError):
+                    log.exception("version %s of %s cannot be stored", graph.version, graph.spec.full_name)
+                for request in _fresh(requests):
+                    if request.graph.version == graph.version:
+                        request.refuse(error)
+        moves = [move for request in _fresh(requests) if (move := self._guarded(request)) is not None]
         if moves:
-            await engine.settlement.write(moves)
+            await self._engine.settlement.write(moves)
+
+    def store_away(self, error: StoreError) -> None:
+        """Nobody is kept waiting for a database that does not answer."""
+        for request in self._waiting():
+            # An error of its own for each: every raise adds to an exception's traceback, which keeps what it passed.
+            request.refuse(type(error)(error.message, code=error.code, **error.fields))
+        for request in self._on_their_way.values():
+            if not request.accepted.done():
+                request.refuse(StoreUnreachable(f"{error.message}; {UNSURE}", **error.fields))
 
     def close(self) -> None:
         """Answer the requests that nobody will take any more."""
+        for request in self._waiting():
+            request.refuse(TurnoutError("the Runner was closed meanwhile", code="runner_closed"))
+
+    def _waiting(self) -> list[Request]:
+        """Take out what waits to be admitted; what is on its way is answered by the ledger."""
         queue = self._engine.pools[Stage.TASK_REQUEST_PROCESSOR].queue
-        for request in queue.take(len(queue)):
-            request.accepted.set_exception(TurnoutError("the Runner was closed meanwhile", code="runner_closed"))
+        return _fresh(queue.take(len(queue)))
 
     def forget_versions(self) -> None:
         """A new session has to say anew which versions it uses, or they might be pruned under it."""
@@ -74,7 +90,7 @@ class Admission:
         engine = self._engine
         if request.new.run_id in engine.runs:
             # A child run's id is known beforehand, so it may have been found and adopted while its request waited.
-            request.accepted.set_result(request.new.run_id)
+            request.accept(request.new.run_id)
             return None
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
@@ -85,7 +101,7 @@ class Admission:
             for key, _ in events:
                 if engine.dispatcher is not None:
                     engine.dispatcher.release(key)
-            request.accepted.set_exception(error)
+            request.refuse(error)
             return None
 
     def _admit(self, request: Request, events: list[tuple[str, TaskReadyEvent]]) -> Move:
@@ -104,14 +120,17 @@ class Admission:
             turn.begin()
             engine.turns.place(owned, turn, events)
             turn.finish()
-        return Move(owned, turn, turn.insert(engine.session_id if mine else None), events, request=request)
+        move = Move(owned, turn, turn.insert(engine.session_id if mine else None), events, request=request)
+        self._on_their_way[request.new.run_id] = request
+        return move
 
     def accepted(self, move: Move, request: Request) -> None:
         """The run is durable."""
         engine = self._engine
+        self._on_their_way.pop(request.new.run_id, None)
         if request.new.parent_run is None:
             engine.waiters.add(request.new.run_id, request.final)
-        request.accepted.set_result(request.new.run_id)
+        request.accept(request.new.run_id)
         if request.new.run_id in engine.runs:
             engine.settlement.watch_deadline(move.owned, 0.0)
         else:
@@ -120,15 +139,16 @@ class Admission:
     def refused(self, move: Move, request: Request, outcome: WriteOutcome) -> None:
         engine = self._engine
         engine.drop(move.owned)
+        self._on_their_way.pop(request.new.run_id, None)
         if outcome.rejected is not None:
-            request.accepted.set_exception(StoreRejected(f"the database refused the run: {outcome.rejected}"))
+            request.refuse(StoreRejected(f"the database refused the run: {outcome.rejected}"))
         elif request.new.parent_run is not None:
             self._refused_child(request, outcome)
         elif outcome.existing is not None and outcome.existing_digest == request.new.input_digest:
             engine.waiters.watch(outcome.existing, request.final)
-            request.accepted.set_result(outcome.existing)
+            request.accept(outcome.existing)
         else:
-            request.accepted.set_exception(
+            request.refuse(
                 IdempotencyConflict(
                     f"idempotency key {request.new.key!r} belongs to run {outcome.existing}, which has another input",
                     run_id=outcome.existing,
@@ -138,6 +158,16 @@ class Admission:
 
     def _refused_child(self, request: Request, outcome: WriteOutcome) -> None:
         if outcome.existing is not None:
-            request.accepted.set_result(outcome.existing)
+            request.accept(outcome.existing)
         else:
-            request.accepted.set_exception(TurnoutError("its parent does not wait for it any more", code=PARENT_GONE))
+            request.refuse(TurnoutError("its parent does not wait for it any more", code=PARENT_GONE))
+
+    def failed(self, request: Request, error: BaseException) -> None:
+        """The ledger was closed before it answered."""
+        self._on_their_way.pop(request.new.run_id, None)
+        request.refuse(error)
+
+
+def _fresh(requests: Sequence[Request]) -> list[Request]:
+    """A batch comes again if the stage executor that had it was replaced: what is under way from then stays so."""
+    return [request for request in requests if not (request.admitted or request.accepted.done())]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from turnout.errors import StoreError, StoreUnreachable
+from turnout.errors import StoreError
 from turnout.model.children import CHILD
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
@@ -17,6 +18,7 @@ from turnout.model.machine import RunMachine
 from turnout.model.rows import LoadedRun, TaskRow
 from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
+from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.owned import Answer, OwnedRun
 from turnout.orchestration.stages import Stage
 
@@ -25,12 +27,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("turnout.adoption")
 
+FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0
+"""Seconds until a run that could not be read anew is tried again. There may be many of them."""
+
 
 class Adoption:
     """Claims runs, rebuilds their machines, and declares lost what a dead holder had."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._complaint = Complaint(log)
         self.graphs: dict[str, Graph] = {}
         self.wanted = False
         """A claim is queued."""
@@ -46,14 +52,27 @@ class Adoption:
         names = [name for name in engine.registry.workflows if self.only is None or name in self.only]
         if limit <= 0 or not names or not engine.may_start:
             return
+        # A claim on its way is followed to its end, also if the stage executor that asked is replaced meanwhile.
+        claim = engine.spawn(self._claim(names, limit))
+        try:
+            await asyncio.wait({claim})
+            claim.result()
+        except BaseException:
+            self.wanted = True  # the wishes go back to the queue
+            claim.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else asks how it went
+            raise
+
+    async def _claim(self, names: list[str], limit: int) -> None:
+        engine = self._engine
         try:
             claimed = await engine.in_thread(
                 engine.store.claim_runs, engine.session_id, names, limit, engine.settings.limits.inline_output
             )
+            await self.take_over(claimed)
         except StoreError as error:
-            log.warning("no runs claimed, the next sweep will: %s", error)
-            return
-        await self.take_over(claimed)
+            self._complaint.say("no runs claimed: %s", error)
+            raise
+        self._complaint.over("runs can be claimed again")
         self.more = len(claimed) == limit
         if self.more and len(engine.runs) < engine.settings.max_owned_runs:
             engine.want_claim()
@@ -139,19 +158,18 @@ class Adoption:
         owned.shaken = True
         owned.results.append(Answer(row.pos, ExecutionResult.lost(event, reason)))
 
-    async def reload(self, owned: OwnedRun) -> None:
+    async def reload(self, owned: OwnedRun, pause: float = FIRST_PAUSE) -> None:
         """Memory and database disagree about this run: read it anew under a new epoch, or let it go."""
         engine = self._engine
         try:
             loaded = await engine.in_thread(
                 engine.store.claim_run, engine.session_id, owned.run_id, engine.settings.limits.inline_output
             )
-        except StoreUnreachable as error:
-            log.warning("run %s will be read anew later: %s", owned.run_id, error)
-            engine.later(0.5, lambda: engine.spawn(self.reload(owned)))
-            return
-        if loaded is None:
-            log.info("run %s belongs to another orchestrator now", owned.run_id)
-            engine.drop(owned)
-        else:
-            await self.take_over([loaded])
+            if loaded is not None:
+                return await self.take_over([loaded])
+        except StoreError as error:
+            log.debug("run %s will be read anew later: %s", owned.run_id, error)
+            engine.later(pause, lambda: engine.spawn(self.reload(owned, min(pause * 2, LAST_PAUSE))))
+            return None
+        log.info("run %s belongs to another orchestrator now", owned.run_id)
+        return engine.drop(owned)

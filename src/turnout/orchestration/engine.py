@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
@@ -26,7 +27,10 @@ from turnout.orchestration.children import Children
 from turnout.orchestration.commands import Commands
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
+from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.coordination.share import Share
+from turnout.orchestration.coordination.sight import Sight
+from turnout.orchestration.coordination.status import status_of
 from turnout.orchestration.graphs import Graphs
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.ledger import Ledger
@@ -67,7 +71,13 @@ class Engine:
         self.stopping = False
         self.bystander = False
         """Starts nothing and claims nothing by itself: what it is handed is stored for others."""
-        self.ledger = Ledger(store, max_commit=settings.max_commit, wake=self._topics, trouble=self._store_trouble)
+        self.ledger = Ledger(
+            store,
+            max_commit=settings.max_commit,
+            wake=self._topics,
+            width=lambda: max(len(pool.executors) for pool in self.pools.values()),
+            trouble=self._store_trouble,
+        )
         self.parking = Parking()
         self.shadows = Shadows()
         self.admission = Admission(self)
@@ -102,6 +112,11 @@ class Engine:
         self.coordinator = OrchestrationLoopCoordinator(
             self.pools, settings.coordinator, store_use=store.use, slow_down=self.share.apply_backpressure
         )
+        self.rates = Rates()
+        self.sight = Sight(partial(status_of, self))
+        self._looking: asyncio.Task[None] | None = None
+        self._answered_at = -math.inf
+        """When a commit got through after others had not."""
         self._background: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop
         self.keeper: LeaseKeeper
@@ -119,16 +134,18 @@ class Engine:
             await self.in_thread(self.store.end_session, self.session_id)
             raise
         await self.coordinator.start()
+        self._looking = self._loop.create_task(self.sight.keep_looking())
 
     def _new_session(self) -> None:
         settings = self.settings
         keeper = LeaseKeeper(
             self.store,
-            this_session(tuple(self.registry.workflows)),
+            this_session(tuple(self.registry.workflows), kind="bystander" if self.bystander else "orchestrator"),
             heartbeat=settings.heartbeat,
             lease=settings.lease,
             self_fence=settings.self_fence,
             lost=self._hear_of_loss,
+            health=None if self.bystander else self.sight.text,
         )
         keeper.start()
         self.keeper = keeper
@@ -142,6 +159,8 @@ class Engine:
             await self._let_go()
             await asyncio.sleep(0.01)
         await self.coordinator.stop(max(0.1, deadline - time.monotonic()))
+        if self._looking is not None:
+            self._looking.cancel()
         self.admission.close()
         self.keeper.stop()
         self.ledger.close()
@@ -210,12 +229,24 @@ class Engine:
         return not (self.stopping or self.bystander) and not self.keeper.fenced
 
     def _excuse(self) -> str | None:
-        return None if self.ledger.outage is None else "the database does not answer"
+        """Why a batch may take long; also for a while after an outage, until all that had gathered is written."""
+        if self.ledger.outage is not None:
+            return "the database does not answer"
+        recent = time.monotonic() - self._answered_at < self.settings.coordinator.degraded_after_seconds
+        return "the database has just come back" if recent else None
 
     def _store_trouble(self, trouble: bool) -> None:
         """The ledger's lanes say whether commits get through; called from their threads."""
-        heard = self.coordinator.store_failed if trouble else self.coordinator.store_answered
-        self._loop.call_soon_threadsafe(heard)
+        self._loop.call_soon_threadsafe(self._store_failed if trouble else self._store_answered)
+
+    def _store_failed(self) -> None:
+        self.coordinator.store_failed()
+        if (outage := self.ledger.outage) is not None:
+            self.admission.store_away(outage)
+
+    def _store_answered(self) -> None:
+        self._answered_at = time.monotonic()
+        self.coordinator.store_answered()
 
     # -- the loop -----------------------------------------------------------------------------------------------
     def in_thread(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
@@ -236,6 +267,8 @@ class Engine:
         queue = self.pools[Stage.TASK_REQUEST_PROCESSOR].queue
         for request in requests:
             queue.put(request)
+        if (outage := self.ledger.outage) is not None:
+            self.admission.store_away(outage)
 
     def on_results(self, results: Sequence[ExecutionResult]) -> None:
         stage = Stage.STEP_RESULT_PROCESSOR

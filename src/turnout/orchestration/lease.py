@@ -15,8 +15,12 @@ from pathlib import Path
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.model.rows import Session
+from turnout.orchestration.complaint import Complaint
 
 log = logging.getLogger("turnout.lease")
+
+FIRST_WORD = 0.5
+"""Seconds until the next renewal while there is no status to store: others are to see the first one soon."""
 
 
 class LeaseKeeper:
@@ -35,6 +39,7 @@ class LeaseKeeper:
         lease: float,
         self_fence: float,
         lost: Callable[[], None],
+        health: Callable[[], str | None] | None = None,
     ) -> None:
         self._store = store
         self.session = session
@@ -42,10 +47,12 @@ class LeaseKeeper:
         self._lease = lease
         self._self_fence = self_fence
         self._lost = lost
+        self._complaint = Complaint(log)
         self._stop = threading.Event()
         self._renewed = -math.inf
         self.peers = 0
-        self.health: str | None = None
+        self._health = health
+        """Says how this orchestrator is, in this thread; None: it has not been looked at yet."""
         self._thread = threading.Thread(target=self._keep, name="turnout-lease", daemon=True)
 
     def start(self) -> None:
@@ -68,16 +75,20 @@ class LeaseKeeper:
         while not self._stop.wait(pause):
             pause = self._every
             asked = time.monotonic()
+            said = None
+            if self._health is not None and (said := self._health()) is None:
+                pause = min(FIRST_WORD, self._every)
             try:
-                answer = self._store.renew_session(self.session.id, self._lease, self.health)
+                answer = self._store.renew_session(self.session.id, self._lease, said)
             except StoreError as error:
-                log.warning("lease of %s not renewed: %s", self.session.id, error)
+                self._complaint.say("lease of %s not renewed: %s", self.session.id, error)
                 pause = min(1.0, self._every)
                 continue
             if not answer.held:
                 self._renewed = -math.inf
                 self._lost()
                 return
+            self._complaint.over("lease of %s renewed again", self.session.id)
             self._renewed = asked
             self.peers = answer.peers
 

@@ -2,6 +2,9 @@
 
 A lane is a thread that makes one commit at a time. When a lane is free the ledger flushes at once; while all are
 busy, writes gather. A run has at most one write in the ledger, so its changes stay in order whichever lane takes them.
+
+As many lanes are used as the largest pool has stage executors: a pool that grows because it waits for the database has
+its commits side by side, and while it is small, writes gather in few commits.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import msgspec
 from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.orchestration.complaint import Complaint
 
 log = logging.getLogger("turnout.ledger")
 
@@ -26,6 +30,9 @@ FIRST_BACKOFF, LAST_BACKOFF = 0.05, 1.0
 OUTAGE_AFTER = 1.0
 """Seconds without a commit before the database counts as gone; a shorter trouble is only waited out."""
 
+
+FEWEST_LANES = 2
+"""One commit is worked out while another is under way, however small the pools are."""
 
 WAY_EVERY, WAY_FOR = 32, 0.00002
 T = TypeVar("T")
@@ -40,7 +47,7 @@ class LedgerMetrics(msgspec.Struct):
 
 
 class Ledger:
-    """Group commit over a few lanes."""
+    """Group commit over a few lanes: ``width`` says how many, within what the store has."""
 
     def __init__(
         self,
@@ -48,6 +55,7 @@ class Ledger:
         *,
         max_commit: int,
         wake: Callable[[Sequence[RunWrite]], frozenset[str]],
+        width: Callable[[], int] = lambda: FEWEST_LANES,
         trouble: Callable[[bool], None] = lambda troubled: None,
     ) -> None:
         self._store = store
@@ -55,12 +63,16 @@ class Ledger:
         self._wake = wake
         self._trouble = trouble
         self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
-        self._free = store.lanes
+        self._width = width
+        self._under_way = 0
+        self._unbroken = 0
+        """Items that were worked through on the event loop since it last gave way."""
         self._lanes = ThreadPoolExecutor(store.lanes, thread_name_prefix="turnout-lane")
         self._closed = threading.Event()
         self.outage: StoreError | None = None
         """Set while commits fail for want of a database: what is submitted meanwhile is refused at once."""
         self.metrics = LedgerMetrics()
+        self._complaint = Complaint(log)
 
     def write(self, writes: Sequence[RunWrite]) -> asyncio.Future[list[WriteOutcome]]:
         """The outcomes of these writes, in order, once they are durable. Fails only when the ledger is closed."""
@@ -76,12 +88,16 @@ class Ledger:
         """The items, with a moment for the lanes in between while they are at work.
 
         A lane needs the interpreter several times during a commit, and Python lets a waiting thread have it only every
-        5 ms while another computes. A long batch on the event loop would so make each commit ten times as long.
+        5 ms while another computes. A long batch on the event loop, or many small ones after one another, would so
+        make each commit ten times as long.
         """
         for start in range(0, len(items), WAY_EVERY):
-            if start and self._free < self._store.lanes:
+            if self._unbroken >= WAY_EVERY and self._under_way:
                 time.sleep(WAY_FOR)
-            yield from items[start : start + WAY_EVERY]
+                self._unbroken = 0
+            some = items[start : start + WAY_EVERY]
+            self._unbroken += len(some)
+            yield from some
 
     def close(self) -> None:
         self._closed.set()
@@ -92,24 +108,27 @@ class Ledger:
         self._pending.clear()
 
     def _flush(self) -> None:
-        while self._free and self._pending and not self._closed.is_set():
+        while self._pending and self._under_way < self._lanes_now() and not self._closed.is_set():
             batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
             count = 0
             while self._pending and (not batch or count + len(self._pending[0][0]) <= self._max_commit):
                 item = self._pending.pop(0)
                 batch.append(item)
                 count += len(item[0])
-            self._free -= 1
+            self._under_way += 1
             writes = [write for some, _ in batch for write in some]
             task = asyncio.get_running_loop().run_in_executor(self._lanes, self._commit, writes)
             task.add_done_callback(lambda done, batch=batch: self._committed(batch, done))
+
+    def _lanes_now(self) -> int:
+        return min(self._store.lanes, max(FEWEST_LANES, self._width()))
 
     def _committed(
         self,
         batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]],
         done: asyncio.Future[list[WriteOutcome]],
     ) -> None:
-        self._free += 1
+        self._under_way -= 1
         error = None if done.cancelled() else done.exception()
         start = 0
         for writes, future in batch:
@@ -138,7 +157,7 @@ class Ledger:
                 if self._closed.is_set() or (known and all(write.insert is not None for write in writes)):
                     # Nothing was written, for a reason that will not pass by itself: submissions are told at once.
                     raise
-                log.warning("commit of %d runs will be tried again: %s", len(writes), error)
+                self._complaint.say("commit of %d runs will be tried again: %s", len(writes), error)
                 self.metrics.retries += 1
                 if time.monotonic() - since > OUTAGE_AFTER:
                     self.outage = error
@@ -154,6 +173,7 @@ class Ledger:
                 return self._split(writes, f"{type(error).__name__}: {error}", unsure)
             self.outage = None
             if unsure:
+                self._complaint.over("commits get through again")
                 self._trouble(False)
             self.metrics.commits += 1
             self.metrics.writes += len(writes)

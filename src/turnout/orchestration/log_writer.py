@@ -15,6 +15,7 @@ from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.model.names import split_task_id
+from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.log_buffer import LogBuffer, LogSettings
 from turnout.orchestration.log_lines import Line
 
@@ -55,6 +56,7 @@ class LogWriter:
         self._observer = observer
         self._name_of = name_of
         self._buffer = LogBuffer(settings)
+        self._complaint = Complaint(log)
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._asked = 0
@@ -180,8 +182,9 @@ class LogWriter:
             except StoreError as error:
                 with self._changed:
                     self._buffer.put_back(lines)
-                log.warning("%d lines of attempts wait for the store: %s", len(lines), error)
+                self._complaint.say("lines of attempts wait for the store: %s", error)
                 return False
+            self._complaint.over("lines of attempts are written again")
         return True
 
     def _write(self, lines: Sequence[Line]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 
 import msgspec
 
@@ -23,8 +24,9 @@ class Final(msgspec.Struct):
     """What its owner still had in memory, outputs included; None if another process ended it."""
 
 
-class Request(msgspec.Struct, gc=False):
-    """A run to be submitted."""
+class Request(msgspec.Struct):
+    """A run to be submitted. The garbage collector knows it: an error that it is refused with holds, in its traceback,
+    the frame that holds the request."""
 
     graph: Graph
     new: NewRun
@@ -34,6 +36,15 @@ class Request(msgspec.Struct, gc=False):
     reuse: Sequence[TaskRow] = ()
     admitted: bool = False
     """Its insert is on its way."""
+
+    def accept(self, run_id: str) -> None:
+        """Tell the caller, unless it was told before or has gone away, which cancels the future."""
+        with suppress(InvalidStateError):
+            self.accepted.set_result(run_id)
+
+    def refuse(self, error: BaseException) -> None:
+        with suppress(InvalidStateError):
+            self.accepted.set_exception(error)
 
 
 class Move(msgspec.Struct, gc=False):

@@ -49,10 +49,16 @@ class Settlement:
         dispatches: dict[str, list[TaskReadyEvent]] = {}
         for move, outcome in self._engine.ledger.giving_way(list(zip(moves, written.result(), strict=True))):
             move.owned.busy = False
-            if outcome.applied:
-                self._applied(move, dispatches)
-            else:
-                self._refused(move, outcome)
+            try:
+                if outcome.applied:
+                    self._applied(move, dispatches)
+                else:
+                    self._refused(move, outcome)
+            except Exception:
+                # One run's trouble is its own: it is read anew, and the others of the commit go on.
+                log.exception("run %s: what follows from its commit failed", move.owned.run_id)
+                move.owned.busy = True
+                self._engine.spawn(self._engine.adoption.reload(move.owned))
         if self._engine.dispatcher is not None:
             for key, events in dispatches.items():
                 self._engine.dispatcher.dispatch(key, events)
@@ -154,8 +160,8 @@ class Settlement:
     def _fail(self, move: Move, error: BaseException) -> None:
         """The ledger is closed: whoever owns these runs next finds them as they are stored."""
         self._release(move)
-        if move.request is not None and not move.request.accepted.done():
-            move.request.accepted.set_exception(error)
+        if move.request is not None:
+            self._engine.admission.failed(move.request, error)
         self._engine.drop(move.owned)
 
     def _release(self, move: Move) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.errors import StoreError
 from turnout.orchestration.coordination.gate import Gate
 from turnout.orchestration.coordination.health import HealthState, Signs, StageHealth, judge
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
@@ -29,7 +30,9 @@ LONGEST_SILENCE = 2.0
 
 
 class StageExecutor:
-    """Works one stage. What it has in hand goes back to the queue, once, whatever becomes of it."""
+    """Works one stage. What it has in hand goes back to the queue, once, whatever becomes of it.
+
+    The list in its hand is its hold on these items. Once it was taken away, nothing that it does with them counts."""
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class StageExecutor:
         self.started_at: float | None = None
         self._stopping_at: float | None = None
         self._state = HealthState.STARTING
+        self._state_since = time.monotonic()
         self._task: asyncio.Task[None] | None = None
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -79,8 +83,9 @@ class StageExecutor:
         if late:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=1.0)
-        # One that does not even hear its cancellation has lost its hold on what it took.
-        self._give_back()
+        if self._hand:
+            # One that does not even hear its cancellation loses its hold on what it took.
+            self._finished(self._hand, well=False)
 
     async def _loop(self) -> None:
         try:
@@ -91,6 +96,7 @@ class StageExecutor:
                 if not found:
                     self._idle()
                 elif self.should_continue() and await self._gate.wait():
+                    # It may have been told to stop meanwhile: then it takes nothing.
                     await self.process_batch()
                     if self._factor < 1.0:
                         await asyncio.sleep((1.0 - self._factor) * LONGEST_PAUSE)
@@ -98,45 +104,49 @@ class StageExecutor:
             self._queue.hand_on()
 
     async def process_batch(self) -> BatchResult:
-        items = self._queue.take(max(1, int(self._pool.batch_size * self._factor)))
+        size = max(1, int(self._pool.batch_size * self._factor))
+        items = self._queue.take(size) if self.should_continue() else []
         if not items:
+            self._gate.withdrew()
             return BatchResult(0, 0.0)
-        metrics = self._metrics
-        metrics.left_behind += len(self._queue)
+        self._metrics.left_behind += len(self._queue)
         self._hand, self._busy_since = items, time.monotonic()
-        well = False
+        well, excused = False, False
         try:
             await self._process(items)
             well = True
-            self._hand = []
-            metrics.items_processed += len(items)
-        except asyncio.CancelledError:
-            self._give_back()
-            raise
+        except StoreError as error:
+            excused = True
+            log.debug("%s: a batch of %d waits for the store: %s", self.id, len(items), error)
+            await asyncio.sleep(AFTER_AN_ERROR)
         except Exception:
-            # What a stage does is a compare-and-swap, so doing an item twice is harmless; losing one is not.
-            metrics.errors += 1
+            self._metrics.errors += 1
             log.exception("%s failed on a batch of %d", self.id, len(items))
-            try:
-                await asyncio.sleep(AFTER_AN_ERROR)
-            finally:
-                self._give_back()
+            await asyncio.sleep(AFTER_AN_ERROR)
         finally:
-            seconds = time.monotonic() - self._busy_since
-            self._busy_since = None
-            metrics.batches += 1
-            metrics.busy_seconds += seconds
-            self._recent.append(well)
-        if not well:
-            self._gate.failed()
-        elif self._gate.shut:
-            self._gate.succeeded()
+            seconds = self._finished(items, well=well, excused=excused)
         return BatchResult(len(items), seconds)
 
-    def _give_back(self) -> None:
-        items, self._hand = self._hand, []
-        if items:
+    def _finished(self, items: list[Any], *, well: bool, excused: bool = False) -> float:
+        """The batch is over, one way or the other; how long it took."""
+        if self._hand is not items or self._busy_since is None:
+            return 0.0
+        seconds = time.monotonic() - self._busy_since
+        self._hand, self._busy_since = [], None
+        metrics, gate = self._metrics, self._gate
+        metrics.batches += 1
+        metrics.busy_seconds += seconds
+        if well:
+            metrics.items_processed += len(items)
+            if gate.troubled:
+                gate.succeeded()
+        else:
+            # What a stage does is a compare-and-swap, so doing an item twice is harmless; losing one is not.
             self._queue.put_back(items)
+            gate.failed()
+        if not excused:
+            self._recent.append(well)
+        return seconds
 
     # -- what the coordinator sees and says -----------------------------------------------------------------------
     def heartbeat(self) -> None:
@@ -162,7 +172,14 @@ class StageExecutor:
         return msgspec.structs.replace(self._metrics, busy_seconds=self._metrics.busy_seconds + under_way)
 
     def health(self) -> StageHealth:
-        """Looks at what has happened; does nothing."""
+        """The health check: looks, and moves its state."""
+        health = self.look()
+        if health.state is not self._state:
+            self._state, self._state_since = health.state, time.monotonic()
+        return health
+
+    def look(self) -> StageHealth:
+        """How it is now. Looking does no work and changes nothing, so that anybody may, at any time."""
         metrics = self._metrics
         signs = Signs(
             started_at=self.started_at,
@@ -176,9 +193,11 @@ class StageExecutor:
             batches=metrics.batches,
             busy_seconds=metrics.busy_seconds,
         )
-        health = judge(signs, time.monotonic(), self._thresholds, self._state)
-        self._state = health.state
-        return health
+        return judge(signs, time.monotonic(), self._thresholds, self._state)
+
+    def seconds_in(self, state: HealthState) -> float:
+        """How long it has been in this state by its health checks; nothing if they have not found it so yet."""
+        return time.monotonic() - self._state_since if state is self._state else 0.0
 
     def aged(self, now: float) -> bool:
         """Whether it has worked so long, or so much, that a new one should take its place."""

@@ -10,6 +10,7 @@ from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, decode_result
 from turnout.model.names import task_id
 from turnout.model.states import TaskState
+from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.owned import Answer, Order, OwnedRun
@@ -30,6 +31,7 @@ class Sweeper:
         self._forgotten_before: set[str] = set()
         self._inbox_known: dict[int, OwnedRun] = {}
         """Inbox rows that were there at the last look, and the run, as it was adopted then, that has them already."""
+        self._complaint = Complaint(log)
         self._topics: set[str] = set()
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -68,7 +70,7 @@ class Sweeper:
             try:
                 await self._heed(topics)
             except StoreError as error:
-                log.warning("a wake-up was not followed, the sweep will: %s", error)
+                self._complaint.say("a wake-up was not followed, the sweep will: %s", error)
             if "any" in topics:
                 # SQLite cannot tell our own commits from those of others, so a busy orchestrator wakes itself.
                 await asyncio.sleep(ANY_PAUSE)
@@ -98,8 +100,9 @@ class Sweeper:
                 await self._engine.children.sweep()
                 self._room()
                 self._held_back()
+                self._complaint.over("sweeps get through again")
             except StoreError as error:
-                log.warning("sweep put off: %s", error)
+                self._complaint.say("sweep put off: %s", error)
             except Exception:
                 log.exception("sweep failed")
 

@@ -13,6 +13,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.model.durations import Duration, seconds
+from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
 from turnout.model.picture import picture
 from turnout.model.retention import Deleted
@@ -21,6 +22,7 @@ from turnout.model.states import RunState
 from turnout.orchestration.moves import Final, Request
 from turnout.runner.core import Core, Options
 from turnout.runner.logs import lines_of_async
+from turnout.runner.orchestrators import health
 from turnout.runner.settings import runner_config
 from turnout.runner.synchronous import Submitting
 from turnout.runner.views import RunView, TaskView, run_view, task_view
@@ -169,6 +171,12 @@ class AsyncRunner:
 
     async def set_routing(self, routing: RoutingConfig) -> list[str]:
         return await asyncio.wrap_future(self.core.set_routing(routing))
+
+    async def health(self) -> dict[str, Any]:
+        return health(await asyncio.to_thread(self.core.orchestrators))
+
+    async def metrics(self) -> str:
+        return exposition(await asyncio.to_thread(self.core.orchestrators))
 
     async def delete(self, run_id: str, *, force: bool = False) -> Deleted:
         return await asyncio.wrap_future(self.core.delete(run_id, force=force))

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import Context
 from functools import partial
 from typing import Any, TypeVar
@@ -23,9 +24,10 @@ import msgspec
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
 from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
-from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, TurnoutError
+from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, StoreError, TurnoutError
 from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
+from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id, split_task_id
 from turnout.model.rerun import new_input
@@ -45,6 +47,7 @@ from turnout.orchestration.settings import Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.logs import LogReader
+from turnout.runner.orchestrators import live_orchestrators
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
@@ -55,6 +58,9 @@ from turnout.store.urls import shown_url
 
 log = logging.getLogger("turnout.runner")
 T = TypeVar("T")
+
+LOOK_PATIENCE = 2.0
+"""Seconds that the engine may take to say how it is; then what it said last is all there is."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,6 +318,32 @@ class Core:
 
     def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
         return LogReader(self.store, self.log_writer, run_id, follow=follow)
+
+    # -- health -------------------------------------------------------------------------------------------------
+    def orchestrators(self) -> list[Orchestrator]:
+        """All that are alive, this one as it is now. While the database is away, this one alone."""
+        self._check_open()
+        if self.config.drives:
+            mine = self._this_orchestrator()
+            try:
+                others = [one for one in live_orchestrators(self.store) if one.id != mine.id]
+            except StoreError:
+                others = []
+            return [mine, *others]
+        return live_orchestrators(self.store)
+
+    def _this_orchestrator(self) -> Orchestrator:
+        async def look() -> OrchestratorStatus:
+            return self.engine.sight.look()
+
+        looking = self.call(look())
+        try:
+            status = looking.result(LOOK_PATIENCE)
+        except FutureTimeout:
+            looking.cancel()
+            status = self.engine.sight.known() or OrchestratorStatus()
+        session = self.engine.keeper.session
+        return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:

@@ -18,7 +18,8 @@ from turnout.dispatcher import PlacementSettings, RoutingConfig
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.config import CONFIG_VARIABLE, Config, read_config
+from turnout.runner.config import Config, read_config
+from turnout.runner.config_files import CONFIG_VARIABLE
 from turnout.runner.configured_executors import make_executor
 
 ConfigSource: TypeAlias = bool | str | Path | Config

@@ -17,6 +17,7 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.model.durations import Duration, seconds
+from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
 from turnout.model.picture import picture
 from turnout.model.retention import Deleted
@@ -27,6 +28,7 @@ from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.core import Core, Options
 from turnout.runner.logs import lines_of
+from turnout.runner.orchestrators import health
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
@@ -242,6 +244,15 @@ class Runner(Submitting):
     def set_routing(self, routing: RoutingConfig) -> list[str]:
         """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
         return self._core.set_routing(routing).result()
+
+    # -- health -------------------------------------------------------------------------------------------------
+    def health(self) -> dict[str, Any]:
+        """How all live orchestrators on this database are: the answer of ``GET /health/orchestration``."""
+        return health(self._core.orchestrators())
+
+    def metrics(self) -> str:
+        """The metrics of all live orchestrators on this database, for Prometheus."""
+        return exposition(self._core.orchestrators())
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Deleted:

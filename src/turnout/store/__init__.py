@@ -9,7 +9,7 @@ from turnout.errors import InvalidSetting
 from turnout.store.urls import shown_url
 
 
-def connect(url: str, *, lanes: int = 2, connections: int = 10) -> Store:
+def connect(url: str, *, lanes: int = 8, connections: int = 10) -> Store:
     """The store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
     ``postgresql://user@host/database``. It is not opened yet.
 

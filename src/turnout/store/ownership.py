@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from turnout.model.rows import Lease, LoadedRun, Session, TaskRow
+from turnout.model.rows import Lease, LoadedRun, Session, SessionHealth, TaskRow
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
 
@@ -43,19 +44,12 @@ class Ownership:
         return buried
 
     def live_sessions(self) -> list[Session]:
-        rows = self._database.read("live_sessions")
+        return [_session(row) for row in self._database.read("live_sessions")]
+
+    def session_health(self) -> list[SessionHealth]:
         return [
-            Session(
-                id=id,
-                kind=kind,
-                host=host,
-                boot_id=boot_id,
-                pid_namespace=pid_namespace,
-                pid=pid,
-                process_started=process_started,
-                workflows=tuple(msgspec.json.decode(workflows, type=list[str])),
-            )
-            for id, kind, host, boot_id, pid_namespace, pid, process_started, workflows in rows
+            SessionHealth(session=_session(row[:-3]), health=row[-3], age=max(row[-2], 0.0), silent=max(row[-1], 0.0))
+            for row in self._database.read("session_health")
         ]
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
@@ -77,6 +71,20 @@ class Ownership:
             found = execute("claimable_run", id=known, session=session_id)
             taken = _take(execute, session_id, [row[0] for row in found], inline)
         return taken[0] if taken else None
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    id, kind, host, boot_id, pid_namespace, pid, process_started, workflows = row
+    return Session(
+        id=id,
+        kind=kind,
+        host=host,
+        boot_id=boot_id,
+        pid_namespace=pid_namespace,
+        pid=pid,
+        process_started=process_started,
+        workflows=tuple(msgspec.json.decode(workflows, type=list[str])),
+    )
 
 
 def _release(execute: Execute) -> None:

@@ -86,8 +86,13 @@ def stored_run(run_id: str, state: RunState, epoch: int = 1) -> StoredRun:
     return StoredRun(new=new, row=RunRow(state=state), owner=None, epoch=epoch, seq=9)
 
 
-def ledger_over(store: HeldStore, *, max_commit: int = 100) -> Ledger:
-    return Ledger(store, max_commit=max_commit, wake=lambda writes: frozenset(write.run_id for write in writes))  # type: ignore[arg-type]
+def ledger_over(store: HeldStore, *, max_commit: int = 100, width: Callable[[], int] = lambda: 2) -> Ledger:
+    return Ledger(
+        store,  # type: ignore[arg-type]
+        max_commit=max_commit,
+        wake=lambda writes: frozenset(write.run_id for write in writes),
+        width=width,
+    )
 
 
 def outcomes_of(store: HeldStore, *writes: RunWrite) -> tuple[list[WriteOutcome], Ledger]:
@@ -152,6 +157,70 @@ def test_each_lane_makes_a_commit_of_its_own() -> None:
         ledger.close()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("lanes", "width", "at_once"), [(8, 4, 4), (3, 8, 3), (8, 1, 2), (1, 1, 1)])
+def test_as_many_commits_are_made_side_by_side_as_the_pools_are_wide(lanes: int, width: int, at_once: int) -> None:
+    async def scenario() -> None:
+        store = HeldStore(lanes=lanes, held=True)
+        ledger = ledger_over(store, width=lambda: width)
+        names = "abcdefghijkl"
+        futures = [ledger.write([write(name)]) for name in names]
+        first = [await begun(store) for _ in range(at_once)]
+        assert sorted(first) == [[name] for name in names[:at_once]]
+        assert store.begun.empty()
+        store.let_go(at_once)
+        assert await begun(store) == list(names[at_once:])
+        store.let_go()
+        await asyncio.gather(*futures)
+        ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_pool_that_has_grown_gets_its_lanes_with_the_next_write() -> None:
+    async def scenario() -> None:
+        store, sizes = HeldStore(lanes=8, held=True), [2]
+        ledger = ledger_over(store, width=lambda: sizes[0])
+        futures = [ledger.write([write(name)]) for name in "abc"]
+        assert sorted([*await begun(store), *await begun(store)]) == ["a", "b"]
+        sizes[0] = 4
+        futures.append(ledger.write([write("d")]))
+        assert await begun(store) == ["c", "d"]
+        store.let_go(3)
+        await asyncio.gather(*futures)
+        ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_loop_gives_way_to_commits_after_some_items_of_one_batch_or_of_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[int] = []
+    seen: list[int] = []
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: given.append(len(seen)))
+
+    async def scenario() -> None:
+        store = HeldStore(held=True)
+        ledger = ledger_over(store)
+        for item in ledger.giving_way(range(100)):
+            seen.append(item)
+        assert given == [], "it gave way to nobody"
+        committed = ledger.write([write("a")])
+        await begun(store)
+        for item in ledger.giving_way(range(40)):
+            seen.append(item)
+        for _ in range(8):
+            for item in ledger.giving_way(range(10)):
+                seen.append(item)
+        store.let_go()
+        await committed
+        ledger.close()
+
+    asyncio.run(scenario())
+    assert len(seen) == 220
+    assert given == [100, 132, 170, 210]
 
 
 def test_a_commit_is_bounded_but_never_splits_what_was_handed_in_together() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
 
+from turnout.errors import StoreUnreachable
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
 from turnout.orchestration.stage_executor import StageExecutor
@@ -256,6 +258,45 @@ async def test_a_slow_batch_of_one_executor_does_not_hold_up_the_other(work, que
     work.gate.set()
     for executor in executors:
         await executor.stop(WAIT)
+
+
+@scenario
+async def test_what_one_that_lost_its_hold_does_later_does_not_count(work, queue) -> None:
+    release = asyncio.Event()
+
+    async def deaf(items: list[Any]) -> None:
+        while not release.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await release.wait()
+        work.batches.append(items)
+
+    executor = executor_of(queue, deaf)
+    queue.put(1)
+    await executor.start()
+    while not executor.busy:
+        await quiet()
+    await executor.stop(0.0)
+    assert queue.take(9) == [1]
+    release.set()
+    await asyncio.wait({executor._task})
+    assert work.batches == [[1]]
+    assert (executor.metrics().items_processed, executor.metrics().batches, len(queue)) == (0, 1, 0)
+
+
+@scenario
+async def test_a_store_that_cannot_be_reached_is_not_the_executors_fault(work, queue) -> None:
+    async def away(items: list[Any]) -> None:
+        raise StoreUnreachable("away")
+
+    executor = executor_of(queue, away)
+    queue.put(1)
+    for _ in range(6):
+        await executor.process_batch()
+    assert len(queue) == 1
+    await executor.start()
+    assert executor.health().state == "healthy"
+    assert executor.metrics().errors == 0
+    await executor.stop(WAIT)
 
 
 # -- queue and pool ---------------------------------------------------------------------------------------------

@@ -7,7 +7,9 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
+from turnout.model.breaker import Breaker, BreakerState
 from turnout.model.health import Event
 from turnout.model.rows import StoreUse
 from turnout.orchestration.coordination.backpressure import Backpressure
@@ -39,16 +41,21 @@ class OrchestrationLoopCoordinator:
         self.settings = settings
         self.backpressure = Backpressure()
         self.store_use = UNUSED
+        self.backpressure_events = 0
         self.events: deque[Event] = deque(maxlen=REMEMBERED_EVENTS)
         self.started_at: float | None = None
         self.stopping = False
         self._store_use = store_use
         self._slow_down = slow_down
         self._clock = clock
+        self._looked_at = clock()
+        for pool in pools.values():
+            pool.gate.on_change = partial(self._breaker_moved, pool)
         self._loops: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        self.started_at = self._clock()
+        self.started_at = self._looked_at = self._clock()
+        self.store_use = self._store_use()
         for pool in self.pools.values():
             await pool.start()
         settings = self.settings
@@ -77,7 +84,10 @@ class OrchestrationLoopCoordinator:
     # -- health -------------------------------------------------------------------------------------------------
     async def check_health(self) -> None:
         """Replace who is unhealthy at once, and who has grown old when he has finished his batch."""
-        now = self._clock()
+        before, self._looked_at = self._looked_at, self._clock()
+        now, settings = self._looked_at, self.settings
+        if now - before > settings.health_check_interval_seconds + settings.degraded_after_seconds / 2:
+            return  # this look comes late itself: the loop was held up, and says nothing of those who live on it
         for pool in self.pools.values():
             for executor, health in pool.health():
                 if health.state is HealthState.UNHEALTHY:
@@ -97,8 +107,10 @@ class OrchestrationLoopCoordinator:
                 continue
             pool.changed_at = now
             if action.change > 0:
+                pool.scaled_up += 1
                 await pool.add(action.change)
             else:
+                pool.scaled_down += 1
                 pool.remove(-action.change)
             self._note("scaled", pool, f"{action.change:+d}: {action.reason}", logging.INFO)
 
@@ -106,11 +118,12 @@ class OrchestrationLoopCoordinator:
     async def check_store(self) -> None:
         self.store_use = self._store_use()
         before, self.backpressure = self.backpressure, self.backpressure.seen(self.store_use.saturation)
-        if self.backpressure == before:
+        if self.backpressure.factor == before.factor:
             return
         self._slow_down(self.backpressure.factor)
         for pool in self.pools.values():
             pool.apply_backpressure(self.backpressure.factor)
+        self.backpressure_events += 1
         detail = f"factor {self.backpressure.factor:g} at a saturation of {self.store_use.saturation:.0%}"
         self._note("backpressure", None, detail, logging.INFO)
 
@@ -124,6 +137,11 @@ class OrchestrationLoopCoordinator:
         """A commit got through after others had not."""
         for pool in self.pools.values():
             pool.gate.reset()
+
+    def _breaker_moved(self, pool: ExecutorPool, before: Breaker, after: Breaker) -> None:
+        level = logging.WARNING if after.state is BreakerState.OPEN else logging.INFO
+        failures = after.failures or before.failures
+        self._note("breaker", pool, f"{after.state.value} after {failures} failures in a row", level)
 
     def _note(self, kind: str, pool: ExecutorPool | None, detail: str, level: int) -> None:
         name = pool.stage.value if pool else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from turnout.orchestration.coordination.gate import Gate
-from turnout.orchestration.coordination.health import HealthState, StageHealth
+from turnout.orchestration.coordination.health import StageHealth
 from turnout.orchestration.coordination.scaling import PoolLoad
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
 from turnout.orchestration.stage_executor import Process, StageExecutor
@@ -42,15 +43,20 @@ class ExecutorPool:
         self.gate = Gate(stage.value, settings.breaker if settings.circuit_breaker_enabled else None)
         self.executors: list[StageExecutor] = []
         self.replaced = 0
+        self.restarted = 0
         self.changed_at: float | None = None
+        self.scaled_up = 0
+        self.scaled_down = 0
         self._coordinator = coordinator
         self._new = lambda: StageExecutor(
             stage, self.queue, process, settings, gate=self.gate, coordinator=coordinator, idle=idle, excuse=excuse
         )
         self._factor = 1.0
         self._retired = StageMetrics()
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._leaving: dict[asyncio.Task[None], StageExecutor] = {}
         self._last = Look(time.monotonic(), StageMetrics())
+        self._utilisations: deque[tuple[float, float]] = deque()
+        """Of the looks within the last cooldown, with their times."""
         self.throughput = 0.0
         """Items a second between the last two looks."""
         self.utilisation = 0.0
@@ -79,20 +85,20 @@ class ExecutorPool:
     async def replace(self, executor: StageExecutor, *, drain: bool) -> None:
         """Put a new one in its place. One that is beyond help is given no time."""
         self._dismiss(executor, self._coordinator.drain_timeout_seconds if drain else 0.0)
-        self.replaced += 1
+        if drain:
+            self.restarted += 1
+        else:
+            self.replaced += 1
         await self.add(1)
 
     def _dismiss(self, executor: StageExecutor, timeout: float) -> None:
         self.executors.remove(executor)
-        leaving = asyncio.ensure_future(self._see_off(executor, timeout))
-        self._leaving.add(leaving)
-        leaving.add_done_callback(self._leaving.discard)
+        leaving = asyncio.ensure_future(executor.stop(timeout))
+        self._leaving[leaving] = executor
+        leaving.add_done_callback(self._left)
 
-    async def _see_off(self, executor: StageExecutor, timeout: float) -> None:
-        try:
-            await executor.stop(timeout)
-        finally:
-            self._retired = _sum([self._retired, executor.metrics()])
+    def _left(self, leaving: asyncio.Task[None]) -> None:
+        self._retired = _sum([self._retired, self._leaving.pop(leaving).metrics_now()])
 
     def apply_backpressure(self, factor: float) -> None:
         self._factor = factor
@@ -103,12 +109,10 @@ class ExecutorPool:
     def health(self) -> list[tuple[StageExecutor, StageHealth]]:
         return [(executor, executor.health()) for executor in self.executors]
 
-    def counts(self) -> dict[HealthState, int]:
-        states = [health.state for _, health in self.health()]
-        return {state: states.count(state) for state in HealthState}
-
     def totals(self) -> StageMetrics:
-        return _sum([self._retired, *(executor.metrics_now() for executor in self.executors)])
+        """Of all who are here, are leaving or have left: a total never falls."""
+        everybody = (*self.executors, *self._leaving.values())
+        return _sum([self._retired, *(executor.metrics_now() for executor in everybody)])
 
     def look(self, now: float, *, saturation: float) -> PoolLoad:
         """What it did since the last look."""
@@ -117,6 +121,12 @@ class ExecutorPool:
         count = len(self.executors)
         batches = after.batches - before.metrics.batches
         self.throughput = max(0.0, (after.items_processed - before.metrics.items_processed) / wall)
+        # Where no batch was taken since, what the next one would leave behind speaks for it.
+        left_behind = (
+            (after.left_behind - before.metrics.left_behind) / batches
+            if batches
+            else max(0, len(self.queue) - self.settings.batch_size)
+        )
         busy = after.busy_seconds - before.metrics.busy_seconds
         self.utilisation = min(1.0, max(0.0, busy / (wall * max(1, count))))
         return PoolLoad(
@@ -124,11 +134,20 @@ class ExecutorPool:
             min_executors=self.settings.min_executors,
             max_executors=self.settings.max_executors,
             utilisation=self.utilisation,
-            backlog=(after.left_behind - before.metrics.left_behind) / max(1, batches) if batches else len(self.queue),
+            peak=self._peak(now),
+            left_behind=left_behind,
+            backlog=len(self.queue),
             error_rate=(after.errors - before.metrics.errors) / max(1, batches),
             saturation=saturation,
             since_change=now - self.changed_at if self.changed_at is not None else float("inf"),
         )
+
+    def _peak(self, now: float) -> float:
+        looks = self._utilisations
+        looks.append((now, self.utilisation))
+        while looks[0][0] < now - self._coordinator.scaling_cooldown_seconds:
+            looks.popleft()
+        return max(utilisation for _, utilisation in looks)
 
 
 def _sum(parts: Sequence[StageMetrics]) -> StageMetrics:

@@ -20,9 +20,14 @@ class PoolLoad(msgspec.Struct, frozen=True, kw_only=True):
     max_executors: int
     utilisation: float
     """Busy time over wall time, on average over its executors."""
-    backlog: float = 0.0
+    peak: float = 0.0
+    """The highest utilisation of the looks within the last cooldown. A load that comes in bursts makes a pool grow at
+    once, but a pool shrinks only after it had little to do for all that time."""
+    left_behind: float = 0.0
     """Items that were left in the queue when a batch was taken, on average. Without any, one more executor would only
     take away from the others' batches, and group commit would put them together again."""
+    backlog: int = 0
+    """Items in the queue now."""
     error_rate: float = 0.0
     saturation: float = 0.0
     """The share of time that was spent waiting for a connection."""
@@ -48,9 +53,10 @@ def scale(load: PoolLoad, settings: CoordinatorSettings) -> ScalingAction:
     if load.utilisation > min(target * 1.2, HIGHEST_THRESHOLD):
         if (why_not := _why_not_up(load, settings)) is not None:
             return ScalingAction(0, why_not)
-        wanted = math.ceil(count * min(load.utilisation / target, 2.0))
+        # Between a threshold that was capped and a target above it, the factor is below 1: that is no reason to shrink.
+        wanted = max(count, math.ceil(count * min(load.utilisation / target, 2.0)))
         return ScalingAction(min(wanted, high) - count, f"utilisation {load.utilisation:.0%}")
-    if load.utilisation < target * 0.5 and count > low and not load.backlog:
+    if max(load.utilisation, load.peak) < target * 0.5 and count > low and not load.backlog:
         return ScalingAction(-max(1, (count - low) // 2), f"utilisation {load.utilisation:.0%}")
     return ScalingAction(0, "in balance")
 
@@ -62,6 +68,6 @@ def _why_not_up(load: PoolLoad, settings: CoordinatorSettings) -> str | None:
         return f"errors in {load.error_rate:.0%} of batches"
     if load.saturation > settings.scale_up_saturation:
         return f"the database is saturated ({load.saturation:.0%})"
-    if not load.backlog:
+    if not load.left_behind:
         return "its batches take all that waits"
     return None

@@ -1,82 +1,142 @@
-"""What is to be seen of this orchestrator? Collected when somebody asks, and with each heartbeat."""
+"""What is to be seen of this orchestrator? Collected when somebody asks, and every now and then for its heartbeats."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus
+from turnout.contracts.executor import TaskExecutor
+from turnout.model.events import ExecutorMetrics
+from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus, StageStatus
 from turnout.orchestration.coordination.health import HealthState
+from turnout.orchestration.coordination.rates import Rates
 
 if TYPE_CHECKING:
     from turnout.orchestration.coordination.pool import ExecutorPool
     from turnout.orchestration.engine import Engine
+    from turnout.orchestration.stage_executor import StageExecutor
 
 SHOWN_EVENTS = 20
 
 
 def status_of(engine: Engine) -> OrchestratorStatus:
-    """Looks, and does no work."""
-    coordinator, use = engine.coordinator, engine.coordinator.store_use
-    started = coordinator.started_at
-    outage = engine.ledger.outage
+    """Looks, does no work, and changes nothing but the memory of rates."""
+    coordinator, use, rates = engine.coordinator, engine.coordinator.store_use, engine.rates
+    executors = dict(_metrics(engine))
+    rates.see(time.monotonic(), _totals(engine, executors))
+    started, outage = coordinator.started_at, engine.ledger.outage
+    batches = rates.of("batches")
     return OrchestratorStatus(
+        at=time.time(),
         uptime_seconds=0.0 if started is None else time.monotonic() - started,
         stopping=engine.stopping,
         owned_runs=len(engine.runs),
         requests=engine.throttle.under_way,
-        pools={stage.value: _pool(pool) for stage, pool in engine.pools.items()},
-        executors=_executors(engine),
+        pools={stage.value: _pool(pool, rates) for stage, pool in engine.pools.items()},
+        executors={key: _executor(engine, key, *found) for key, found in executors.items()},
         pool_size=use.size,
         active_connections=use.active,
         waiting_for_connections=use.waiting,
         saturation=use.saturation,
         backpressure=coordinator.backpressure.factor,
+        backpressure_events=coordinator.backpressure_events,
+        error_rate=min(1.0, rates.of("errors") / batches) if batches else 0.0,
         commits=engine.ledger.metrics.commits,
         outage=None if outage is None else outage.message,
         memory_bytes=_resident(),
         cpu_seconds=time.process_time(),
+        cpu_ratio=rates.of("cpu"),
         events=tuple(coordinator.events)[-SHOWN_EVENTS:],
     )
 
 
-def _pool(pool: ExecutorPool) -> PoolStatus:
-    counts, totals = pool.counts(), pool.totals()
+def _totals(engine: Engine, executors: dict[str, tuple[TaskExecutor, ExecutorMetrics]]) -> dict[str, float]:
+    """Everything that only grows, by the name under which its rate is asked for."""
+    totals: dict[str, float] = {"cpu": time.process_time(), "batches": 0.0, "errors": 0.0}
+    for pool in engine.pools.values():
+        whole = pool.totals()
+        totals[f"{pool.stage.value} items"] = whole.items_processed
+        totals[f"{pool.stage.value} busy"] = whole.busy_seconds
+        totals["batches"] += whole.batches
+        totals["errors"] += whole.errors
+        for stage in pool.executors:
+            totals[stage.id] = stage.metrics().items_processed
+    for key, (_, metrics) in executors.items():
+        totals[f"executor {key}"] = metrics.total_executed
+    return totals
+
+
+def _pool(pool: ExecutorPool, rates: Rates) -> PoolStatus:
+    stages = tuple(_stage(executor, rates) for executor in pool.executors)
+    states = [stage.state for stage in stages]
+    totals, name = pool.totals(), pool.stage.value
     return PoolStatus(
         executors=len(pool.executors),
-        healthy=counts[HealthState.HEALTHY] + counts[HealthState.STARTING],
-        degraded=counts[HealthState.DEGRADED],
-        unhealthy=counts[HealthState.UNHEALTHY],
+        healthy=states.count(HealthState.HEALTHY) + states.count(HealthState.STARTING),
+        degraded=states.count(HealthState.DEGRADED),
+        unhealthy=states.count(HealthState.UNHEALTHY),
         min_executors=pool.settings.min_executors,
         max_executors=pool.settings.max_executors,
-        utilisation=pool.utilisation,
-        throughput=pool.throughput,
+        utilisation=min(1.0, rates.of(f"{name} busy") / max(1, len(stages))),
+        throughput=rates.of(f"{name} items"),
         queued=len(pool.queue),
         items=totals.items_processed,
+        batches=totals.batches,
         errors=totals.errors,
         busy_seconds=totals.busy_seconds,
+        scaled_up=pool.scaled_up,
+        scaled_down=pool.scaled_down,
         replaced=pool.replaced,
+        restarted=pool.restarted,
         breaker=pool.gate.breaker.state.value,
+        stage_executors=stages,
     )
 
 
-def _executors(engine: Engine) -> dict[str, ExecutorStatus]:
-    if engine.dispatcher is None:
-        return {}
-    found: dict[str, ExecutorStatus] = {}
-    for key, executor in engine.dispatcher.executors.items():
+def _stage(executor: StageExecutor, rates: Rates) -> StageStatus:
+    health = executor.look()
+    return StageStatus(
+        id=executor.id,
+        state=health.state.value,
+        state_seconds=executor.seconds_in(health.state),
+        reason=health.reason,
+        items=health.items_processed,
+        items_per_second=rates.of(executor.id),
+        average_seconds=health.avg_processing_time_ms / 1000,
+        error_rate=health.error_rate,
+        busy_seconds=executor.metrics_now().busy_seconds,
+    )
+
+
+def _metrics(engine: Engine) -> Iterator[tuple[str, tuple[TaskExecutor, ExecutorMetrics]]]:
+    for key, executor in engine.dispatcher.executors.items() if engine.dispatcher is not None else ():
         try:
-            metrics = executor.metrics()
+            yield key, (executor, executor.metrics())
         except Exception:  # somebody else's code: what it cannot say is not shown
             continue
-        found[key] = ExecutorStatus(
-            active=metrics.active_tasks,
-            executed=metrics.total_executed,
-            failed=metrics.total_failed,
-            breaker=engine.dispatcher.breaker(key),
-        )
-    return found
+
+
+def _executor(engine: Engine, key: str, executor: TaskExecutor, metrics: ExecutorMetrics) -> ExecutorStatus:
+    return ExecutorStatus(
+        active=metrics.active_tasks,
+        capacity=_capacity(executor),
+        executed=metrics.total_executed,
+        failed=metrics.total_failed,
+        seconds=metrics.total_seconds,
+        attempts_per_second=engine.rates.of(f"executor {key}"),
+        breaker=engine.dispatcher.breaker(key) if engine.dispatcher is not None else "closed",
+    )
+
+
+def _capacity(executor: TaskExecutor) -> int | None:
+    try:
+        places = cast("Any", executor).capacity
+        return None if places is None else int(places)
+    except Exception:  # a member that executors need not have
+        return None
 
 
 def _resident() -> int:
@@ -84,4 +144,4 @@ def _resident() -> int:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
         return 0
-    return pages * 4096
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -12,8 +12,8 @@ class PostgresSettings(msgspec.Struct, frozen=True, kw_only=True):
     idle_in_transaction_ms: int = 30_000
     tcp_user_timeout_ms: int = 10_000
     migration_lock_timeout_ms: int = 60_000
-    lanes: int = 2
-    """Commits in flight at once, each on a connection of its own."""
+    lanes: int = 8
+    """Commits in flight at once, at most; each on a connection of its own, made when it is needed."""
     pool_size: int = 10
     """Connections for everything else."""
     pool_patience: float = 30.0

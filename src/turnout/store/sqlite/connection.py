@@ -121,18 +121,30 @@ class SqliteDatabase:
     @contextmanager
     def begin(self) -> Iterator[sqlite3.Connection]:
         """A writer's transaction: all of it or nothing."""
+        served = None
         self.waits.arrives()
-        with self._writer:
-            self.waits.is_served()
-            try:
-                with self.begin_lane() as connection:
-                    yield connection
-            finally:
-                self.waits.leaves()
+        try:
+            with self._begun() as connection:
+                served = self.waits.is_served()
+                yield connection
+        finally:
+            if served is None:
+                self.waits.gives_up()
+            else:
+                self.waits.leaves(served)
 
     @contextmanager
     def begin_lane(self) -> Iterator[sqlite3.Connection]:
         """The same for the ledger, which is busy writing whenever there is work: that is no sign of saturation."""
+        with self._begun() as connection:
+            self.waits.excuse(True)
+            try:
+                yield connection
+            finally:
+                self.waits.excuse(False)
+
+    @contextmanager
+    def _begun(self) -> Iterator[sqlite3.Connection]:
         with translated(self.path), self._writer:
             connection = self.connection()
             connection.execute("begin immediate")

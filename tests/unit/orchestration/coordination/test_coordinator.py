@@ -128,7 +128,12 @@ async def test_one_that_does_not_hear_its_cancellation_loses_its_hold_on_its_ite
     deaf._task.cancel()
 
 
-@scenario(PoolSettings(batch_size=1, circuit_breaker_enabled=False), error_window=5)
+@scenario(
+    PoolSettings(batch_size=1, circuit_breaker_enabled=False),
+    error_window=5,
+    degraded_after_seconds=100.0,
+    stuck_after_seconds=1000.0,
+)
 async def test_one_that_always_raises_is_replaced(work, pool, coordinator) -> None:
     work.failing = 5
     [broken] = pool.executors
@@ -141,7 +146,7 @@ async def test_one_that_always_raises_is_replaced(work, pool, coordinator) -> No
 
     # The last failed batch is counted when the pause after it is over.
     await until(lambda: len(broken._recent) >= 5)
-    assert await replaced()
+    await until(replaced)
     await work.has_done(1)
     assert work.done == ["item"]
 
@@ -157,6 +162,34 @@ async def test_one_whose_task_was_cancelled_from_outside_is_replaced(work, pool,
     await work.has_done(1)
 
 
+@scenario(PoolSettings())
+async def test_who_looks_before_the_health_check_takes_nothing_from_it(work, pool, coordinator) -> None:
+    work.hanging = 1
+    [stuck] = pool.executors
+    pool.queue.put("item")
+    await work.begun.wait()
+    await until(lambda: stuck.look().state == "unhealthy")
+    assert "one batch has taken" in stuck.look().reason
+    assert pool.executors == [stuck], "looking replaces nobody"
+    assert (stuck.seconds_in(stuck.look().state), stuck._state) == (0.0, "starting"), "looking moves no state"
+    await coordinator.check_health()
+    assert stuck not in pool.executors
+    assert "one batch has taken" in coordinator.events[0].detail
+    await work.has_done(1)
+
+
+@scenario(PoolSettings(batch_size=1, min_executors=2))
+async def test_what_a_pool_has_done_never_falls_while_somebody_leaves(work, pool, coordinator) -> None:
+    for item in range(4):
+        pool.queue.put(item)
+    await work.has_done(4)
+    await until(lambda: pool.totals().items_processed == 4)
+    pool.remove(1)
+    assert pool.totals().items_processed == 4, "who was dismissed and is not gone yet counts"
+    await until(lambda: not pool._leaving)
+    assert pool.totals().items_processed == 4
+
+
 @scenario(PoolSettings(), restart_after_items=2, degraded_after_seconds=100.0, stuck_after_seconds=1000.0)
 async def test_one_that_has_worked_enough_is_replaced_by_a_new_one(work, pool, coordinator) -> None:
     [old] = pool.executors
@@ -168,8 +201,25 @@ async def test_one_that_has_worked_enough_is_replaced_by_a_new_one(work, pool, c
     assert old not in pool.executors
     assert len(pool.executors) == 1
     assert coordinator.events[-1].kind == "restarted"
+    assert (pool.restarted, pool.replaced) == (1, 0)
     await until(lambda: not pool._leaving)
     assert pool.totals().items_processed == 3
+
+
+@scenario(PoolSettings(), health_check_interval_seconds=NEVER)
+async def test_a_look_that_comes_late_itself_judges_nobody(work, pool, coordinator) -> None:
+    """Who was held up with the loop could not give a sign of life."""
+    now = coordinator._looked_at
+    coordinator._clock = lambda: now
+    gone = pool.executors[0]
+    gone._task.cancel()
+    await asyncio.gather(gone._task, return_exceptions=True)
+    now += 2 * NEVER
+    await coordinator.check_health()
+    assert pool.executors == [gone]
+    now += 1.0
+    await coordinator.check_health()
+    assert gone not in pool.executors
 
 
 @scenario(PoolSettings(max_executors=4, batch_size=1), scaling_cooldown_seconds=NEVER)
@@ -184,6 +234,7 @@ async def test_a_pool_grows_under_load_once_per_cooldown(work, pool, coordinator
     await coordinator.check_load()
     assert len(pool.executors) == 2
     assert coordinator.events[-1].detail.startswith("+1: utilisation")
+    assert (pool.scaled_up, pool.scaled_down) == (1, 0)
 
 
 @scenario(PoolSettings(min_executors=1, max_executors=4))
@@ -212,9 +263,10 @@ async def test_backpressure_reaches_everybody_also_who_comes_later(work, pool, c
     await pool.add(1)
     assert [executor._factor for executor in pool.executors] == [0.5, 0.5]
     coordinator._store_use = lambda: StoreUse(size=2, active=0, waiting=0, saturation=0.0)
-    for _ in range(3):
+    for _ in range(6):
         await coordinator.check_store()
     assert [executor._factor for executor in pool.executors] == [1.0, 1.0]
+    assert coordinator.backpressure_events == len(coordinator.events) > 1
 
 
 @scenario(PoolSettings(circuit_breaker_threshold=2))
@@ -242,5 +294,5 @@ async def test_a_database_that_does_not_answer_opens_the_breaker_of_who_waits_fo
 def test_what_cannot_work_is_refused_by_its_path(settings: CoordinatorSettings | PoolSettings, path: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         settings.check("pool") if isinstance(settings, PoolSettings) else settings.check()
-    assert caught.value.fields == {"field": path}
+    assert caught.value.fields["field"] == path
     assert path in caught.value.message

@@ -18,6 +18,12 @@ select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows
 from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
 order by started_at, id
 
+-- name: session_health
+select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
+    :now - started_at, :lease_now + lease - lease_until
+from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
+order by started_at, id
+
 -- name: holders_alive
 select id from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
     and id in {holders}

@@ -1,0 +1,24 @@
+"""``turnout metrics``: the figures of all live orchestrators, for Prometheus."""
+
+from __future__ import annotations
+
+from turnout.cli.options import Database
+
+
+def metrics(database: Database = None) -> None:
+    """Print the metrics of all live orchestrators in the format that Prometheus reads.
+
+    \b
+    turnout metrics
+    turnout metrics > /var/lib/node_exporter/turnout.prom
+    """
+    from turnout.cli.observing import Source
+    from turnout.cli.output import say
+    from turnout.model.exposition import exposition
+
+    source = Source(database)
+    try:
+        found = source.look()
+    finally:
+        source.close()
+    say(exposition(found).rstrip("\n"))

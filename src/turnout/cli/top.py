@@ -1,0 +1,45 @@
+"""``turnout top``: watch the orchestrators work."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli.options import Database
+
+
+def top(
+    once: Annotated[bool, typer.Option("--once", help="Print one picture and end, as in a pipe.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was seen once, as JSON.")] = False,
+    database: Database = None,
+) -> None:
+    """Show orchestrators, pools, task executors and the database, live. `q` or Ctrl-C leaves.
+
+    Orchestrators say how they are with every heartbeat, so the picture is a few seconds old at most; what several of
+    them do is summed up. In the names of pools "task" means run and "step" means task.
+
+    \b
+    turnout top
+    turnout top --once                     one picture, also for a pipe
+    turnout top --json                     every figure, once
+    """
+    import time
+
+    from turnout.cli.dashboard import frame
+    from turnout.cli.observing import Source, observe
+    from turnout.cli.output import is_terminal, plain, say, say_json, width_of
+
+    source = Source(database)
+    found = source.look()
+    if not (once or as_json) and is_terminal():
+        observe(source, found)
+        return
+    source.close()
+    if as_json:
+        say_json(
+            [{**plain(one), "condition": one.status.condition, "troubles": plain(one.status.troubles)} for one in found]
+        )
+        return
+    for line in frame(found, time.time(), width=width_of()):
+        say(line)

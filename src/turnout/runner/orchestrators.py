@@ -1,0 +1,46 @@
+"""Which orchestrators are alive on a database, and how are they? Read from the store, by any process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.contracts.store import Store
+from turnout.model.health import Orchestrator, OrchestratorStatus
+from turnout.model.overview import health_report
+from turnout.model.rows import SessionHealth
+from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.stages import Stage
+
+POOLS = tuple(stage.value for stage in Stage)
+
+
+def live_orchestrators(store: Store) -> list[Orchestrator]:
+    """Those that drive runs, oldest first. Who is seen to be dead from this machine does not wait for its lease."""
+    return [
+        Orchestrator(
+            id=one.session.id,
+            host=one.session.host,
+            pid=one.session.pid,
+            silent_seconds=one.silent,
+            status=_status(one),
+        )
+        for one in store.session_health()
+        if one.session.kind == "orchestrator" and not seen_dead(one.session)
+    ]
+
+
+def _status(one: SessionHealth) -> OrchestratorStatus:
+    if one.health is not None:
+        try:
+            return msgspec.json.decode(one.health, type=OrchestratorStatus)
+        except msgspec.ValidationError:  # written by another version of Turnout: alive is all that is known
+            pass
+    return OrchestratorStatus(uptime_seconds=one.age)
+
+
+def health(orchestrators: Sequence[Orchestrator]) -> dict[str, Any]:
+    """Their health report, with all five pools whether or not anybody is alive."""
+    return health_report([one.status for one in orchestrators], POOLS)

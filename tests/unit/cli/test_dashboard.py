@@ -1,0 +1,169 @@
+"""What ``turnout top`` and ``turnout health`` draw, from what was seen of the orchestrators."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.cli.conditions import pool_lines, trouble_lines
+from turnout.cli.dashboard import EVENTS, frame
+from turnout.cli.output import plain_text
+from turnout.cli.watch import as_text
+from turnout.model.health import (
+    Event,
+    ExecutorStatus,
+    Orchestrator,
+    OrchestratorStatus,
+    PoolStatus,
+    StageStatus,
+)
+from turnout.runner.orchestrators import POOLS
+
+NOW = 1_700_000_000.0
+POOL = PoolStatus(
+    executors=3,
+    healthy=2,
+    degraded=1,
+    min_executors=1,
+    max_executors=4,
+    utilisation=0.934,
+    throughput=1234.5,
+    queued=12_345,
+)
+STATUS = OrchestratorStatus(
+    uptime_seconds=3725,
+    owned_runs=1200,
+    memory_bytes=88_000_000,
+    cpu_ratio=0.35,
+    pools=dict.fromkeys(POOLS, POOL),
+    executors={
+        "default": ExecutorStatus(active=3, capacity=2080, executed=4, failed=1, seconds=6.0, attempts_per_second=12.0),
+        "own": ExecutorStatus(active=1),
+    },
+    pool_size=10,
+    active_connections=3,
+    waiting_for_connections=2,
+    saturation=0.5,
+    backpressure=0.5,
+    events=(Event(at=NOW - 5, kind="scaled", pool="step_enqueuer", detail="+1: utilisation 93%", executors=3),),
+)
+ONE = Orchestrator(id="a", host="web-1", pid=4711, silent_seconds=1.2, status=STATUS)
+
+
+def lines_of(*found: Orchestrator, width: int = 200, height: int | None = None, note: str | None = None) -> list[str]:
+    return [plain_text(line) for line in frame(found, NOW, width=width, height=height, note=note)]
+
+
+def line_with(word: str, lines: list[str]) -> str:
+    [line] = [line for line in lines if line.startswith(word)]
+    return " ".join(line.split())
+
+
+def test_everything_is_there() -> None:
+    lines = lines_of(ONE)
+    assert line_with("web-1:4711", lines) == "web-1:4711 1h02m 1,200 35 % 88 MB 1.2 s ago ! degraded"
+    assert line_with("step_enqueuer", lines) == "step_enqueuer 3 1–4 ✓2 !1 █████████░ 93 % 12,345 1,234 closed"
+    assert line_with("default", lines) == "default 3/2,080 12.0 1 1.5 s closed"
+    assert line_with("own", lines) == "own 1 0.0 0 – closed"
+    assert line_with("database", lines) == "database 3 of 10 connections in use, 2 waiting"
+    assert line_with("saturation", lines) == "saturation █████░░░░░ 50 % backpressure, factor 0.5"
+    assert lines[-1].endswith("scaled  step_enqueuer +1: utilisation 93% (3 now)")
+    assert "1 orchestrator  ! degraded" in lines[0]
+
+
+def test_at_sixty_columns_the_figures_that_matter_are_whole() -> None:
+    lines = lines_of(ONE, width=60)
+    assert line_with("task_request_processor", lines) == "task_request_processor 3 ✓2 !1 93 % 12,345 1,234"
+    assert line_with("web-1:4711", lines).endswith("! degraded")
+    assert all(len(line) <= 60 for line in lines)
+
+
+def test_several_orchestrators_have_a_line_each_and_are_summed_up() -> None:
+    other = Orchestrator(id="b", host="web-2", pid=1, status=STATUS)
+    lines = lines_of(ONE, other)
+    assert "2 orchestrators" in lines[0]
+    assert line_with("web-2:1", lines)
+    assert line_with("task_claimer", lines).startswith("task_claimer 6 2–8 ✓4 !2 █████████░ 93 % 24,690 2,469")
+    assert line_with("database", lines) == "database 6 of 20 connections in use, 4 waiting"
+    assert lines[-1].endswith("web-1:4711") or lines[-1].endswith("web-2:1"), "events say whose they are"
+
+
+def test_what_is_wrong_comes_with_its_reason_worst_first() -> None:
+    ill = PoolStatus(
+        executors=2,
+        healthy=1,
+        unhealthy=1,
+        breaker="open",
+        stage_executors=(StageStatus(id="task_claimer-1", state="unhealthy", reason="no sign of life for 61 s"),),
+    )
+    status = OrchestratorStatus(pools={"task_claimer": ill}, outage="connection refused")
+    found = [Orchestrator(id="a", host="h", pid=1, status=status)]
+    assert [plain_text(line) for line in trouble_lines(found, 200)] == [
+        "✗ database: does not take commits: connection refused",
+        "! task_claimer: task_claimer-1 is unhealthy: no sign of life for 61 s",
+        "! task_claimer: its circuit breaker is open",
+    ]
+    [line] = [plain_text(line) for line in pool_lines(found, 200) if line[0][0].startswith("task_claimer")]
+    assert "✓1 ✗1" in line and line.endswith("open")
+
+
+def test_with_nobody_alive_it_says_so_and_waits_on_a_screen() -> None:
+    assert lines_of(height=30)[-1] == "no orchestrator is alive: waiting for one"
+    assert lines_of()[-1] == "no orchestrator is alive"
+
+
+def test_what_was_seen_before_the_database_went_away_is_marked() -> None:
+    lines = lines_of(ONE, note="the server is away; what follows was seen before")
+    assert lines[1] == "the server is away; what follows was seen before"
+    assert line_with("web-1:4711", lines)
+
+
+@pytest.mark.parametrize("height", [10, 26, 28, 40])
+def test_events_take_only_the_lines_that_are_left(height: int) -> None:
+    many = Orchestrator(id="a", status=OrchestratorStatus(pools=STATUS.pools, events=STATUS.events * 20))
+    bare = len(lines_of(Orchestrator(id="a", status=OrchestratorStatus(pools=STATUS.pools)), height=height))
+    lines = lines_of(many, height=height)
+    assert len(lines) <= max(height, bare)
+    assert sum("scaled" in line for line in lines) == max(0, min(EVENTS, height - bare - 1))
+
+
+def test_a_frame_is_text_for_rich_that_does_not_wrap() -> None:
+    text = as_text(frame([ONE], NOW, width=80))
+    assert text.no_wrap and "web-1:4711" in text.plain
+
+
+names = st.text(st.characters(categories=["L", "N", "P"]), max_size=40)
+statuses = st.builds(
+    OrchestratorStatus,
+    age_seconds=st.floats(0, 1e5),
+    uptime_seconds=st.floats(0, 1e9),
+    owned_runs=st.integers(0, 10**9),
+    cpu_ratio=st.floats(0, 64),
+    memory_bytes=st.integers(0, 2**45),
+    outage=st.none() | names,
+    backpressure=st.floats(0.1, 1),
+    saturation=st.floats(0, 1),
+    pools=st.dictionaries(
+        st.sampled_from(POOLS),
+        st.builds(
+            PoolStatus,
+            executors=st.integers(0, 10**6),
+            healthy=st.integers(0, 10**6),
+            queued=st.integers(0, 10**9),
+            throughput=st.floats(0, 1e9),
+            utilisation=st.floats(0, 1),
+            breaker=st.sampled_from(["closed", "open", "half_open"]),
+        ),
+    ),
+    executors=st.dictionaries(names, st.builds(ExecutorStatus, active=st.integers(0, 10**9)), max_size=3),
+)
+
+
+@given(
+    st.lists(st.builds(Orchestrator, id=names, host=names, pid=st.integers(1, 2**22), status=statuses), max_size=4),
+    st.integers(20, 200),
+    st.none() | st.integers(1, 60),
+)
+def test_no_line_is_wider_than_the_screen(found: list[Orchestrator], width: int, height: int | None) -> None:
+    assert all(len(plain_text(line)) <= width for line in frame(found, NOW, width=width, height=height))

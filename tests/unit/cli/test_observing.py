@@ -1,0 +1,82 @@
+"""What ``turnout top`` looks at, while the database comes, goes and hangs."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from pathlib import Path
+
+import pytest
+
+from turnout import Runner
+from turnout.cli import observing
+from turnout.cli.observing import Observation, Source
+from turnout.errors import StoreUnreachable
+from turnout.model.health import Orchestrator
+
+WAIT = 20.0
+ONE, OTHER = Orchestrator(id="one"), Orchestrator(id="other")
+
+
+class Looks:
+    """Answers that the test gives, each when it likes."""
+
+    def __init__(self) -> None:
+        self.answers: queue.Queue[list[Orchestrator] | StoreUnreachable] = queue.Queue()
+        self.asked: queue.Queue[None] = queue.Queue()
+
+    def __call__(self) -> list[Orchestrator]:
+        self.asked.put(None)
+        answer = self.answers.get(timeout=WAIT)
+        if isinstance(answer, StoreUnreachable):
+            raise answer
+        return answer
+
+    def answer(self, *answers: list[Orchestrator] | StoreUnreachable) -> None:
+        """Give these, and return when all of them were taken in."""
+        for each in answers:
+            self.asked.get(timeout=WAIT)
+            self.answers.put(each)
+        self.asked.get(timeout=WAIT)
+        self.asked.put(None)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observing, "LOOK", 0.001)
+
+
+def test_while_the_database_is_away_what_was_seen_before_stays_with_a_note() -> None:
+    looks = Looks()
+    seen = Observation(looks, [ONE])
+    seen.start()
+    looks.answer(StoreUnreachable("the server is away"))
+    assert (seen.found, seen.note) == ([ONE], "the server is away; what follows was seen before")
+    looks.answer([OTHER])
+    assert (seen.found, seen.note) == ([OTHER], None)
+    looks.answers.put([])
+    seen.stop()
+
+
+def test_a_look_that_hangs_is_left_behind() -> None:
+    hanging, let_go = threading.Event(), threading.Event()
+
+    def look() -> list[Orchestrator]:
+        hanging.set()
+        assert let_go.wait(WAIT)
+        return []
+
+    seen = Observation(look, [])
+    seen.start()
+    assert hanging.wait(WAIT)
+    assert seen.stop() is False
+    let_go.set()
+
+
+def test_a_database_that_comes_later_is_opened_then_and_none_is_made(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/later.db"
+    source = Source(url)
+    assert source.look() == [] and not (tmp_path / "later.db").exists()
+    with Runner(url, workflows=(), handle_sigterm=False) as runner:
+        assert [one.id for one in source.look()] == [runner.core.engine.session_id]
+    source.close()

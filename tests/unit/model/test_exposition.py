@@ -1,0 +1,154 @@
+"""The metrics as Prometheus reads them, by a parser that accepts nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.model.exposition import FAMILIES, exposition
+from turnout.model.health import (
+    ExecutorStatus,
+    Orchestrator,
+    OrchestratorStatus,
+    PoolStatus,
+    StageStatus,
+)
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+_SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (NaN|[+-]Inf|[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)")
+_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)')
+_ESCAPE = re.compile(r"\\(.)")
+
+
+def parse(text: str) -> tuple[dict[str, str], Samples]:
+    """Types by family, and samples. Raises on whatever the format does not allow."""
+    assert text.endswith("\n") and "\n\n" not in text
+    types: dict[str, str] = {}
+    helped: set[str] = set()
+    samples: Samples = {}
+    family = ""
+    for line in text.removesuffix("\n").split("\n"):
+        if line.startswith("# HELP "):
+            name = line.split(" ", 3)[2]
+            assert name not in helped, f"{name} is explained twice"
+            helped.add(name)
+        elif line.startswith("# TYPE "):
+            _, _, family, kind = line.split(" ")
+            assert family in helped and family not in types and kind in ("gauge", "counter"), line
+            types[family] = kind
+        else:
+            found = _SAMPLE.fullmatch(line)
+            assert found is not None, f"no sample: {line!r}"
+            name, labels, value = found.groups()
+            assert name == family, f"{name} stands among the samples of {family}"
+            key = (name, frozenset(labelled(labels or "")))
+            assert key not in samples, f"twice: {line}"
+            samples[key] = float(value)
+    return types, samples
+
+
+def labelled(text: str) -> list[tuple[str, str]]:
+    labels: list[tuple[str, str]] = []
+    at = 0
+    while at < len(text):
+        found = _LABEL.match(text, at)
+        assert found is not None, f"no label at {text[at:]!r}"
+        labels.append((found[1], _ESCAPE.sub(lambda escape: "\n" if escape[1] == "n" else escape[1], found[2])))
+        at = found.end()
+    assert len({name for name, _ in labels}) == len(labels)
+    return labels
+
+
+def value(samples: Samples, name: str, **labels: str) -> float:
+    [found] = [number for key, number in samples.items() if key[0] == name and key[1] >= frozenset(labels.items())]
+    return found
+
+
+FULL = OrchestratorStatus(
+    uptime_seconds=12.5,
+    age_seconds=0.5,
+    owned_runs=3,
+    commits=12_345_678_901,
+    backpressure=0.4,
+    backpressure_events=2,
+    error_rate=0.25,
+    memory_bytes=98_765_432_109,
+    pools={
+        "task_claimer": PoolStatus(
+            executors=2,
+            healthy=1,
+            unhealthy=1,
+            max_executors=4,
+            throughput=1.5,
+            scaled_up=2,
+            scaled_down=1,
+            breaker="half_open",
+            stage_executors=(
+                StageStatus(id="task_claimer-1", items=7, items_per_second=0.5, state_seconds=3.0, busy_seconds=0.25),
+                StageStatus(id="task_claimer-2", state="unhealthy", reason="its loop has ended", error_rate=1.0),
+            ),
+        )
+    },
+    executors={
+        "default": ExecutorStatus(active=1, capacity=8, executed=5, failed=2, seconds=1.0),
+        "own": ExecutorStatus(),
+    },
+)
+
+
+def test_every_figure_is_there_under_its_labels() -> None:
+    one = Orchestrator(id="a", host="web-1", pid=7, silent_seconds=1.0, status=FULL)
+    types, samples = parse(exposition([one, Orchestrator(id="b", host="web-2", pid=8, status=FULL)]))
+    assert set(types) == set(FAMILIES), "each family has a sample here"
+    assert value(samples, "turnout_orchestrators") == 2
+    assert value(samples, "turnout_orchestrator_info", orchestrator="a", host="web-1", pid="7") == 1
+    assert value(samples, "turnout_orchestrator_condition", orchestrator="a", condition="degraded") == 1
+    assert value(samples, "turnout_status_age_seconds", orchestrator="a") == 1.5
+    assert value(samples, "turnout_commits_total", orchestrator="b") == 12_345_678_901
+    assert value(samples, "turnout_process_resident_memory_bytes", orchestrator="a") == 98_765_432_109
+    assert value(samples, "turnout_pool_scaling_events_total", orchestrator="a", direction="up") == 2
+    assert value(samples, "turnout_pool_breaker_state", orchestrator="a", state="half_open") == 1
+    assert value(samples, "turnout_pool_breaker_state", orchestrator="a", state="closed") == 0
+    claimer = {"orchestrator": "a", "pool": "task_claimer", "stage_executor": "task_claimer-1"}
+    assert value(samples, "turnout_stage_executor_items_per_second", **claimer) == 0.5
+    assert value(samples, "turnout_stage_executor_state", state="healthy", **claimer) == 1
+    assert value(samples, "turnout_stage_executor_state_seconds", **claimer) == 3.0
+    attempts = {"orchestrator": "a", "executor": "default"}
+    assert value(samples, "turnout_task_executor_attempts_total", outcome="completed", **attempts) == 3
+    assert value(samples, "turnout_task_executor_attempts_total", outcome="failed", **attempts) == 2
+    assert value(samples, "turnout_task_executor_capacity_attempts", **attempts) == 8
+    assert value(samples, "turnout_task_executor_attempt_average_seconds", **attempts) == 0.2
+
+
+def test_what_an_executor_does_not_say_is_left_out() -> None:
+    _, samples = parse(exposition([Orchestrator(id="a", status=FULL)]))
+    of_own = {name for name, labels in samples if ("executor", "own") in labels}
+    assert "turnout_task_executor_active_attempts" in of_own
+    assert not of_own & {"turnout_task_executor_capacity_attempts", "turnout_task_executor_attempt_average_seconds"}
+
+
+def test_with_nobody_alive_that_is_what_it_says() -> None:
+    types, samples = parse(exposition([]))
+    assert (types, samples) == ({"turnout_orchestrators": "gauge"}, {("turnout_orchestrators", frozenset()): 0.0})
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_counters_and_only_counters_are_totals(name: str) -> None:
+    assert name.endswith("_total") is (FAMILIES[name][0] == "counter")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_can_be_a_label(host: str) -> None:
+    _, samples = parse(exposition([Orchestrator(id="a", host=host)]))
+    assert value(samples, "turnout_orchestrator_info", host=host) == 1
+
+
+@given(st.floats())
+def test_any_number_can_be_a_value(number: float) -> None:
+    text = exposition([Orchestrator(id="a", status=OrchestratorStatus(uptime_seconds=number))])
+    found = value(parse(text)[1], "turnout_uptime_seconds")
+    assert found == number or (found != found and number != number)
