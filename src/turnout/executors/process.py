@@ -87,6 +87,9 @@ class ProcessExecutor(AttendingExecutor):
             await until_done(child.gone)
             self._took_it_after_all(child, attempt)
             raise
+        except NotBegun:
+            await until_done(child.gone)
+            raise
         except Crash as error:
             await until_done(child.gone)
             return ExecutionResult.crashed(attempt.event, str(error))
