@@ -422,7 +422,9 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
     if options.die_after_commits:
         connect = turnout.runner.core.connect
-        turnout.runner.core.connect = lambda url: KilledAfterCommit(connect(url), options.die_after_commits)  # type: ignore
+        turnout.runner.core.connect = lambda url, **bounds: KilledAfterCommit(  # type: ignore
+            connect(url, **bounds), options.die_after_commits
+        )
     settings = EngineSettings(**options.settings, limits=Limits(losses=options.losses))
     runner = Runner(executors={"default": ThreadExecutor(threads=options.threads)}, settings=settings)
     with runner:

@@ -174,7 +174,7 @@ def test_executors_that_are_restarted_all_the_time_lose_nothing(url: str, bodies
         wanted = scaled(50, 1_000)
 
         def restarted() -> int:
-            return sum(pool.replaced for pool in coordinator.pools.values())
+            return sum(pool.restarted for pool in coordinator.pools.values())
 
         eventually(f"{wanted} were restarted", lambda: restarted() >= wanted)
         load.ends()

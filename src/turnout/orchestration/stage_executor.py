@@ -88,13 +88,17 @@ class StageExecutor:
             self._finished(self._hand, well=False)
 
     async def _loop(self) -> None:
+        looked = time.monotonic()
         try:
             while self.should_continue():
                 interval = min(self._pool.polling_interval_ms / 1000 / self._factor, LONGEST_SILENCE)
                 found = await self._queue.wait(interval)
                 self.heartbeat()
                 if not found:
-                    self._idle()
+                    # Two that look by themselves whenever they were woken for what the other took would never rest.
+                    if self._last_heartbeat - looked > 0.9 * interval:
+                        looked = self._last_heartbeat
+                        self._idle()
                 elif self.should_continue() and await self._gate.wait():
                     # It may have been told to stop meanwhile: then it takes nothing.
                     await self.process_batch()

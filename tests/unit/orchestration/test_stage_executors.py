@@ -299,6 +299,28 @@ async def test_a_store_that_cannot_be_reached_is_not_the_executors_fault(work, q
     await executor.stop(WAIT)
 
 
+@scenario
+async def test_one_that_is_woken_for_what_another_took_does_not_look_by_itself(work, queue) -> None:
+    looks: list[None] = []
+    executor = StageExecutor(STAGE, queue, work, PoolSettings(), idle=lambda: looks.append(None))
+    await executor.start()
+    for _ in range(5):
+        await quiet()
+        queue.wake_all()
+    await quiet()
+    assert not looks, "two of them would wake one another for ever"
+    await executor.stop(WAIT)
+
+
+@scenario
+async def test_one_that_has_had_nothing_to_do_for_its_interval_looks_by_itself(work, queue) -> None:
+    looked = asyncio.Event()
+    executor = StageExecutor(STAGE, queue, work, PoolSettings(polling_interval_ms=1), idle=looked.set)
+    await executor.start()
+    await asyncio.wait_for(looked.wait(), WAIT)
+    await executor.stop(WAIT)
+
+
 # -- queue and pool ---------------------------------------------------------------------------------------------
 @scenario
 async def test_a_sleeper_that_was_cancelled_does_not_swallow_a_wake_up(work, queue) -> None:
