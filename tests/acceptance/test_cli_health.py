@@ -32,7 +32,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     process = project.start("run", "flows.py:waiting", "-p", "file=go")
     try:
         deadline = time.monotonic() + PATIENCE
-        while not seen_pools(project):
+        while not works(project):
             assert time.monotonic() < deadline and process.poll() is None, "no status was stored"
         yield project
         (project.folder / "go").touch()
@@ -42,8 +42,10 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         process.wait()
 
 
-def seen_pools(project: Project) -> list[str]:
-    return [name for one in project.run("top", "--json").json for name in one["status"]["pools"]]
+def works(project: Project) -> bool:
+    """Whether its orchestrator has said that it runs a task. What it says is some seconds old."""
+    statuses = [one["status"] for one in project.run("top", "--json").json]
+    return any(status["owned_runs"] and status["executors"]["default"]["active"] for status in statuses)
 
 
 def shape(value: Any) -> Any:
