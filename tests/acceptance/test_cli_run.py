@@ -182,8 +182,8 @@ def test_ctrl_c_twice_does_not_wait(project: Project) -> None:
     terminal.until("cancelling; press Ctrl-C once more")
     terminal.press(CTRL_C)
     assert terminal.end() == 130
-    # The executor never answers, so the run is open still. Its process is gone, and others may end it.
-    assert project.run("runs", "show", "last", "--json").json["state"] in ("running", "cancelling")
+    # The executor never answers, so the run may be open still: its process is gone, and others may end it.
+    assert project.run("runs", "show", "last", "--json").json["state"] in ("running", "cancelling", "cancelled")
     ended = project.run("runs", "cancel", "last", "--json")
     assert ended.code == 0 and ended.json["state"] == "cancelled", ended
 
