@@ -40,14 +40,17 @@ class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolsSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The five pools. In their names "task" means run and "step" means task."""
+    """The five pools. In their names "task" means run and "step" means task.
 
-    task_request_processor: PoolSettings = PoolSettings()
+    Two are enough at first: one works out its batch while the other waits for the commit of its own.
+    """
+
+    task_request_processor: PoolSettings = PoolSettings(min_executors=2)
     task_claimer: PoolSettings = PoolSettings(max_executors=1, polling_interval_ms=2000)
     """Claims of one orchestrator do not gain by being made side by side: they would wait for the same rows."""
-    step_enqueuer: PoolSettings = PoolSettings()
+    step_enqueuer: PoolSettings = PoolSettings(min_executors=2)
     step_result_processor: PoolSettings = PoolSettings(min_executors=2)
-    task_finalizer: PoolSettings = PoolSettings()
+    task_finalizer: PoolSettings = PoolSettings(min_executors=2)
 
     def check(self, path: str = "orchestration.executor_pools") -> None:
         for name in self.__struct_fields__:
