@@ -51,7 +51,7 @@ class StageExecutor:
         self._queue = queue
         self._process = process
         self._pool = pool
-        self._gate = gate or Gate(stage.value, None)
+        self._gate = gate or Gate(None)
         self._thresholds = coordinator or CoordinatorSettings()
         self._idle = idle
         self._excuse = excuse

@@ -44,7 +44,6 @@ class OrchestrationLoopCoordinator:
         self.backpressure_events = 0
         self.events: deque[Event] = deque(maxlen=REMEMBERED_EVENTS)
         self.started_at: float | None = None
-        self.stopping = False
         self._store_use = store_use
         self._slow_down = slow_down
         self._clock = clock
@@ -67,7 +66,6 @@ class OrchestrationLoopCoordinator:
 
     async def stop(self, timeout: float) -> None:
         """A planned end: nobody is replaced or missed any more."""
-        self.stopping = True
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)

@@ -15,10 +15,7 @@ SHORTEST_LOOK, LONGEST_LOOK = 0.1, 1.0
 class Gate:
     """The breaker of one pool. Closed breaker: the gate is open, and costs nothing."""
 
-    def __init__(
-        self, name: str, settings: BreakerSettings | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.name = name
+    def __init__(self, settings: BreakerSettings | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
         self._clock = clock
         self.breaker = Breaker(probes=settings.probes if settings else 1)

@@ -58,10 +58,6 @@ class StageHealth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     error_rate: float = 0.0
     reason: str | None = None
 
-    @property
-    def works(self) -> bool:
-        return self.state in (HealthState.HEALTHY, HealthState.DEGRADED)
-
 
 def judge(signs: Signs, now: float, settings: CoordinatorSettings, before: HealthState | None = None) -> StageHealth:
     """The state that the signs speak of, reached from ``before`` by a legal move."""

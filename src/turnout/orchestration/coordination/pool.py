@@ -40,7 +40,7 @@ class ExecutorPool:
         self.stage = stage
         self.settings = settings
         self.queue = WorkQueue()
-        self.gate = Gate(stage.value, settings.breaker if settings.circuit_breaker_enabled else None)
+        self.gate = Gate(settings.breaker if settings.circuit_breaker_enabled else None)
         self.executors: list[StageExecutor] = []
         self.replaced = 0
         self.restarted = 0

@@ -26,7 +26,7 @@ class Clock:
 
 def opened(clock: Clock) -> Gate:
     """Open, and due to be tried."""
-    gate = Gate("pool", BreakerSettings(threshold=1), clock)
+    gate = Gate(BreakerSettings(threshold=1), clock)
     gate.failed()
     assert gate.breaker.state is BreakerState.OPEN
     clock.now += 60.0
@@ -97,7 +97,7 @@ def test_a_probe_that_is_abandoned_counts_as_a_failure_and_others_may_try_later(
 
 def test_failures_that_are_not_in_a_row_do_not_open_it() -> None:
     async def scenario() -> None:
-        gate, queue = Gate("pool", BreakerSettings(threshold=2)), WorkQueue()
+        gate, queue = Gate(BreakerSettings(threshold=2)), WorkQueue()
         outcomes = [False, True] * 4
 
         async def process(items: list[Any]) -> None:
@@ -116,7 +116,7 @@ def test_failures_that_are_not_in_a_row_do_not_open_it() -> None:
 
 def test_those_who_wait_go_on_as_soon_as_it_is_reset() -> None:
     async def scenario() -> None:
-        gate = Gate("pool", BreakerSettings(threshold=1, recovery=3600.0))
+        gate = Gate(BreakerSettings(threshold=1, recovery=3600.0))
         gate.failed()
         waiting = [asyncio.ensure_future(gate.wait()) for _ in range(3)]
         await asyncio.sleep(0)
