@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli import config, demo, doctor, explain, graph, init, logs, prune, run, runs, validate
+from turnout.cli import config, demo, doctor, explain, graph, init, logs, prune, run, runs, validate, worker
 
 HELP = """Durable workflows for Python.
 
@@ -18,6 +18,7 @@ turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
+turnout worker --connect tcp://…           run tasks for a hub elsewhere
 """
 
 app = typer.Typer(
@@ -47,6 +48,7 @@ for command in (
     init.init,
     doctor.doctor,
     prune.prune,
+    worker.worker,
     demo.demo,
 ):
     app.command()(command)

@@ -24,6 +24,7 @@ from turnout.runner.config_shape import (
     RULES,
     SHAPE,
     TABLES,
+    WORKER,
     Key,
     built,
     checked,
@@ -172,8 +173,10 @@ def _in_folder(key: Key, value: Any, root: Path) -> Any:
     relative = "sqlite:///"
     if key == ("database",) and value.startswith(relative) and not value.startswith((f"{relative}/", f"{relative}:")):
         return f"{relative}{root}/{value.removeprefix(relative)}"
-    if key == ("workflows",):
+    if key in (("workflows",), (WORKER, "import")):
         return [str(root / each) if each.endswith(".py") else each for each in value]
+    if key == (WORKER, "key_file"):
+        return str(root / value)
     return value
 
 

@@ -339,7 +339,8 @@ class HubProtocol:
         if given is None:
             self._send(worker, Logged(message.token, message.offset + len(message.lines)))
             return
-        new = message.lines[max(0, given.lines - message.offset) :]
+        # Lines that follow on some which are not here are left out: they come again, together.
+        new = message.lines[given.lines - message.offset :] if message.offset <= given.lines else ()
         if new:
             given.lines = message.offset + len(message.lines)
             self.events.append(Said(worker, given.step, new))
