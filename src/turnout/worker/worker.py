@@ -14,7 +14,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from importlib.metadata import version
 from math import inf
 from typing import Any
@@ -27,27 +27,25 @@ from turnout.errors import WorkerRefused
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
 from turnout.wire.holdings import Holding, Holdings
-from turnout.wire.link import DrainAsked, Link, LinkState, Parted, Reconnect, Stop
+from turnout.wire.link import DrainAsked, LinkState, Parted, Reconnect, Stop
 from turnout.wire.messages import VERSION, Hello, Progress
 from turnout.worker.attempts import Attempts
-from turnout.worker.connection import Connection, Trace
-from turnout.worker.figures import Figures, HubFigures
+from turnout.worker.connection import Trace
+from turnout.worker.figures import Figures
 from turnout.worker.handlers import Handlers
+from turnout.worker.hubs import Hubs
 from turnout.worker.saying import Spoken, progress_in
 from turnout.worker.settings import WorkerSettings
 
 log = logging.getLogger("turnout.worker")
 
-TICK = 0.2
-"""Seconds between two looks at everything that is due by time: heartbeats, repetitions, lines."""
 FAREWELL = 1.0
 """Seconds that a hub has to answer bye."""
 MOST_UNACKNOWLEDGED = 1_000
 """With so many results that no hub has acknowledged, nothing more is asked for until half of them are."""
-MOST_DISCOVERED = 64
-"""Connections to hubs that only other hubs have named."""
-SHUNNED = 60.0
-"""Seconds after which such a hub, having given no answer, is tried again."""
+STUCK = 5.0
+"""Seconds after which a thread whose body was ended, and has not returned, does not count as a place any more."""
+OVERDUE = "its deadline had passed before it could begin"
 
 
 class Worker:
@@ -57,8 +55,35 @@ class Worker:
         settings.check()
         self.settings = settings
         self.worker_id = uuid.uuid4().hex
-        self._trace = trace
-        self._hello = Hello(
+        self._poller = zmq.Poller()
+        self._waking, self._woken = os.pipe()
+        os.set_blocking(self._waking, False)
+        os.set_blocking(self._woken, False)
+        self._poller.register(self._waking, zmq.POLLIN)
+        self._signalled = False
+        self._spoken = Spoken(settings.logs)
+        self._holdings = Holdings()
+        self._hubs = Hubs(self._hello(handlers), self._holdings, settings, self._poller, trace)
+        self._attempts = Attempts(
+            handlers,
+            settings.concurrency,
+            processes=settings.processes,
+            grace=settings.kill_grace,
+            output=self._spoken if settings.logs.capture else None,
+            wake=self._wake,
+        )
+        self._asked_to_stop = 0
+        self._stop_by = inf
+        self._said_bye = inf
+        self._next_tick = -inf
+        self._full = False
+        self._stuck_since = inf
+        self._ended: Counter[str] = Counter()
+        self._started = time.monotonic()
+
+    def _hello(self, handlers: Handlers) -> Hello:
+        settings = self.settings
+        return Hello(
             versions=(VERSION,),
             worker_id=self.worker_id,
             seq=0,
@@ -73,34 +98,6 @@ class Worker:
             host=os.uname().nodename,
             pid=os.getpid(),
         )
-        self._spoken = Spoken(settings.logs)
-        self._holdings = Holdings()
-        self._attempts = Attempts(
-            handlers,
-            settings.concurrency,
-            processes=settings.processes,
-            grace=settings.kill_grace,
-            output=self._spoken if settings.logs.capture else None,
-            wake=self._wake,
-        )
-        self._connections: list[Connection] = []
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._poller = zmq.Poller()
-        self._polled: list[zmq.Socket[bytes]] = []
-        self._waking, self._woken = os.pipe()
-        os.set_blocking(self._waking, False)
-        os.set_blocking(self._woken, False)
-        self._poller.register(self._waking, zmq.POLLIN)
-        self._signalled = False
-        self._asked_to_stop = 0
-        self._stop_by = inf
-        self._said_bye = inf
-        self._next_tick = -inf
-        self._full = False
-        self._shunned: dict[str, float] = {}
-        """Addresses that are not tried until then."""
-        self._ended: Counter[str] = Counter()
-        self._started = time.monotonic()
 
     # -- from anywhere ----------------------------------------------------------------------------------------------
     def stop(self) -> None:
@@ -111,32 +108,19 @@ class Worker:
     @property
     def figures(self) -> Figures:
         now = time.monotonic()
-        held, waiting = len(self._holdings), len(self._holdings.waiting)
-        running = len(self._attempts)
+        running, waiting = len(self._attempts), len(self._holdings.waiting)
         return Figures(
             worker_id=self.worker_id,
-            name=self._hello.name,
+            name=self.settings.shown_name,
             uptime_seconds=now - self._started,
             draining=self._asked_to_stop > 0,
             concurrency=self.settings.concurrency,
             running=running,
             stuck=self._attempts.stuck,
             waiting=waiting,
-            unacknowledged=max(0, held - waiting - running),
+            unacknowledged=max(0, len(self._holdings) - waiting - running),
             ended=dict(self._ended),
-            hubs=tuple(
-                HubFigures(
-                    address=each.address,
-                    state=each.link.state.value,
-                    in_contact=each.link.in_contact(now),
-                    credits=each.link.credits,
-                    sent=each.sent,
-                    received=each.received,
-                    reconnects=each.reconnects,
-                    malformed=each.link.malformed,
-                )
-                for each in tuple(self._connections)
-            ),
+            hubs=self._hubs.figures(now),
         )
 
     def _wake(self) -> None:
@@ -148,22 +132,21 @@ class Worker:
 
     # -- life -------------------------------------------------------------------------------------------------------
     def run(self) -> bool:
-        """Work until told to stop. Whether everything that had begun was finished and told. Raises WorkerRefused."""
+        """Work until told to stop, once. Whether all that had begun was finished and told. Raises WorkerRefused."""
         end_capture = capture() if self.settings.logs.capture else lambda: None
         before = self._take_signals()
-        for address in self.settings.connect:
-            self._connect(address, self._started)
         try:
             while not self._over():
-                self._round(self._poll())
+                left = max(0.0, self._next_tick - time.monotonic())
+                self._round(dict(self._poller.poll(int(left * 1000) + 1)))
             return not self._holdings
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
             self._attempts.stop(0.0)
-            for each in self._connections:
-                each.leave()
-            self._context.destroy(linger=100)
+            self._hubs.leave()
+            os.close(self._waking)
+            os.close(self._woken)
             end_capture()
 
     def _take_signals(self) -> dict[int, Any]:
@@ -172,10 +155,8 @@ class Worker:
         return {number: signal.signal(number, lambda *_: self.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def _over(self) -> bool:
-        links = [each.link for each in self._connections]
-        if links and all(link.state is LinkState.REFUSED for link in links):
-            each = self._connections[0]
-            raise WorkerRefused(f"hub {each.address} refuses this worker: {each.link.refusal}", hub=each.address)
+        if (refusal := self._hubs.refusal) is not None:
+            raise WorkerRefused(f"hub {refusal[0]} refuses this worker: {refusal[1]}", hub=refusal[0])
         if not self._asked_to_stop:
             return False
         now = time.monotonic()
@@ -185,36 +166,29 @@ class Worker:
             return False
         if self._said_bye == inf:
             self._said_bye = now
-            for link in links:
+            for link in self._hubs.open:
                 link.bye("drained")
-            self._flush()
-        return now - self._said_bye >= FAREWELL or not any(link.state is LinkState.OPEN for link in links)
+            self._hubs.flush()
+        return now - self._said_bye >= FAREWELL or not self._hubs.open
 
     # -- a round ----------------------------------------------------------------------------------------------------
-    def _poll(self) -> dict[object, int]:
-        left = max(0.0, self._next_tick - time.monotonic())
-        return dict(self._poller.poll(int(left * 1000) + 1))
-
-    def _round(self, ready: dict[object, int]) -> None:
+    def _round(self, ready: Mapping[object, int]) -> None:
         now = time.monotonic()
         if self._waking in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._waking, 4096)
             self._signalled = False
-        for each in tuple(self._connections):
-            if each.monitor in ready:
-                each.watch()
-            if each.socket in ready:
-                each.receive(now)
+        self._hubs.receive(ready, now)
+        self._act(now)
         if self._asked_to_stop:
             self._drain(now)
-        self._act(now)
         self._take_results()
         self._begin(now)
-        self._tell(now)
+        if news := self._holdings.news():
+            self._hubs.tell(news, now)
         if now >= self._next_tick:
             self._tick(now)
-        self._flush()
+        self._hubs.flush()
 
     def _take_results(self) -> None:
         for key, result in self._attempts.ended():
@@ -224,41 +198,22 @@ class Worker:
             self._finish(result)
 
     def _begin(self, now: float) -> None:
+        """Start what may start, in the order in which it came."""
         waiting = self._holdings.waiting
-        if not waiting:
-            return
-        if self._asked_to_stop:
-            for token in tuple(waiting):
-                self._holdings.give_back(token, "the worker is stopping")
-            return
         free = self._attempts.free
-        if free <= 0 and self._attempts.stuck < self.settings.concurrency:
+        if not waiting or free <= 0 or self._asked_to_stop:
             return
         chosen: list[Holding] = []
-        contacts = {each.link.hub: each.link.in_contact(now) for each in self._connections}
+        contacts = self._hubs.contacts(now)
         for holding in tuple(waiting.values()):
-            if holding.overdue(now):
-                self._holdings.give_back(holding.token, "its deadline had passed before it could begin")
-            elif self._attempts.stuck >= self.settings.concurrency:
-                self._holdings.give_back(holding.token, "all threads are held by bodies that do not return")
-            elif len(chosen) >= free:
+            if len(chosen) >= free:
                 break
+            if holding.overdue(now):
+                self._holdings.give_back(holding.token, OVERDUE)
             elif holding.granted and contacts.get(holding.hub) and not self._attempts.busy_with(holding.step):
                 chosen.append(holding)
         for refused in self._attempts.begin([self._holdings.begin(each.token) for each in chosen]):
             self._finish(refused)
-
-    def _tell(self, now: float) -> None:
-        news = self._holdings.news()
-        if news:
-            for each in self._connections:
-                mine = [holding for holding in news if holding.hub == each.link.hub]
-                if mine:
-                    each.link.tell(mine, now)
-
-    def _flush(self) -> None:
-        for each in self._connections:
-            each.flush()
 
     def _finish(self, result: StepResult) -> None:
         self._ended[result.metadata.outcome or result.status] += 1
@@ -268,147 +223,68 @@ class Worker:
         token = self._attempts.token_of(key)
         if token is None:
             return
-        progress = progress_in(stream, text)
+        progress, holding = progress_in(stream, text), self._holdings.table.get(token)
         if progress is None:
             self._holdings.say(token, stream, text)
-            return
-        holding = self._holdings.table.get(token)
-        for each in self._connections:
-            if holding is not None and each.link.hub == holding.hub:
-                each.link.progress(Progress(token, progress.done, progress.total, progress.message))
+        elif holding is not None and (link := self._hubs.link_of(holding.hub)) is not None:
+            link.progress(Progress(token, progress.done, progress.total, progress.message))
 
-    # -- what the links want ----------------------------------------------------------------------------------------
     def _act(self, now: float) -> None:
-        for each in tuple(self._connections):
-            actions, each.link.actions = each.link.actions, []
-            for action in actions:
-                match action:
-                    case Stop():
-                        self._attempts.cancel(action.token)
-                    case Reconnect():
-                        self._lost(each, now, action.reason)
-                    case DrainAsked():
-                        log.info("hub %s asks this worker to leave: %s", each.address, action.reason)
-                        self._asked_to_stop = max(1, self._asked_to_stop)
-                        self._drain(now)
-                    case Parted():
-                        self._parted(each, now, action.reason)
-
-    def _lost(self, connection: Connection, now: float, reason: str) -> None:
-        connection.flush()
-        connection.come_back(now, reason)
-        self._register()
-        # Whoever takes over what that hub gave hears at once that it goes on here.
-        for each in self._connections:
-            each.link.beat(now)
-
-    def _parted(self, connection: Connection, now: float, reason: str) -> None:
-        if connection.link.state is LinkState.REFUSED:
-            log.error("hub %s refuses this worker: %s", connection.address, reason)
-            connection.close()
-            self._register()
-        elif self._said_bye == inf:
-            self._lost(connection, now, f"it said bye: {reason}")
+        """Do what the links want done."""
+        for connection, action in self._hubs.actions():
+            match action:
+                case Stop():
+                    self._attempts.cancel(action.token)
+                case Reconnect():
+                    self._hubs.lost(connection, now, action.reason)
+                case DrainAsked():
+                    log.info("hub %s asks this worker to leave: %s", connection.address, action.reason)
+                    self._asked_to_stop = max(1, self._asked_to_stop)
+                case Parted() if connection.link.state is LinkState.REFUSED:
+                    log.error("hub %s refuses this worker: %s", connection.address, action.reason)
+                    self._hubs.close(connection)
+                case Parted():
+                    if self._said_bye == inf:
+                        self._hubs.lost(connection, now, f"it said bye: {action.reason}")
 
     def _drain(self, now: float) -> None:
+        """Ask for nothing more, and give back what has not begun, also what was on its way."""
         if self._stop_by == inf:
             self._stop_by = now + self.settings.grace
+            self._hubs.discovering = False
             log.info("stopping: %d steps run, and have %g s to finish", len(self._attempts), self.settings.grace)
-            self._share()
+            self._hubs.share(0)
+        for token in tuple(self._holdings.waiting):
+            self._holdings.give_back(token, "the worker is stopping")
 
     # -- by time ----------------------------------------------------------------------------------------------------
     def _tick(self, now: float) -> None:
         if not self._spoken.silent:
             self._spoken.take(self._say)
-        for each in tuple(self._connections):
-            if each.open_if_due(self._context, now):
-                self._register()
-            elif each.unanswered(now):
-                self._give_up(each, now)
-            each.link.tick(now)
-            if each.link.state is LinkState.OPEN:
-                each.welcomed()
-        self._discover(now)
-        self._give_up_orphans(now)
+        self._hubs.tick(now)
         self._act(now)
-        self._share()
-        self._next_tick = now + self._interval()
+        self._give_back(now)
+        self._hubs.share(self._places(now))
+        self._next_tick = now + self._hubs.interval()
 
-    def _interval(self) -> float:
-        """Short enough for what the hubs want, however often that is."""
-        wanted = [
-            min(each.link.welcome.heartbeat_ms, each.link.welcome.resend_ms) / 4000
-            for each in self._connections
-            if each.link.welcome is not None
-        ]
-        return max(0.01, min([TICK, *wanted]))
-
-    def _share(self) -> None:
-        """Divide the places among the hubs that answer."""
-        links = [each.link for each in self._connections if each.link.state is LinkState.OPEN]
-        if not links:
-            return
-        places = self.settings.concurrency - self._attempts.stuck
-        unacknowledged = len(self._holdings) - len(self._holdings.waiting) - len(self._attempts)
-        self._full = unacknowledged >= (MOST_UNACKNOWLEDGED // 2 if self._full else MOST_UNACKNOWLEDGED)
-        total = 0 if self._asked_to_stop or self._full else 2 * max(0, places)
-        share, more = divmod(total, len(links))
-        for number, link in enumerate(links):
-            link.set_credits(max(share + (number < more), min(1, total)))
-
-    # -- hubs -------------------------------------------------------------------------------------------------------
-    def _connect(self, address: str, now: float, *, discovered: bool = False) -> None:
-        if any(each.address == address for each in self._connections) or now < self._shunned.get(address, -inf):
-            return
-        link = Link(self._hello, self._holdings, self._orphans)
-        self._connections.append(Connection(address, link, self.settings, discovered=discovered, trace=self._trace))
-
-    def _orphans(self) -> Iterator[Holding]:
-        """What hubs gave that there is no session with now."""
-        known = {each.link.hub for each in self._connections if each.link.state is LinkState.OPEN}
-        return (holding for holding in self._holdings if holding.hub not in known)
-
-    def _discover(self, now: float) -> None:
-        for each in tuple(self._connections):
-            if each.link.state is LinkState.OPEN:
-                self._drop_others(each, now)
-                for address in each.link.hubs if self.settings.discover and not self._asked_to_stop else ():
-                    if len(self._connections) < len(self.settings.connect) + MOST_DISCOVERED:
-                        self._connect(address, now, discovered=True)
-
-    def _drop_others(self, connection: Connection, now: float) -> None:
-        """Two addresses of one hub: the newer session has ended the one before, and one is enough."""
-        for each in tuple(self._connections):
-            if (
-                each is not connection
-                and each.link.hub == connection.link.hub
-                and each.link.opened < connection.link.opened
-            ):
-                self._shunned[each.address] = inf
-                self._remove(each)
-
-    def _give_up(self, connection: Connection, now: float) -> None:
-        if connection.discovered:
-            self._shunned[connection.address] = now + SHUNNED
-            self._remove(connection)
-        else:
-            self._lost(connection, now, "no answer")
-
-    def _remove(self, connection: Connection) -> None:
-        connection.close()
-        self._connections.remove(connection)
-        self._register()
-
-    def _give_up_orphans(self, now: float) -> None:
-        """What a hub gave that is gone does not begin here: whoever has its runs now gives it anew."""
+    def _give_back(self, now: float) -> None:
+        """What cannot begin here in any sensible time is for others."""
+        stuck = now - self._stuck_since > STUCK and self._attempts.free <= 0
         for holding in tuple(self._holdings.waiting.values()):
-            if not any(each.link.hub == holding.hub and each.link.may_come_back(now) for each in self._connections):
+            if holding.overdue(now):
+                self._holdings.give_back(holding.token, OVERDUE)
+            elif stuck:
+                self._holdings.give_back(holding.token, "all places are held by bodies that do not return")
+            elif self._hubs.gone(holding.hub, now):
                 self._holdings.give_back(holding.token, "its hub is gone")
 
-    def _register(self) -> None:
-        """Poll the sockets that there are."""
-        for socket in self._polled:
-            self._poller.unregister(socket)
-        self._polled = [each for one in self._connections for each in (one.socket, one.monitor) if each is not None]
-        for socket in self._polled:
-            self._poller.register(socket, zmq.POLLIN)
+    def _places(self, now: float) -> int:
+        """How many steps to ask for in all."""
+        stuck = self._attempts.stuck
+        self._stuck_since = min(self._stuck_since, now) if stuck else inf
+        unacknowledged = len(self._holdings) - len(self._holdings.waiting) - len(self._attempts)
+        self._full = unacknowledged >= (MOST_UNACKNOWLEDGED // 2 if self._full else MOST_UNACKNOWLEDGED)
+        if self._asked_to_stop or self._full:
+            return 0
+        held = stuck if now - self._stuck_since > STUCK else 0
+        return 2 * max(0, self.settings.concurrency - held)
