@@ -1,4 +1,4 @@
-"""How is a handler that runs elsewhere, in whatever language, said in a workflow? As a task that has no function here."""
+"""How is a handler that runs elsewhere, in any language, said in a workflow? As a task without a function here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_HANDLER = 256
 
 
 class RemoteTask(Task[..., Any]):
-    """A task whose body is a handler of a worker. Called in a workflow function it adds a node; it runs nowhere else."""
+    """A task whose body is a handler of a worker. Called in a workflow function it adds a node; it cannot run here."""
 
     def __init__(self, name: str, handler: str, config: Mapping[str, Any], options: TaskOptions) -> None:
         if "retry_if" in options:
