@@ -40,7 +40,7 @@ class RemoteTask(Task[..., Any]):
 
 
 def remote(
-    name: str, *, handler: str, config: Mapping[str, Any] | None = None, **options: Unpack[TaskOptions]
+    name: str, /, *, handler: str, config: Mapping[str, Any] | None = None, **options: Unpack[TaskOptions]
 ) -> RemoteTask:
     """Declare a body that a worker runs: ``ship = remote("ship", handler="OrderFulfillment::ShipOrder")``.
 
