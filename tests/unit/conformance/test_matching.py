@@ -13,6 +13,7 @@ from turnout.conformance.matching import Mismatch, fill, match, problem_with
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(alphabet="abc ü"),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet="abc", min_size=1), inner, max_size=4),
+    max_leaves=8,
 )
 
 
