@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli import config, demo, doctor, explain, graph, init, logs, prune, run, runs, validate, worker
+from turnout.cli import (
+    config,
+    conformance,
+    demo,
+    doctor,
+    explain,
+    graph,
+    init,
+    logs,
+    prune,
+    run,
+    runs,
+    validate,
+    worker,
+)
 
 HELP = """Durable workflows for Python.
 
@@ -49,6 +63,7 @@ for command in (
     doctor.doctor,
     prune.prune,
     worker.worker,
+    conformance.conformance,
     demo.demo,
 ):
     app.command()(command)
