@@ -18,12 +18,23 @@ import zmq.auth.thread
 
 from turnout.wire.documents import Step, StepMetadata, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.hub import Ended, EndedElsewhere, Greeted, HubProtocol, Left, Lost, Progressed, Said, StartAsked
+from turnout.wire.hub import (
+    Ended,
+    EndedElsewhere,
+    Greeted,
+    HubProtocol,
+    Left,
+    Lost,
+    NeverArrived,
+    Progressed,
+    Said,
+    StartAsked,
+)
 from turnout.wire.messages import Welcome
 from turnout.wire.roster import WorkerEntry
 
 ROOT = Path(__file__).parents[1]
-WAIT = 60.0
+WAIT = 120.0
 """Seconds after which a test that waits for a signal has failed; never a time that a passing test takes."""
 
 _ids = itertools.count(1)
@@ -70,6 +81,7 @@ class ScriptedHub:
         self.left: list[str] = []
         self.greeted: list[Greeted] = []
         self.acknowledges = True
+        self._never_arrived: list[Step] = []
         self._changed = threading.Condition()
         self._asked: list[Callable[[], None]] = []
         self._stopping = False
@@ -161,6 +173,8 @@ class ScriptedHub:
                 asked, self._asked = self._asked, []
                 for act in asked:
                     act()
+                if self._never_arrived and any(each.free for each in self.workers):
+                    self._give([self._never_arrived.pop()])
                 self.protocol.tick(self._now())
                 events, self.protocol.events = self.protocol.events, []
                 for event in events:
@@ -188,6 +202,8 @@ class ScriptedHub:
                 self.lost += [one.token for one in event.steps]
             case Left():
                 self.left.append(event.worker.id)
+            case NeverArrived():
+                self._never_arrived += event.steps
             case StartAsked():
                 self.protocol.answer_start(event.worker, event.tokens, [])
             case _:

@@ -23,6 +23,7 @@ from turnout.wire.messages import Error
 
 Start = Callable[..., subprocess.Popen[str]]
 BODIES = "worker_bodies"
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
@@ -231,7 +232,7 @@ def test_a_worker_that_is_killed_loses_its_steps_to_others(hub: ScriptedHub, sta
 
 
 def test_a_worker_that_was_stopped_for_long_comes_back_and_begins_nothing_old(start: Start, tmp_path: Path) -> None:
-    fence = 1.0
+    fence = 3.0
     with ScriptedHub(told_lease_ms=int(fence / 0.8 * 1000), heartbeat_ms=200, resend_ms=200) as hub:
         worker = start(hub, "--concurrency", "1")
         hub.until(lambda: hub.workers)

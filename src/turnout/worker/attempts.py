@@ -10,14 +10,12 @@ from turnout.bodies.attempt import Key, key_of
 from turnout.bodies.in_commands import ShellExecutor
 from turnout.bodies.in_processes import ProcessExecutor
 from turnout.bodies.in_threads import ThreadExecutor
-from turnout.bodies.outcome import describe
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
 from turnout.wire.documents import Step, StepResult
-from turnout.wire.holdings import unable
 from turnout.wire.translation import answer_of, event_of
 from turnout.worker.handlers import Handlers
-from turnout.worker.loading import HandlerMissing, StepLoader
+from turnout.worker.loading import StepLoader, refused
 
 
 class Attempts:
@@ -77,16 +75,12 @@ class Attempts:
         """Start these; returns the results of those that cannot be."""
         python: list[TaskReadyEvent] = []
         commands: list[TaskReadyEvent] = []
-        refused: list[StepResult] = []
+        refusals: list[StepResult] = []
         for step in steps:
             try:
                 work = self._loader.put(step)
-            except HandlerMissing:
-                refused.append(unable(step, "handler_missing", f"this worker has no handler {step.handler_class!r}"))
-                continue
             except Exception as error:
-                bad = ExecutionResult.failed(event_of(step), describe(error), retryable=False)
-                refused.append(answer_of(step, bad))
+                refusals.append(refused(step, error))
                 continue
             key = key_of(work.event)
             self._running[key] = (step, work.event)
@@ -96,7 +90,7 @@ class Attempts:
             self._python.execute_many(python, self._report)
         if commands:
             self._commands.execute_many(commands, self._report)
-        return refused
+        return refusals
 
     def cancel(self, token: str) -> None:
         """End this one: its result says so, when it is there."""

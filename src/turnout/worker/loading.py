@@ -7,17 +7,26 @@ import msgspec
 from turnout.authoring.calling import caller
 from turnout.bodies.attempt import Key, is_async, key_of
 from turnout.bodies.conditions import once_met
+from turnout.bodies.outcome import describe
 from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed
-from turnout.model.events import TaskReadyEvent
+from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
-from turnout.wire.documents import Step
-from turnout.wire.translation import SHELL_HANDLER, work_of
+from turnout.wire.documents import Step, StepResult
+from turnout.wire.holdings import unable
+from turnout.wire.translation import SHELL_HANDLER, answer_of, event_of, work_of
 from turnout.worker.handlers import Handlers
 
 
 class HandlerMissing(Exception):
     """Nothing here has that name."""
+
+
+def refused(step: Step, error: Exception) -> StepResult:
+    """The result of a step that could not be taken in."""
+    if isinstance(error, HandlerMissing):
+        return unable(step, "handler_missing", f"there is no handler {step.handler_class!r} here")
+    return answer_of(step, ExecutionResult.failed(event_of(step), describe(error), retryable=False))
 
 
 class StepLoader:

@@ -15,7 +15,7 @@ from turnout.wire.documents import Step, StepResult
 from turnout.wire.holdings import unable
 from turnout.wire.translation import answer_of
 from turnout.worker.handlers import Handlers
-from turnout.worker.loading import HandlerMissing, StepLoader
+from turnout.worker.loading import StepLoader, refused
 
 
 def run_step(handlers: Handlers, step: Step | Mapping[str, Any]) -> StepResult:
@@ -23,8 +23,8 @@ def run_step(handlers: Handlers, step: Step | Mapping[str, Any]) -> StepResult:
     given = step if isinstance(step, Step) else msgspec.convert(step, Step)
     try:
         work = StepLoader(handlers, None).put(given)
-    except HandlerMissing:
-        return unable(given, "handler_missing", f"there is no handler {given.handler_class!r}")
+    except Exception as error:
+        return refused(given, error)
     if work.body is None:
         return unable(given, "handler_missing", "a command needs a worker: only Python handlers are run here")
     began = time.time()

@@ -125,7 +125,9 @@ def test_a_step_document_is_answered_without_sockets() -> None:
     assert (done.metadata.token, done.metadata.attempt, done.metadata.handler_version) == ("1.1", 2, "1.2")
     failed = run_step(handlers, {**document, "metadata": {"token": "1.2"}})
     assert failed.status == "failed" and not failed.metadata.retryable, "ship's retry_if says no"
-    missing = run_step(handlers, {**document, "handler_class": "turnout.shell"})
+    assert run_step(handlers, {**document, "handler_class": "turnout.shell"}).status == "failed", "no command"
+    command = {**document, "handler_class": "turnout.shell", "handler_config": {"command": ["true"]}}
+    missing = run_step(handlers, command)
     assert (
         missing.metadata.outcome == run_step(handlers, step("b.1", handler="no")).metadata.outcome == "handler_missing"
     )
