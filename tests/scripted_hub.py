@@ -82,6 +82,7 @@ class ScriptedHub:
         self.greeted: list[Greeted] = []
         self.acknowledges = True
         self._never_arrived: list[Step] = []
+        self._given: set[str] = set()
         self._changed = threading.Condition()
         self._asked: list[Callable[[], None]] = []
         self._stopping = False
@@ -133,9 +134,10 @@ class ScriptedHub:
             self._asked.append(act)
 
     def give(self, *steps: Step) -> None:
-        """Give these to some worker that has room, as soon as there is one."""
+        """Give these to some worker that has room, as soon as there is one; returns when they are on their way."""
         self.until(lambda: any(worker.free >= len(steps) for worker in self.workers))
         self.do(lambda: self._give(steps))
+        self.until(lambda: all(one.token in self._given for one in steps))
 
     def cancel(self, one: Step) -> None:
         self.do(lambda: self.protocol.cancel(self._holder(one), [one.token], "cancelled by the test"))
@@ -157,8 +159,12 @@ class ScriptedHub:
 
     # -- in the hub's thread ----------------------------------------------------------------------------------------
     def _give(self, steps: Sequence[Step]) -> None:
-        worker = next(each for each in self.workers if each.free >= len(steps))
-        self.protocol.give(worker, steps, self._now())
+        worker = next((each for each in self.workers if each.free >= len(steps)), None)
+        if worker is None:  # it has left since the look
+            self._never_arrived += steps
+        else:
+            self.protocol.give(worker, steps, self._now())
+            self._given.update(one.token for one in steps)
 
     def _holder(self, one: Step) -> WorkerEntry:
         return next(each for each in self.protocol.workers.values() if one.token in each.out)

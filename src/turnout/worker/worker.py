@@ -183,7 +183,8 @@ class Worker:
         if self._asked_to_stop:
             self._drain(now)
         self._take_results()
-        self._begin(now)
+        # The process may have been stopped since the round began: whether steps may begin is asked of the clock anew.
+        self._begin(time.monotonic())
         if news := self._holdings.news():
             self._hubs.tell(news, now)
         if now >= self._next_tick:
