@@ -117,12 +117,12 @@ func (l *loop) turn(now time.Time) error {
 	if atomic.LoadInt32(&l.stops) > 0 {
 		l.drain("told to stop")
 	}
-	l.connections.seen(now)
-	l.connections.divide(l.places())
-	l.beginWhatMay(now)
 	for _, stuck := range l.pool.tick(now) {
 		l.giveUp(stuck)
 	}
+	l.connections.seen(now)
+	l.connections.divide(l.places())
+	l.beginWhatMay(now)
 	if l.draining != "" {
 		l.leave(now)
 	}

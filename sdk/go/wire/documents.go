@@ -15,11 +15,11 @@ type Metadata struct {
 	IdempotencyKey string            `json:"idempotency_key,omitempty"`
 	Args           json.RawMessage   `json:"args,omitempty" wire:"object"`
 	Positional     []json.RawMessage `json:"positional,omitempty"`
-	ConfirmStart   bool              `json:"confirm_start,omitempty"`
+	ConfirmStart   bool              `json:"confirm_start"`
 	TaskName       string            `json:"task_name,omitempty"`
 	Workflow       string            `json:"workflow,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
-	Shadow         bool              `json:"shadow,omitempty"`
+	Shadow         bool              `json:"shadow"`
 	Index          *int64            `json:"index,omitempty"`
 	Saved          json.RawMessage   `json:"saved,omitempty"`
 	Context        json.RawMessage   `json:"context,omitempty" wire:"object or null"`
