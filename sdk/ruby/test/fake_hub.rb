@@ -10,8 +10,9 @@ class FakeHub
   # What should have come is given up after so long, also on a machine that is very busy.
   PATIENCE = 60
 
-  attr_reader :address, :codec
-  attr_accessor :answers_heartbeats
+  attr_reader :address
+  # Whether heartbeats are answered; and with which changes of welcome a hello is, if at all.
+  attr_accessor :answers_heartbeats, :answers_hello
 
   def initialize(context, curve: nil)
     @socket = context.socket(ZMQ::ROUTER)
@@ -26,39 +27,38 @@ class FakeHub
     @address = endpoint[0].delete("\0")
     @poller = ZMQ::Poller.new
     @poller.register_readable(@socket)
-    @codec = "json"
+    @codecs = Hash.new("json")
     @answers_heartbeats = true
-    @sessions = {}
+    @session = ""
+    @greeted = 0
     @read = []
   end
 
-  # Waits for a hello that is not the repetition of one that was answered, and lets the worker in.
+  # Waits for a hello of a new connection, and lets the worker in.
   def let_in(**changes)
-    hello = expect("hello") { |body| body["seq"] != @greeted }
-    @greeted = hello["seq"]
-    body = welcome(@greeted, **changes)
-    @session = body["session"]
-    @codec = "json"
-    say("welcome", body)
-    @codec = body["codec"]
+    hello = expect("hello") { |body| body["seq"] > @greeted }
+    greet(hello, changes)
     hello
   end
 
   def say(kind, body)
-    @socket.send_strings([@route, *Turnout::Wire::Frames.pack(kind, body, @session, @codec)])
+    @socket.send_strings([@route, *Turnout::Wire::Frames.pack(kind, body, @session, @codecs[@route])])
   end
 
   def send_frames(frames) = @socket.send_strings([@route, *frames])
 
-  # The body of the next message of this kind (that the block accepts); others in between are passed over.
-  def expect(kind)
+  # The body of the next message of these kinds (that the block accepts); others in between are passed over.
+  def expect(*kinds)
     limit = now + PATIENCE
     while now < limit
       found = read(limit) or break
-      return found.body if found.kind == kind && (!block_given? || yield(found.body))
+      return found.body if kinds.include?(found.kind) && (!block_given? || yield(found.body))
     end
-    raise "no #{kind} came; there were: #{@read.join(' ')}"
+    raise "no #{kinds.join(' or ')} came; there were: #{@read.join(' ')}"
   end
+
+  # Waits until the worker offers so many places.
+  def expect_credits(count) = expect("credit", "heartbeat") { |body| body["credits"] == count }
 
   # The results of so many steps, by token; they are acknowledged.
   def results(count)
@@ -79,11 +79,28 @@ class FakeHub
 
     frames = []
     @socket.recv_strings(frames)
-    message = Turnout::Wire::Frames.unpack(frames.drop(1), @codec)
-    @route = frames[0] if message.kind == "hello"
+    message = Turnout::Wire::Frames.unpack(frames.drop(1), @codecs[frames[0]])
     @read << message.kind
-    say("heartbeat", { "seq" => message.body["seq"] }) if message.kind == "heartbeat" && @answers_heartbeats
+    answer(frames[0], message)
     message
+  end
+
+  def answer(route, message)
+    case message.kind
+    when "hello"
+      @route = route if message.body["seq"] > @greeted
+      greet(message.body, @answers_hello) if @answers_hello && message.body["seq"] > @greeted
+    when "heartbeat"
+      say("heartbeat", { "seq" => message.body["seq"] }) if @answers_heartbeats && route == @route
+    end
+  end
+
+  def greet(hello, changes)
+    body = welcome(hello["seq"], **changes)
+    @greeted = hello["seq"]
+    @session = body["session"]
+    say("welcome", body)
+    @codecs[@route] = body["codec"]
   end
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -75,10 +75,9 @@ module Turnout
 
     # A Logger whose lines go to the run's log.
     def logger
-      @logger ||= Logger.new(nil).tap do |logger|
-        logger.formatter = ->(severity, _time, _program, message) { "#{severity}: #{message}" }
-        logger.reopen(Device.new(self))
-      end
+      @logger ||= Logger.new(Device.new(self), formatter: lambda do |severity, _time, _program, message|
+        "#{severity}: #{message}"
+      end)
     end
 
     # Where a Logger writes.

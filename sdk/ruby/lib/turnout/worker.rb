@@ -146,7 +146,7 @@ module Turnout
         @holdings.give_back(holding.token, "the worker is ending")
       elsif holding.deadline && now >= holding.deadline
         @holdings.give_back(holding.token, "its deadline has passed before it began")
-      elsif link.nil? && @connections.gone?(holding.hub, now)
+      elsif link.nil? && @connections.any_open? && @connections.gone?(holding.hub, now)
         @holdings.give_back(holding.token, "its hub is gone")
       elsif holding.granted && @pool.free? && link&.in_contact?(clock)
         start(holding, now)

@@ -27,7 +27,8 @@ module Turnout
       # Raises Malformed, never anything else.
       def decode(codec, bytes)
         codec == MSGPACK ? ::MessagePack.unpack(bytes) : decode_json(bytes)
-      rescue ::JSON::JSONError, EncodingError, ArgumentError, RangeError, EOFError => error
+      rescue ::JSON::JSONError, EncodingError, ArgumentError, RangeError, EOFError, NoMemoryError => error
+        # NoMemoryError: MessagePack believes the length of a list before it has seen its members.
         raise Malformed, error.message.scrub[0, 200]
       rescue StandardError => error
         raise unless error.class.name.start_with?("MessagePack::")

@@ -31,7 +31,7 @@ module Turnout
       module_function
 
       #   Frames.pack("drain", {"reason" => "deploy"}, "s1")
-      #   # => ["drain", "s1", "{\"reason\":\"deploy\"}", "87ef1e5e"]
+      #   # => ["drain", "s1", "{\"reason\":\"deploy\"}", "17b87713"]
       def pack(kind, body, session, codec = Codec::JSON)
         encoded = Codec.encode(ALWAYS_JSON.include?(kind) ? Codec::JSON : codec, body)
         [kind, session, encoded, check_of(kind, session, encoded)]

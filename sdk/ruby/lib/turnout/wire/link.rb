@@ -27,7 +27,7 @@ module Turnout
       FENCE = 0.8
       LEASE = 15.0
 
-      attr_reader :state, :hub, :hubs, :lease, :contact, :credits, :malformed, :outbox, :actions
+      attr_reader :state, :greeting, :hub, :hubs, :lease, :contact, :credits, :malformed, :outbox, :actions
 
       # +hello+ are the fields of hello that stay the same; +next_seq+ numbers the connections of the process;
       # +orphan+ tells of a holding whether the worker has no session any more with the hub that gave it.

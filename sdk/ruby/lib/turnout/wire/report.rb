@@ -11,7 +11,9 @@ module Turnout
       # New lines do not wait longer for the answer to those before.
       FLUSH = 0.5
       MOST_LINES_AT_ONCE = 1_000
-      MOST_BYTES_AT_ONCE = 1024 * 1024
+      # Of text, so much of what a message may hold: the rest is for what escaping adds.
+      SHARE_OF_TEXT = 0.125
+      AROUND_A_LINE = 40
 
       def initialize(resend, most_bytes)
         @resend = resend
@@ -76,8 +78,8 @@ module Turnout
       def portion(lines, from)
         bytes = 0
         some = lines[from, MOST_LINES_AT_ONCE].take_while do |line|
-          bytes += line["text"].bytesize
-          bytes <= MOST_BYTES_AT_ONCE
+          bytes += line["text"].bytesize + AROUND_A_LINE
+          bytes <= SHARE_OF_TEXT * @most_bytes
         end
         some.empty? ? lines[from, 1] : some
       end

@@ -47,13 +47,13 @@ module Turnout
         others.each { |each| each.link.credits = share(total, open.size + 1, open.size) }
       end
 
-      # A hub has let us in. An older connection to the same hub is over: the hub has ended its session.
+      # A hub has let us in. Of two connections to one hub only the one that was made last has a session.
       def welcomed(connection, before)
         connection.welcomed
         @kept.delete(before) if before && link_of(before).nil?
-        same = @list.find { |each| !each.equal?(connection) && each.open? && each.link.hub == connection.link.hub }
-        retire(same, connection) if same
-        discover(connection)
+        same = @list.select { |each| each.open? && each.link.hub == connection.link.hub }.sort_by { |each| each.link.greeting }
+        same[..-2].each { |older| retire(older, same.last) }
+        discover(same.last)
       end
 
       # A connection is of no use: another socket, and the other names of its hub.
