@@ -51,9 +51,10 @@ module Turnout
       def welcomed(connection, before)
         connection.welcomed
         @kept.delete(before) if before && link_of(before).nil?
-        same = @list.select { |each| each.open? && each.link.hub == connection.link.hub }.sort_by { |each| each.link.greeting }
-        same[..-2].each { |older| retire(older, same.last) }
-        discover(same.last)
+        same = @list.select { |each| each.open? && each.link.hub == connection.link.hub }
+        *older, last = same.sort_by { |each| each.link.greeting }
+        older.each { |each| retire(each, last) }
+        discover(connection) if connection.equal?(last)
       end
 
       # A connection is of no use: another socket, and the other names of its hub.
