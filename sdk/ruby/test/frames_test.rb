@@ -5,8 +5,6 @@ require "support"
 class FramesTest < Minitest::Test
   include Turnout::Wire
 
-  VECTORS = File.expand_path("../../../src/turnout/wire/vectors/messages.json", __dir__)
-
   def test_a_message_is_four_frames_with_a_check
     assert_equal ["drain", "s1", '{"reason":"deploy"}', "17b87713"], Frames.pack("drain", { "reason" => "deploy" }, "s1")
   end
@@ -40,32 +38,11 @@ class FramesTest < Minitest::Test
   end
 
   def test_every_message_of_the_vectors_is_read_and_written_alike
-    vectors.fetch("messages").each do |vector|
-      message = Frames.unpack(frames_of(vector), vector["codec"])
+    Vectors.messages.each do |vector|
+      message = Frames.unpack(Vectors.frames(vector), vector["codec"])
       written = Frames.unpack(Frames.pack(message.kind, message.body, message.session, vector["codec"]), vector["codec"])
       assert_equal vector.values_at("kind", "session", "body"), message.to_a, vector["name"]
       assert_equal message, written, vector["name"]
     end
-  end
-
-  def test_what_the_vectors_call_unreadable_is_not_read
-    vectors.fetch("unreadable").each do |vector|
-      next if vector["reader"] == "hub"
-
-      expected = vector["answer"] == "unknown_message" ? UnknownKind : Malformed
-      error = assert_raises(Malformed, UnknownKind, vector["name"]) { Frames.unpack(frames_of(vector), vector["codec"]) }
-      assert_instance_of expected, error, vector["name"]
-    end
-  end
-
-  private
-
-  def vectors
-    skip "the vectors are not here: #{VECTORS}" unless File.exist?(VECTORS)
-    JSON.parse(File.read(VECTORS))
-  end
-
-  def frames_of(vector)
-    vector["frames"] ? vector["frames"].map(&:b) : vector["frames_hex"].map { |hex| [hex].pack("H*") }
   end
 end

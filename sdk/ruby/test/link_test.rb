@@ -182,6 +182,22 @@ class LinkTest < Minitest::Test
     assert @link.open?
   end
 
+  def test_what_the_vectors_call_unreadable_is_met_as_they_say
+    Vectors.unreadable.each do |vector|
+      hub = LinkUnderTest.new.let_in(session: "s1", codec: vector["codec"]).settled
+      hub.link.receive(Vectors.frames(vector), hub.now)
+      met = { said: hub.said.map { |_kind, body| body["code"] }, did: hub.did.map(&:class), malformed: hub.link.malformed }
+      expected = { said: [], did: [], malformed: 0, **EXPECTED.fetch(vector["answer"]) }
+      assert_equal expected, met, vector["name"]
+    end
+  end
+
+  EXPECTED = {
+    "malformed" => { did: [Reconnect], malformed: 1 },
+    "unknown_message" => { said: ["unknown_message"] },
+    "ignored" => {}
+  }.freeze
+
   def test_messages_of_an_old_session_are_ignored
     @hub.let_in
     old = @hub.session

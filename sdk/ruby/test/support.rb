@@ -6,6 +6,20 @@ require "turnout"
 require "turnout/testing"
 require "turnout/wire/link"
 
+# The messages that every language tests itself with.
+module Vectors
+  FILE = File.expand_path("../../../src/turnout/wire/vectors/messages.json", __dir__)
+
+  def self.all = @all ||= JSON.parse(File.read(FILE))
+  def self.messages = all.fetch("messages")
+  # Those that a worker may meet.
+  def self.unreadable = all.fetch("unreadable").reject { |vector| vector["reader"] == "hub" }
+
+  def self.frames(vector)
+    vector["frames"] ? vector["frames"].map(&:b) : vector["frames_hex"].map { |hex| [hex].pack("H*") }
+  end
+end
+
 # Documents and small machines that several tests need.
 module Support
   # A step as a hub sends it.
