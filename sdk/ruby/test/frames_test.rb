@@ -34,7 +34,7 @@ class FramesTest < Minitest::Test
 
   def test_what_is_wrong_is_named_with_its_path
     frames = Frames.pack("steps", { "batch_id" => "b", "protocol_version" => "1.0", "steps" => [{}] }, "s1")
-    assert_equal "steps.steps.step_id is missing", assert_raises(Malformed) { Frames.unpack(frames) }.message
+    assert_equal "steps.steps[0].step_id is missing", assert_raises(Malformed) { Frames.unpack(frames) }.message
   end
 
   def test_every_message_of_the_vectors_is_read_and_written_alike

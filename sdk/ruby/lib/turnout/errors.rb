@@ -49,7 +49,7 @@ module Turnout
   class Refused < Error; end
 
   # Ends a handler from outside. Not a StandardError, so that <tt>rescue => error</tt> in a handler lets it pass.
-  class Interruption < Exception # rubocop:disable Lint/InheritException
+  class Interruption < Exception
     # The outcome that the hub is told.
     def outcome = self.class::OUTCOME
   end

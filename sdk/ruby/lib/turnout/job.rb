@@ -66,7 +66,7 @@ module Turnout
       branch = returned.is_a?(Branch) ? returned : nil
       @chosen = branch&.chosen
       [:returned, Plain.of(branch ? branch.output : returned)]
-    rescue Exception => error # rubocop:disable Lint/RescueException
+    rescue Exception => error
       [:raised, error]
     end
 
