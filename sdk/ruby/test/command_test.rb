@@ -24,7 +24,8 @@ class CommandTest < Minitest::Test
   def test_a_program_serves_the_handlers_of_its_files_and_drains_on_sigterm
     context = ZMQ::Context.new
     hub = FakeHub.new(context)
-    program = spawn(RbConfig.ruby, PROGRAM, "-r", @handlers, "-c", hub.address, "-l", "zone=a", "-n", "3", err: File::NULL)
+    arguments = ["-r", @handlers, "-c", hub.address, "-l", "zone=a", "-n", "3"]
+    program = spawn(RbConfig.ruby, PROGRAM, *arguments, err: File::NULL)
     hello = hub.let_in
     assert_equal [["greet"], { "zone" => "a" }, 6], hello.values_at("handlers", "labels", "credits")
     hub.say("steps", batch(step("1.1", handler: "greet", args: { "name" => "you" })))

@@ -7,9 +7,11 @@ class ShipOrderHandler
   VERSION = "1.2.3"
 
   def process(task, sequence, step)
+    validated = sequence.find_step_by_name("validate_order")
     {
-      order: task.context[:order_id], task: task.task_id, approved: sequence.find_step_by_name("validate_order").results[:status],
-      paid: sequence["process_payment"]["transaction_id"], step: [step.name, step.step_id, step.attempt], config: step.handler_config
+      order: task.context[:order_id], task: task.task_id, approved: validated.results[:status],
+      paid: sequence["process_payment"]["transaction_id"], step: [step.name, step.step_id, step.attempt],
+      config: step.handler_config
     }
   end
 end

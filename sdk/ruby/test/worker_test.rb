@@ -127,6 +127,24 @@ class WorkerTest < Minitest::Test
     @hub.expect_credits(4)
   end
 
+  def test_a_handler_that_ends_its_thread_is_reported_and_its_place_used_again
+    @registry.register("leave") { Thread.exit }
+    work(concurrency: 1)
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "leave"), step("2.1")))
+    results = @hub.results(2)
+    assert_equal %w[error crashed], outcome(results["1.1"])
+    assert_equal "completed", results["2.1"]["status"]
+  end
+
+  def test_a_handler_that_says_very_much_is_slowed_and_not_lost
+    @registry.register("chatter") { |step| (3 * Turnout::Worker::MOST_SAID).times { |number| step.log(number) } }
+    work
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "chatter")))
+    assert_equal "completed", @hub.results(1)["1.1"]["status"]
+  end
+
   def test_what_is_too_late_to_begin_is_given_back
     work(concurrency: 1)
     @hub.let_in

@@ -5,7 +5,7 @@ require "time"
 require "turnout/errors"
 
 module Turnout
-  # What of a handler's return value can travel? JSON values do; a few others have one obvious form; the rest is refused.
+  # What of a handler's return value can travel? JSON values do; some others have one obvious form; the rest is refused.
   module Plain
     INTEGERS = (-(2**63)..(2**64 - 1)).freeze
     DEEPEST = 100

@@ -12,11 +12,13 @@ require "turnout/worker/wakeup"
 module Turnout
   # A process that runs steps for its hubs.
   #
-  # One thread, the one that calls +run+, owns the sockets and everything that is in hand; handlers run in the threads of
-  # a Pool and hand in what they have through a queue and a pipe.
+  # One thread, the one that calls +run+, owns the sockets and everything that is in hand; handlers run in the threads
+  # of a Pool and hand in what they have through a queue and a pipe.
   class Worker
     # Steps that are held for each place, so that the next one is there when a place becomes free.
     HELD_PER_PLACE = 2
+    # Lines, progress and results that wait to be taken in; handlers that say more wait.
+    MOST_SAID = 10_000
     BYE = 1.0
     SIGNALS = %w[TERM INT].freeze
 
@@ -28,7 +30,7 @@ module Turnout
       @registry = registry
       @logger = @options.logger
       @holdings = Wire::Holdings.new
-      @inbox = Queue.new
+      @inbox = SizedQueue.new(MOST_SAID)
       @wakeup = Wakeup.new
       @stops = 0
       @seq = 0
@@ -39,7 +41,7 @@ module Turnout
       before = signals ? trap_signals : {}
       @context = ZMQ::Context.new
       @pool = Pool.new(@options.concurrency, @options.grace) { |token, result| post(:done, token, result) }
-      @connections = Connections.new(@options.connect, @context, @options.curve) { link }
+      @connections = Connections.new(@options, @context) { link }
       @options.capture ? Capture.install { work } : work
     ensure
       before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
@@ -97,7 +99,7 @@ module Turnout
     end
 
     def take_inbox
-      until @inbox.empty?
+      @inbox.size.times do
         kind, token, *said = @inbox.pop
         case kind
         when :done

@@ -1,22 +1,12 @@
 # frozen_string_literal: true
 
+require "turnout/wire/actions"
 require "turnout/wire/frames"
 require "turnout/wire/holdings"
 require "turnout/wire/report"
 
 module Turnout
   module Wire
-    # End the handler of this token; with +drop+ nobody wants to hear how.
-    Stop = Struct.new(:token, :reason, :drop)
-    # This connection is of no use any more: make another, after a pause, and open the link again.
-    Reconnect = Struct.new(:reason)
-    # The hub wants this worker to end.
-    DrainAsked = Struct.new(:reason)
-    # The hub has said bye, or does not want this worker (the link is then refused).
-    Parted = Struct.new(:reason)
-    # The hub lets this worker in; +before+ is the hub that answered here before, if it was another.
-    Welcomed = Struct.new(:hub, :before)
-
     # How does a worker talk to one hub? A session without a socket: frames and time in, frames and actions out.
     #
     # +outbox+ holds messages to be sent and +actions+ what is to be done; whoever owns the socket empties both after
@@ -26,6 +16,8 @@ module Turnout
       # The share of the lease after which a worker that had no answer begins nothing.
       FENCE = 0.8
       LEASE = 15.0
+      # No hub keeps a worker busier than that.
+      SHORTEST = 0.01
 
       attr_reader :state, :greeting, :hub, :hubs, :lease, :contact, :credits, :malformed, :outbox, :actions
 
@@ -186,9 +178,10 @@ module Turnout
 
         @state = :open
         @session, @codec, @hubs = body["session"], body["codec"], body.fetch("hubs", [])
-        @heartbeat, @lease = body["heartbeat_ms"] / 1000.0, body["lease_ms"] / 1000.0
+        @heartbeat, @lease, resend =
+          body.values_at("heartbeat_ms", "lease_ms", "resend_ms").map { |each| [each / 1000.0, SHORTEST].max }
         @most_bytes = body["max_message_bytes"]
-        @report = Report.new(body["resend_ms"] / 1000.0, @most_bytes)
+        @report = Report.new(resend, @most_bytes)
         @contact = @opened
         before, @hub = @hub, body["hub_id"]
         @actions << Welcomed.new(@hub, before == @hub || before.empty? ? nil : before)

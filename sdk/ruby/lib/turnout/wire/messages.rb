@@ -69,10 +69,16 @@ module Turnout
         "ack" => Fields.new({ "tokens" => TEXTS }),
         "cancel" => Fields.new({ "tokens" => TEXTS }, "reason" => TEXT),
         "log" => Fields.new(
-          { "token" => TEXT, "offset" => INTEGER, "lines" => ListOf.new(Fields.new({ "stream" => TEXT, "text" => TEXT })) }
+          {
+            "token" => TEXT, "offset" => INTEGER,
+            "lines" => ListOf.new(Fields.new({ "stream" => TEXT, "text" => TEXT }))
+          }
         ),
         "logged" => Fields.new({ "token" => TEXT, "next" => INTEGER }),
-        "progress" => Fields.new({ "token" => TEXT, "done" => NUMBER }, "total" => Nullable.new(NUMBER), "message" => TEXT),
+        "progress" => Fields.new(
+          { "token" => TEXT, "done" => NUMBER },
+          "total" => Nullable.new(NUMBER), "message" => TEXT
+        ),
         "drain" => Fields.new({}, "reason" => TEXT),
         "bye" => Fields.new({}, "reason" => TEXT),
         "error" => Fields.new({ "code" => TEXT }, "message" => TEXT, "retry" => FLAG)

@@ -75,7 +75,8 @@ module Turnout
           missing = @required.keys.find { |name| !value.key?(name) }
           return "#{path}.#{missing} is missing" if missing
 
-          name, shape = { **@required, **@optional }.find { |each, found| value.key?(each) && !found.fits?(value[each]) }
+          fields = { **@required, **@optional }
+          name, shape = fields.find { |each, found| value.key?(each) && !found.fits?(value[each]) }
           shape.problem(value[name], "#{path}.#{name}")
         end
       end

@@ -24,7 +24,9 @@ module Turnout
         raise OptionParser::InvalidArgument, @rest.join(" ") unless @rest.empty?
 
         @files.each { |file| require File.exist?(file) || File.exist?("#{file}.rb") ? File.expand_path(file) : file }
-        raise ConfigurationError, "no handlers: load them with -r FILE, or use --autoload" if Turnout.registry.names.empty?
+        if Turnout.registry.names.empty?
+          raise ConfigurationError, "no handlers: load them with -r FILE, or use --autoload"
+        end
 
         @options[:labels] = @labels unless @labels.empty?
         EXIT_CODES.fetch(Turnout.run(**@options))
@@ -40,14 +42,16 @@ module Turnout
             @options[:connect] = [*@options[:connect], *addresses.split(",")]
           end
           parser.on("-l", "--label NAME=VALUE", "may repeat (TURNOUT_WORKER_LABELS)") { |pair| label(pair) }
-          parser.on("-n", "--concurrency NUMBER", "handlers at once, 4 if not said (TURNOUT_WORKER_CONCURRENCY)") do |number|
+          parser.on("-n", "--concurrency NUMBER", "handlers at once, else 4 (TURNOUT_WORKER_CONCURRENCY)") do |number|
             @options[:concurrency] = number
           end
           parser.on("--name NAME", "for people (TURNOUT_WORKER_NAME)") { |name| @options[:name] = name }
           parser.on("--autoload [MODULE]", "find handlers as classes by their names, in MODULE if given") do |namespace|
             Turnout.autoload_handlers = namespace || true
           end
-          parser.on("--[no-]capture", "send handlers' output to the run's log (it does)") { |on| @options[:capture] = on }
+          parser.on("--[no-]capture", "handlers' output goes to the run's log (it does)") do |on|
+            @options[:capture] = on
+          end
         end
       end
 

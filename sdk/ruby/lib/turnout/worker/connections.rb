@@ -11,15 +11,15 @@ module Turnout
       # A discovered hub that did not answer so many times in a row is let go, if there is another.
       MOST_FAILURES = 8
 
-      def initialize(addresses, context, curve, &make_link)
+      def initialize(options, context, &make_link)
         @context = context
-        @curve = curve
+        @options = options
         @make_link = make_link
         @list = []
         @aliases = {}
         # Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here.
         @kept = {}
-        addresses.each { |address| add(address) }
+        options.connect.each { |address| add(address) }
       end
 
       def each(&block) = @list.each(&block)
@@ -80,7 +80,7 @@ module Turnout
         return if @list.any? { |each| each.address == address }
 
         @list << Connection.new(address, @make_link.call, discovered: discovered) do |to|
-          HubSocket.new(@context, to, @curve)
+          HubSocket.new(@context, to, @options)
         end
       end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "turnout/worker/native"
-require "turnout/worker/options"
+require "turnout/errors"
 
 module Turnout
   class Worker
@@ -10,13 +10,13 @@ module Turnout
       # Readable when something may have happened: then ask for messages until there are none.
       attr_reader :io
 
-      def initialize(context, address, curve)
+      def initialize(context, address, options)
         @socket = context.socket(ZMQ::DEALER) or raise ConfigurationError, "no ZeroMQ socket: #{ZMQ::Util.error_string}"
         @message = FFI::MemoryPointer.new(LibZMQ.size_of_zmq_msg_t)
         @number = FFI::MemoryPointer.new(:int)
         @size = FFI::MemoryPointer.new(:size_t)
         @size.put(:size_t, 0, @number.size)
-        configure(curve)
+        configure(options.curve, options.max_message_bytes)
         check(@socket.connect(address), "cannot connect to #{address}")
         @io = IO.for_fd(option(ZMQ::FD), autoclose: false)
       end
@@ -50,9 +50,9 @@ module Turnout
 
       private
 
-      def configure(curve)
+      def configure(curve, max_message_bytes)
         set(ZMQ::LINGER, 0)
-        set(ZMQ::MAXMSGSIZE, Options::MAX_MESSAGE_BYTES)
+        set(ZMQ::MAXMSGSIZE, max_message_bytes)
         set(ZMQ::RECONNECT_IVL, 100)
         set(ZMQ::RECONNECT_IVL_MAX, 5_000)
         return unless curve

@@ -18,7 +18,8 @@ module Turnout
       Z85_KEY = /\A[0-9A-Za-z.\-:+=^!\/*?&<>()\[\]{}@%$#]{40}\z/
       MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
-      attr_reader :connect, :name, :labels, :concurrency, :curve, :capture, :grace, :logger, :worker_id
+      attr_reader :connect, :name, :labels, :concurrency, :curve, :capture, :grace, :max_message_bytes, :logger,
+                  :worker_id
 
       # +connect+:: addresses of hubs: text (comma-separated) or a list
       # +labels+:: a Hash, or text ("gpu=true,zone=a")
@@ -26,8 +27,9 @@ module Turnout
       # +curve+:: a Hash with +server_key+, +public_key+ and +secret_key+
       # +capture+:: whether what handlers write to $stdout and $stderr goes to the run's log
       # +grace+:: seconds that an interrupted handler has to end before it is reported as one that does not
+      # +max_message_bytes+:: the largest message that is taken from a hub
       def initialize(connect: nil, name: nil, labels: nil, concurrency: nil, curve: nil, capture: true, grace: 5.0,
-                     logger: nil, env: ENV)
+                     max_message_bytes: MAX_MESSAGE_BYTES, logger: nil, env: ENV)
         @connect = list(connect || env["TURNOUT_CONNECT"])
         @name = name || env["TURNOUT_WORKER_NAME"] || "#{Socket.gethostname}-#{Process.pid}"
         @labels = pairs(labels || env["TURNOUT_WORKER_LABELS"] || {})
@@ -35,6 +37,7 @@ module Turnout
         @curve = keys(curve || env.to_h.slice(*CURVE_VARIABLES))
         @capture = capture
         @grace = grace
+        @max_message_bytes = max_message_bytes
         @logger = logger || Logger.new($stderr, progname: "turnout-worker")
         @worker_id = SecureRandom.hex(16)
       end

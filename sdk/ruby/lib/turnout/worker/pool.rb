@@ -85,11 +85,21 @@ module Turnout
 
       def serve(number)
         Thread.current.name = "turnout-#{number}"
+        job = nil
         Thread.handle_interrupt(Interruption => :never) do
           while (job = @queue.pop)
             @ended.call(job.token, Capture.during(job.step) { job.perform })
+            job = nil
           end
         end
+      ensure
+        replace(number, job) if job && !@queue.closed?
+      end
+
+      # The handler has ended its own thread.
+      def replace(number, job)
+        @threads[number] = Thread.new { serve(number) }
+        @ended.call(job.token, Wire::Results.unable(job.document, "crashed", "the handler ended its thread"))
       end
     end
   end
