@@ -1,7 +1,7 @@
 """Writes the frames of ``src/turnout/wire/vectors/messages.json`` anew, from the kinds, sessions and bodies in it.
 
-Add a message by hand, without ``frames``, and run this. The frames are computed without ``turnout.wire``, so that the test
-that reads them with it compares two things.
+Add a message by hand, without ``frames``, and run this. The frames are computed without ``turnout.wire``, so that the
+test that reads them with it compares two things.
 """
 
 from __future__ import annotations

@@ -27,8 +27,6 @@ ANSWERS: Mapping[str, bool] = {
     "hello": False,
     "heartbeat": True,
     "log": True,
-    "results": False,
-    "start": False,
     "bye": True,
     "strangers": True,
 }
@@ -152,10 +150,6 @@ class ScriptedHub:
                 self.send("heartbeat", {"seq": body["seq"]})
             case "log":
                 self.send("logged", {"token": body["token"], "next": len(self._rules.text_of(body["token"]))})
-            case "results":
-                self.send("ack", {"tokens": [each["metadata"]["token"] for each in body["results"]]})
-            case "start":
-                self.send("started", {"granted": body["tokens"], "denied": []})
             case _:
                 self.send("bye", {"reason": "bye"})
 

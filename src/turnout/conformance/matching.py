@@ -74,9 +74,6 @@ def _match(pattern: Any, value: Any, captured: Captured, path: str) -> None:
 
 def _placeholder(pattern: str, value: Any, captured: Captured, path: str) -> None:
     name, _, argument = pattern[1:].partition(":")
-    if name == "absent":
-        _need(value is _ABSENT, path, "nothing", value)
-        return
     _need(value is not _ABSENT, path, pattern, value)
     match name:
         case "any":
@@ -100,12 +97,6 @@ def _placeholder(pattern: str, value: Any, captured: Captured, path: str) -> Non
 def _optional(argument: Any, value: Any, captured: Captured, path: str) -> None:
     if value is not _ABSENT:
         _match(argument, value, captured, path)
-
-
-def _each(argument: Any, value: Any, captured: Captured, path: str) -> None:
-    _need(isinstance(value, list), path, "a list", value)
-    for number, each in enumerate(value):
-        _match(argument, each, captured, f"{path}[{number}]")
 
 
 def _one_of(argument: Any, value: Any, captured: Captured, path: str) -> None:
@@ -143,7 +134,6 @@ def _need(holds: bool, path: str, wanted: str, value: Any) -> None:
 
 _FORMS: dict[str, Callable[[Any, Any, Captured, str], None]] = {
     "$optional": _optional,
-    "$each": _each,
     "$one_of": _one_of,
     "$includes": _includes,
     "$unordered": _unordered,

@@ -6,14 +6,10 @@ whoever owns the sockets and the program, until there is a ``verdict``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from math import inf
-from typing import Any, TypeAlias
+from typing import Any
 
-import msgspec
-
+from turnout.conformance.acts import Act, Drop, Kill, Look, Post, Verdict
 from turnout.conformance.giving import batch
 from turnout.conformance.hub import Came, ScriptedHub
 from turnout.conformance.matching import Captured, Mismatch, fill, match, problem_with
@@ -32,59 +28,15 @@ from turnout.conformance.script import (
     Session,
     Signal,
     Step,
-    Wanted,
     Welcome,
+    seconds_for,
 )
+from turnout.conformance.telling import Traced, brief, told
 
 GRACE = 1.0
 """Seconds in which the last messages of a program that has ended may still come in."""
 _NOW_ONLY = frozenset({"heartbeat", "credit"})
 """These say how things are: only what comes after it is expected counts."""
-
-
-class Verdict(StrEnum):
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-class Post(msgspec.Struct, frozen=True):
-    hub: int
-    route: bytes
-    frames: list[bytes]
-
-
-class Drop(msgspec.Struct, frozen=True):
-    """Close the hub's socket, and open it again unless it is to stay away."""
-
-    hub: int
-    down: bool
-
-
-class Kill(msgspec.Struct, frozen=True):
-    signal: str
-
-
-class Look(msgspec.Struct, frozen=True):
-    """Say what is in this file: call ``looked``."""
-
-    file: str
-
-
-Act: TypeAlias = Post | Drop | Kill | Look
-
-
-class Traced(msgspec.Struct, frozen=True):
-    """One line of what happened."""
-
-    seconds: float
-    hub: int
-    arrow: str
-    text: str
-
-    def __str__(self) -> str:
-        where = "" if self.hub == 1 else f"(hub {self.hub}) "
-        return f"{self.seconds:7.3f}  {self.arrow} {where}{self.text}"
 
 
 class _Decided(Exception):
@@ -124,7 +76,7 @@ class Player:
             return
         self._count += 1
         try:
-            self._note(hub, "←", _told(frames))
+            self._note(hub, "←", told(frames))
             came = self._hubs[hub].receive(self._count, route, frames)
             step = self._step
             if isinstance(step, Nothing) and step.hub == hub:
@@ -150,6 +102,9 @@ class Player:
             self._content = lines
             if lines == step.lines:
                 self._next(now)
+            elif lines is not None and (step.lines is None or lines != step.lines[: len(lines)]):
+                # A file only grows: it cannot become right any more.
+                self._decide(Verdict.FAILED, f"expected {self._awaited()}")
         self._advance(now)
 
     def tick(self, now: float) -> None:
@@ -235,7 +190,7 @@ class Player:
     def _forbid(self, step: Nothing, came: Came) -> None:
         for wanted in step.nothing:
             if came.kind == wanted.kind and problem_with(wanted.body, came.body, self._captured) is None:
-                raise _Decided(Verdict.FAILED, f"{_brief(wanted)} came, and should not have")
+                raise _Decided(Verdict.FAILED, f"{brief(wanted)} came, and should not have")
 
     def _send(self, hub: ScriptedHub, said: Mapping[str, Any]) -> None:
         if "frames" in said:
@@ -262,8 +217,7 @@ class Player:
         ended = self._ended
         if isinstance(step, Expect | Lines | Nothing | Pause) and ended is not None and now - ended[1] >= GRACE:
             raise _Decided(Verdict.FAILED, f"the program ended with code {ended[0]}; expected {self._awaited()}")
-        limit = getattr(step, "within_ms", None)
-        within = inf if limit is None else limit / 1000 * self._patience
+        within = seconds_for(step) * self._patience
         if now - self._entered >= within:
             if isinstance(step, Expect) and step.or_skip:
                 raise _Decided(Verdict.SKIPPED, step.or_skip)
@@ -272,7 +226,7 @@ class Player:
     def _awaited(self) -> str:
         match self._step:
             case Expect() as step:
-                return f"{_brief(step.expect)}{self._nearest(step)}"
+                return f"{brief(step.expect)}{self._nearest(step)}"
             case Exit() as step:
                 return f"the end of the program, code {step.exit}"
             case File() as step:
@@ -293,7 +247,7 @@ class Player:
 
     # -- what is told -----------------------------------------------------------------------------------------------
     def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes], body: Any) -> None:
-        self._note(hub.number, "→", _told(frames))
+        self._note(hub.number, "→", told(frames))
         self.acts.append(Post(hub.number, route, frames))
 
     def _note(self, hub: int, arrow: str, text: str) -> None:
@@ -303,21 +257,3 @@ class Player:
         if self.verdict is None:
             number = f"step {self._at + 1} of {len(self._session.steps)}: " if verdict is Verdict.FAILED else ""
             self.verdict, self.reason = verdict, number + reason
-
-
-def _brief(wanted: Wanted) -> str:
-    return f"{wanted.kind} {json.dumps(wanted.body, ensure_ascii=False)}" if wanted.body else wanted.kind
-
-
-def _told(frames: Sequence[bytes], longest: int = 600) -> str:
-    """A message for people: kind, session, body."""
-    if len(frames) != 4:
-        return f"{len(frames)} frames: {list(frames)!r}"[:longest]
-    body = bytes(frames[2])
-    try:
-        text = body.decode() if body[:1] == b"{" else json.dumps(msgspec.msgpack.decode(body), ensure_ascii=False)
-    except (ValueError, TypeError, msgspec.MsgspecError):
-        text = repr(body)
-    kind, session = (bytes(each).decode("utf-8", "replace") for each in frames[:2])
-    said = f"{kind} [{session}] {text}"
-    return said if len(said) <= longest else said[:longest] + "…"

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turnout.conformance.player import Drop, Kill, Look, Player, Post, Traced, Verdict
+from turnout.conformance.acts import Drop, Kill, Look, Post, Verdict
+from turnout.conformance.player import Player
 from turnout.conformance.program import Program
 from turnout.conformance.script import Session
+from turnout.conformance.telling import Traced
 
 if TYPE_CHECKING:
     from turnout.conformance.sockets import Sockets
@@ -136,6 +138,7 @@ def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> No
 
 def _lines(file: Path) -> list[str] | None:
     try:
-        return file.read_text().splitlines()
+        # What has no end yet is still being written.
+        return file.read_text().split("\n")[:-1]
     except FileNotFoundError:
         return None

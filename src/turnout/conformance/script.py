@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib.resources import files
+from math import inf
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -12,6 +13,8 @@ from turnout.errors import InvalidTarget
 
 WITHIN_MS = 10_000
 """How long a script waits for what must come, unless it says otherwise."""
+HELLO_WITHIN_MS = 30_000
+"""A program may take its time to start."""
 
 
 class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +34,7 @@ class Expect(_Step, frozen=True, kw_only=True):
     """A message must come."""
 
     expect: Wanted
-    within_ms: int = WITHIN_MS
+    within_ms: int | None = None
     new: bool = False
     """Only what comes from now on counts."""
     next: bool = False
@@ -64,7 +67,6 @@ class Greet(_Step, frozen=True, kw_only=True):
     greet: dict[str, Any]
     """Of the welcome."""
     hello: dict[str, Any] = {}
-    within_ms: int = WITHIN_MS
 
 
 class Give(_Step, frozen=True, kw_only=True):
@@ -91,7 +93,7 @@ class Pause(_Step, frozen=True, kw_only=True):
 
 
 class Signal(_Step, frozen=True, kw_only=True):
-    signal: Literal["TERM", "INT", "STOP", "CONT"]
+    signal: Literal["TERM"]
 
 
 class Exit(_Step, frozen=True, kw_only=True):
@@ -158,6 +160,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
 
 
+def seconds_for(step: Step) -> float:
+    """How long a step may take that waits for something to come."""
+    match step:
+        case Expect():
+            usual = HELLO_WITHIN_MS if step.expect.kind == "hello" else WITHIN_MS
+            return (usual if step.within_ms is None else step.within_ms) / 1000
+        case Exit() | File() | Lines():
+            return step.within_ms / 1000
+        case _:
+            return inf
+
+
 def read(name: str, text: bytes | str) -> Session:
     """A session from its file; raises ValueError if it is none."""
     document = msgspec.json.decode(text, type=Document)
@@ -177,11 +191,10 @@ def read(name: str, text: bytes | str) -> Session:
 
 
 def _spelled_out(step: Greet) -> Iterable[Step]:
-    hub, within = step.hub, step.within_ms
     return (
-        Expect(expect=Wanted("hello", step.hello), hub=hub, within_ms=within),
-        Welcome(welcome=step.greet, hub=hub),
-        Expect(expect=Wanted("heartbeat"), hub=hub, within_ms=within),
+        Expect(expect=Wanted("hello", step.hello), hub=step.hub),
+        Welcome(welcome=step.greet, hub=step.hub),
+        Expect(expect=Wanted("heartbeat"), hub=step.hub),
     )
 
 
