@@ -115,14 +115,17 @@ func share(places, count, index int) int {
 }
 
 // welcomed notes a session. Of two connections to one hub only the one that was made last has it.
-func (c *connections) welcomed(connection *connection, before string) {
-	connection.failures = 0
+func (c *connections) welcomed(from *connection, before string) {
+	from.failures = 0
 	if before != "" && c.linkOf(before) == nil {
 		delete(c.kept, before)
 	}
-	same := c.opened()[:0:0]
+	if !from.isOpen() {
+		return // what came right after the welcome has ended the session again
+	}
+	var same []*connection
 	for _, each := range c.opened() {
-		if each.link.Hub == connection.link.Hub {
+		if each.link.Hub == from.link.Hub {
 			same = append(same, each)
 		}
 	}
@@ -131,20 +134,20 @@ func (c *connections) welcomed(connection *connection, before string) {
 	for _, older := range same[:len(same)-1] {
 		c.retire(older, last)
 	}
-	if connection == last {
-		c.discover(connection)
+	if from == last {
+		c.discover(from)
 	}
 }
 
 // failed notes that a connection is of no use: another socket, and the other addresses of its hub.
-func (c *connections) failed(connection *connection, now time.Time) {
-	connection.tryAgain(now)
-	for _, address := range c.aliases[connection] {
+func (c *connections) failed(from *connection, now time.Time) {
+	from.tryAgain(now)
+	for _, address := range c.aliases[from] {
 		c.add(address, false)
 	}
-	delete(c.aliases, connection)
-	if connection.discovered && connection.failures > mostFailures && len(c.opened()) > 0 {
-		c.remove(connection)
+	delete(c.aliases, from)
+	if from.discovered && from.failures > mostFailures && len(c.opened()) > 0 {
+		c.remove(from)
 	}
 }
 
@@ -173,7 +176,7 @@ func (c *connections) remove(gone *connection) {
 // discover follows a hub's list of hubs. A hub may be known by several addresses, and a second session would end the
 // first: so only a list that names the address that was used, and only when no other connection is still finding out
 // who it talks to.
-func (c *connections) discover(connection *connection) {
+func (c *connections) discover(from *connection) {
 	known := map[string]bool{}
 	for _, addresses := range c.aliases {
 		for _, address := range addresses {
@@ -181,13 +184,13 @@ func (c *connections) discover(connection *connection) {
 		}
 	}
 	named := false
-	for _, address := range connection.link.Hubs {
-		named = named || address == connection.address
+	for _, address := range from.link.Hubs {
+		named = named || address == from.address
 	}
 	for _, each := range c.list {
 		named = named && (each.isOpen() || each.failures > 0)
 	}
-	for _, address := range connection.link.Hubs {
+	for _, address := range from.link.Hubs {
 		if named && !known[address] {
 			c.add(address, true)
 		}
