@@ -1,9 +1,7 @@
 package worker
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"turnout/worker/wire"
 )
@@ -178,15 +175,6 @@ func stack() []string {
 		lines = lines[:mostTrace]
 	}
 	return lines
-}
-
-// plain is a value as JSON. A type's own MarshalJSON may write bytes that are no text, and a hub would not read them.
-func plain(value any) (json.RawMessage, error) {
-	encoded, err := json.Marshal(value)
-	if err == nil && !utf8.Valid(encoded) {
-		encoded = bytes.ToValidUTF8(encoded, []byte("\uFFFD"))
-	}
-	return encoded, err
 }
 
 func namesOf(chosen []string) *[]string {

@@ -157,6 +157,21 @@ func TestADocumentThatIsNoStepIsAnError(t *testing.T) {
 	}
 }
 
+func TestAHandlerForAnyNameAnswersWhenNoOtherDoes(t *testing.T) {
+	registry := NewRegistry()
+	registry.Handle("one", returning(1, nil))
+	registry.Handle(AnyHandler, returning(2, nil))
+	for name, expected := range map[string]string{"one": "1", "two": "2"} {
+		document := &wire.Step{HandlerClass: name}
+		if found := newJob(context.Background(), document, registry, stderr{}).run(); string(found.Output) != expected {
+			t.Errorf("%s: %s", name, found.Output)
+		}
+	}
+	if names := registry.names(); !reflect.DeepEqual(names, []string{"*"}) {
+		t.Errorf("%v", names)
+	}
+}
+
 func TestANameIsRegisteredOnce(t *testing.T) {
 	registry := NewRegistry()
 	registry.Handle("one", returning(1, nil))

@@ -3,6 +3,7 @@ package worker
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -74,6 +75,9 @@ func (o Options) resolve(getenv func(string) string) (Options, error) {
 	if o.Registry == nil {
 		o.Registry = Default
 	}
+	if len(o.Registry.names()) == 0 {
+		return o, errors.New("turnout: there are no handlers: register them with worker.Handle before Run")
+	}
 	if o.Logger == nil {
 		o.Logger = log.New(os.Stderr, "turnout-worker: ", log.LstdFlags)
 	}
@@ -106,7 +110,7 @@ func addresses(given []string, environment string) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("turnout: no hub to connect to: set Connect or TURNOUT_CONNECT (tcp://127.0.0.1:5890)")
+		return nil, errors.New("turnout: no hub to connect to: set Connect or TURNOUT_CONNECT (tcp://127.0.0.1:5890)")
 	}
 	return found, nil
 }

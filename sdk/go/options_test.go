@@ -10,9 +10,23 @@ func environment(pairs map[string]string) func(string) string {
 	return func(name string) string { return pairs[name] }
 }
 
+// some is a registry with a handler.
+func some() *Registry {
+	registry := NewRegistry()
+	registry.Handle("seven", returning(7, nil))
+	return registry
+}
+
+func TestAWorkerWithoutHandlersIsAMistake(t *testing.T) {
+	_, err := Options{Connect: []string{"tcp://a:1"}, Registry: NewRegistry()}.resolve(environment(nil))
+	if err == nil || !strings.Contains(err.Error(), "no handlers") {
+		t.Error(err)
+	}
+}
+
 func TestWhatIsNotGivenComesFromTheEnvironment(t *testing.T) {
 	key := strings.Repeat("a", 40)
-	options, err := Options{}.resolve(environment(map[string]string{
+	options, err := Options{Registry: some()}.resolve(environment(map[string]string{
 		"TURNOUT_CONNECT": "tcp://a:1, tcp://b:1,tcp://a:1", "TURNOUT_WORKER_NAME": "anvil",
 		"TURNOUT_WORKER_LABELS": "gpu=true, zone=a=b", "TURNOUT_WORKER_CONCURRENCY": "7",
 		"TURNOUT_CURVE_SERVER_KEY": key, "TURNOUT_CURVE_PUBLIC_KEY": key, "TURNOUT_CURVE_SECRET_KEY": key,
@@ -28,7 +42,7 @@ func TestWhatIsNotGivenComesFromTheEnvironment(t *testing.T) {
 }
 
 func TestWhatIsGivenCounts(t *testing.T) {
-	given := Options{Connect: []string{"tcp://c:1"}, Name: "mine", Labels: map[string]string{}, Concurrency: 2}
+	given := Options{Connect: []string{"tcp://c:1"}, Name: "mine", Labels: map[string]string{}, Concurrency: 2, Registry: some()}
 	options, err := given.resolve(environment(map[string]string{
 		"TURNOUT_CONNECT": "tcp://a:1", "TURNOUT_WORKER_NAME": "anvil", "TURNOUT_WORKER_LABELS": "broken",
 		"TURNOUT_WORKER_CONCURRENCY": "many",
@@ -49,7 +63,7 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		if _, ok := variables["TURNOUT_CONNECT"]; !ok {
 			variables["TURNOUT_CONNECT"] = "tcp://a:1"
 		}
-		if _, err := (Options{}).resolve(environment(variables)); err == nil || !strings.Contains(err.Error(), expected) {
+		if _, err := (Options{Registry: some()}).resolve(environment(variables)); err == nil || !strings.Contains(err.Error(), expected) {
 			t.Errorf("%v instead of %s", err, expected)
 		}
 	}

@@ -28,6 +28,9 @@ func Version(version string) HandlerOption {
 	return func(e *entry) { e.version = version }
 }
 
+// AnyHandler is the name of a handler that answers to all names that no other has.
+const AnyHandler = "*"
+
 type entry struct {
 	handler Handler
 	version string
@@ -68,12 +71,19 @@ func (r *Registry) find(name string) (entry, bool) {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
 	found, ok := r.entries[name]
+	if !ok {
+		found, ok = r.entries[AnyHandler]
+	}
 	return found, ok
 }
 
+// names is what a worker tells its hubs.
 func (r *Registry) names() []string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
+	if _, any := r.entries[AnyHandler]; any {
+		return []string{AnyHandler}
+	}
 	names := make([]string, 0, len(r.entries))
 	for name := range r.entries {
 		names = append(names, name)

@@ -53,7 +53,7 @@ func TestAHandlerThatDoesNotEndIsReportedAndKeepsItsPlace(t *testing.T) {
 }
 
 func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {
-	hub := employ(t, nil)
+	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
 	expect[*wire.Hello](hub)
 	hub.say(&wire.Error{Code: "key_refused", Message: "not here", Retry: false})
 	var refused *RefusedError
@@ -63,7 +63,7 @@ func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {
 }
 
 func TestAnAddressThatIsNoneEndsTheWorkerWithAnError(t *testing.T) {
-	err := Run(context.Background(), Options{Connect: []string{"nowhere"}, NoSignals: true})
+	err := Run(context.Background(), Options{Connect: []string{"nowhere"}, Registry: some(), NoSignals: true})
 	if err == nil || !strings.Contains(err.Error(), `"nowhere"`) {
 		t.Error(err)
 	}

@@ -33,7 +33,7 @@ def go() -> str:
 
 
 def environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNOUT_", "GO"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNOUT_")}
     own = {"PYTHONPATH": str(ROOT / "src"), "GOFLAGS": "-buildvcs=false", "GOPROXY": "off", "CGO_ENABLED": "1"}
     return {"HOME": "/tmp", **kept, **own}
 

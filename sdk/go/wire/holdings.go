@@ -12,7 +12,6 @@ const (
 	// Lines of one attempt that wait for their acknowledgement; what comes then is dropped, and the last line says so.
 	mostLines   = 10_000
 	longestLine = 64 * 1024
-	century     = 100 * 365 * 24 * 3600 * 1000
 )
 
 // Holding is one step that a worker has in hand. The zero Time means never.
@@ -175,12 +174,4 @@ func (h *Holdings) Logged(token string, next int) {
 		holding.offset += count
 		holding.linesOut, holding.full, holding.linesSent = 0, false, time.Time{}
 	}
-}
-
-// milliseconds is a duration; one that would not fit is a century.
-func milliseconds(count int64) time.Duration {
-	if count > century {
-		count = century
-	}
-	return time.Duration(count) * time.Millisecond
 }

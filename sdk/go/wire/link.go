@@ -14,9 +14,6 @@ const (
 	shortest = 10 * time.Millisecond
 )
 
-// Later is a time that does not come.
-var Later = time.Unix(1<<40, 0)
-
 // LinkState says how a link stands with its hub.
 type LinkState int
 
@@ -27,27 +24,6 @@ const (
 	Open
 	Refused
 )
-
-// Action is what a link asks of whoever owns its socket and its handlers.
-type Action interface{}
-
-// Stop ends the handler of a token; with Drop nobody wants to hear how.
-type Stop struct {
-	Token, Reason string
-	Drop          bool
-}
-
-// Reconnect says that this connection is of no use any more.
-type Reconnect struct{ Reason string }
-
-// DrainAsked says that the hub wants this worker to end.
-type DrainAsked struct{ Reason string }
-
-// Parted says that the hub has said bye, or has refused the worker.
-type Parted struct{ Reason string }
-
-// Welcomed says that there is a session; Before is the hub that answered here before, if it was another.
-type Welcomed struct{ Hub, Before string }
 
 // Link is a worker's side of its sessions with one hub. Outbox holds messages to be sent and Actions what is to be
 // done; whoever owns the socket empties both after each call.
@@ -268,17 +244,3 @@ func (l *Link) nextSeq() int64 {
 
 // fence is the time without an answer after which nothing begins.
 func (l *Link) fence() time.Duration { return l.Lease * 8 / 10 }
-
-func earlier(one, other time.Time) time.Time {
-	if other.Before(one) {
-		return other
-	}
-	return one
-}
-
-func later(one, other time.Time) time.Time {
-	if other.After(one) {
-		return other
-	}
-	return one
-}
