@@ -8,6 +8,7 @@ export const NEVER = -Infinity;
 const REMEMBERED = 20_000;
 /** Lines of one attempt that wait for their acknowledgement; what comes then is dropped, and the last line says so. */
 const MOST_LINES = 10_000;
+const MISSING = { stream: 'log', text: '… lines are missing here …' };
 const LONGEST_LINE = 64 * 1024;
 
 /** One step that a worker has in hand. Times are milliseconds of a clock that never goes back. */
@@ -105,7 +106,7 @@ export class Holdings {
     const holding = this.#table.get(token);
     if (holding === undefined || holding.full || holding.result !== null) return;
     holding.full = holding.lines.length >= MOST_LINES;
-    holding.lines.push(holding.full ? { stream: 'log', text: '… lines are missing here …' } : { stream, text: shortened(text) });
+    holding.lines.push(holding.full ? MISSING : { stream, text: shortened(text) });
   }
 
   /** The hub has all lines before this one. */

@@ -99,8 +99,8 @@ export class Hubs {
   }
 
   /**
-   * A hub may be known by several addresses, and a second session would end the first. So its list is only followed when
-   * it names the address that we used, and when no other connection is still finding out who it talks to.
+   * A hub may be known by several addresses, and a second session would end the first. So its list is only followed
+   * when it names the address that we used, and when no other connection is still finding out who it talks to.
    */
   #discover({ address, link }) {
     if (!link.hubs.includes(address) || !this.list.every((each) => each.isOpen || each.failures > 0)) return;

@@ -45,7 +45,7 @@ export class Job {
   /** The result of a handler that was interrupted and does not end. */
   abandoned() {
     const { outcome, message } = this.#interruption;
-    return unable(this.document, outcome, `${message}; the handler did not end when it was asked to, and may still run`);
+    return unable(this.document, outcome, `${message}; the handler did not end when it was asked to and may still run`);
   }
 
   #returned(value, facts) {
@@ -58,9 +58,9 @@ export class Job {
   #thrown(error, facts) {
     if (this.#interruption !== null) return this.#interrupted(facts);
     if (error instanceof HandlerMissing) return unable(this.document, 'handler_missing', error.message);
-    if (error instanceof RetryAfter) return this.#fail(error, { ...facts, retry_after_ms: Math.ceil(error.seconds * 1000) });
     if (error instanceof Defer) return this.#defer(error, facts);
-    if (error instanceof PermanentError || error instanceof NotJson) return this.#fail(error, { ...facts, retryable: false });
+    if (error instanceof RetryAfter) facts.retry_after_ms = Math.ceil(error.seconds * 1000);
+    if (error instanceof PermanentError || error instanceof NotJson) facts.retryable = false;
     return this.#fail(error, facts);
   }
 

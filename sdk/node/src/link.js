@@ -1,5 +1,7 @@
 /** How does a worker talk to one hub? A session without a socket: frames and time in, frames and actions out. */
 
+import { drain, parted, reconnect, stop, welcomed } from './actions.js';
+import { Contact } from './contact.js';
 import { CODEC, Malformed, UnknownKind, pack, unpack } from './frames.js';
 import { NEVER } from './holdings.js';
 import { Report } from './report.js';
@@ -11,34 +13,18 @@ const LEASE = 15_000;
 /** No hub keeps a worker busier than that. */
 const SHORTEST = 10;
 
-/**
- * What the owner of the socket has to do.
- *
- * - `stop`: end the handler of this token
- * - `welcomed`: the hub has let us in; `before` is the hub that answered at this address earlier, if it was another
- * - `reconnect`: this connection is of no use any more: make another, after a pause, and open the link again
- * - `drain`: the hub asks for it
- * - `parted`: the hub has said bye, or does not want this worker (then `refused` is true)
- *
- * @typedef {{type: 'stop', token: string, reason: string} | {type: 'welcomed', hub: string, before: string | null} |
- *   {type: 'reconnect' | 'drain' | 'parted', reason: string}} Action
- */
-
-/** One worker's side of its sessions with one hub. Whoever owns the socket empties `outbox` and `actions` after each call. */
+/** One worker's side of its sessions with one hub. Who owns the socket empties `outbox` and `actions` after each call. */
 export class Link {
   /** @type {'closed' | 'greeting' | 'open' | 'refused'} */
   state = 'closed';
   hub = '';
   hubs = [];
   lease = LEASE;
-  /** When the last message was **sent** that the hub has answered: what it knows of us is not older. */
-  contact = NEVER;
   malformed = 0;
   /** The seq of the last hello. */
   greeting = 0;
   /** @type {Buffer[][]} */
   outbox = [];
-  /** @type {Action[]} */
   actions = [];
   #hello;
   #holdings;
@@ -46,12 +32,9 @@ export class Link {
   #nextGreeting;
   #isOrphan;
   #session = '';
-  #seq = 0;
-  /** When each heartbeat that is not answered yet was sent. */
-  #unanswered = new Map();
+  #contact = new Contact();
   #opened = NEVER;
   #greeted = NEVER;
-  #beaten = NEVER;
   #heartbeat = 0;
   #mostBytes = Infinity;
   #report = new Report(RESEND_HELLO, Infinity);
@@ -59,8 +42,9 @@ export class Link {
   /**
    * @param {object} hello the fields of hello that stay the same
    * @param {import('./holdings.js').Holdings} holdings
-   * @param {{credits: number, nextGreeting: () => number, isOrphan?: (holding: object) => boolean}} options `nextGreeting`
-   *   numbers the connections of the process; `isOrphan` tells whether there is no session with the hub that gave a step
+   * @param {{credits: number, nextGreeting: () => number, isOrphan?: (holding: object) => boolean}} more
+   *   `nextGreeting` numbers the connections of the process; `isOrphan` tells whether there is no session any more with
+   *   the hub that gave a step
    */
   constructor(hello, holdings, { credits, nextGreeting, isOrphan = () => false }) {
     this.#hello = hello;
@@ -81,8 +65,6 @@ export class Link {
   /** There is a fresh connection: say hello. */
   open(now) {
     this.#session = '';
-    this.#seq = 0;
-    this.#unanswered.clear();
     this.state = 'greeting';
     this.greeting = this.#nextGreeting();
     this.#opened = now;
@@ -91,7 +73,7 @@ export class Link {
 
   /** Whether steps of this hub may begin: it cannot have given them to others yet. */
   inContact(now) {
-    return this.isOpen && now - this.contact < this.#fence;
+    return this.isOpen && now - this.#contact.last < this.#fence;
   }
 
   get credits() {
@@ -101,7 +83,7 @@ export class Link {
   set credits(credits) {
     if (credits === this.#credits) return;
     this.#credits = credits;
-    if (this.isOpen) this.#send('credit', { seq: this.#nextSeq(), credits });
+    if (this.isOpen) this.#send('credit', { seq: this.#contact.nextSeq(), credits });
   }
 
   progress(token, done, total, message) {
@@ -118,11 +100,12 @@ export class Link {
       if (now - this.#opened >= this.#fence) this.#leave('no answer to hello');
       else if (now - this.#greeted >= RESEND_HELLO) this.#greet(now);
     } else if (this.isOpen) {
-      if (now - this.contact >= this.#fence) {
-        this.#leave(`no answer for ${((now - this.contact) / 1000).toFixed(1)} s`);
+      const silence = now - this.#contact.last;
+      if (silence >= this.#fence) {
+        this.#leave(`no answer for ${(silence / 1000).toFixed(1)} s`);
         return;
       }
-      if (now - this.#beaten >= this.#heartbeat) this.#beat(now);
+      if (now - this.#contact.beaten >= this.#heartbeat) this.#beat(now);
       this.#report.due(this.#mine(), now, (kind, body) => this.#send(kind, body));
     }
   }
@@ -131,7 +114,8 @@ export class Link {
   get nextDue() {
     if (this.state === 'greeting') return Math.min(this.#greeted + RESEND_HELLO, this.#opened + this.#fence);
     if (!this.isOpen) return Infinity;
-    return Math.min(this.#beaten + this.#heartbeat, this.contact + this.#fence, this.#report.nextDue(this.#mine()));
+    const { beaten, last } = this.#contact;
+    return Math.min(beaten + this.#heartbeat, last + this.#fence, this.#report.nextDue(this.#mine()));
   }
 
   /** Take a message; never throws. */
@@ -158,7 +142,7 @@ export class Link {
       case 'ack':
         return this.#drop(body.tokens, 'its result has been taken');
       case 'heartbeat':
-        return this.#answered(body.seq);
+        return this.#contact.answered(body.seq);
       case 'started':
         return this.#started(body.granted ?? [], body.denied ?? []);
       case 'cancel':
@@ -166,10 +150,10 @@ export class Link {
       case 'logged':
         return this.#holdings.logged(body.token, body.next);
       case 'drain':
-        return this.actions.push({ type: 'drain', reason: body.reason ?? '' });
+        return this.actions.push(drain(body.reason ?? ''));
       case 'bye':
         this.state = 'closed';
-        return this.actions.push({ type: 'parted', reason: body.reason ?? '' });
+        return this.actions.push(parted(body.reason ?? ''));
       default:
         return this.#complain(`${kind} is not for a worker`);
     }
@@ -186,11 +170,6 @@ export class Link {
     this.#send('received', { tokens });
   }
 
-  #answered(seq) {
-    this.contact = Math.max(this.contact, this.#unanswered.get(seq) ?? NEVER);
-    this.#unanswered.delete(seq);
-  }
-
   #started(granted, denied) {
     for (const token of granted) {
       const holding = this.#holdings.get(token);
@@ -203,7 +182,7 @@ export class Link {
     for (const token of tokens) {
       const state = this.#holdings.get(token)?.state;
       if (state === 'waiting') this.#holdings.giveBack(token, reason);
-      else if (state === 'running') this.actions.push({ type: 'stop', token, reason });
+      else if (state === 'running') this.actions.push(stop(token, reason));
     }
   }
 
@@ -220,10 +199,10 @@ export class Link {
     this.lease = lease;
     this.#mostBytes = body.max_message_bytes;
     this.#report = new Report(resend, this.#mostBytes);
-    this.contact = this.#opened;
+    this.#contact = new Contact(this.#opened);
     const before = this.hub === '' || this.hub === body.hub_id ? null : this.hub;
     this.hub = body.hub_id;
-    this.actions.push({ type: 'welcomed', hub: this.hub, before });
+    this.actions.push(welcomed(this.hub, before));
     this.#drop(body.release ?? [], 'nobody waits for it any more');
     for (const each of this.#mine()) each.sent = each.asked = each.linesSent = NEVER;
     this.#beat(now);
@@ -234,7 +213,7 @@ export class Link {
     const reason = `${code}: ${message}`;
     if (!retry) {
       this.state = 'refused';
-      this.actions.push({ type: 'parted', reason });
+      this.actions.push(parted(reason));
     } else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
   }
 
@@ -245,10 +224,7 @@ export class Link {
   }
 
   #beat(now) {
-    const seq = this.#nextSeq();
-    this.#beaten = now;
-    this.#unanswered.set(seq, now);
-    this.#send('heartbeat', { seq, credits: this.#credits, in_flight: this.#listed() });
+    this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
   }
 
   #mine() {
@@ -260,22 +236,17 @@ export class Link {
   }
 
   #drop(tokens, reason) {
-    for (const token of this.#holdings.forget(tokens)) this.actions.push({ type: 'stop', token, reason });
+    for (const token of this.#holdings.forget(tokens)) this.actions.push(stop(token, reason));
   }
 
   #leave(reason) {
     if (this.state === 'closed' || this.isRefused) return;
     this.state = 'closed';
-    this.actions.push({ type: 'reconnect', reason });
+    this.actions.push(reconnect(reason));
   }
 
   #complain(message) {
     this.#send('error', { code: 'unknown_message', message, retry: true });
-  }
-
-  #nextSeq() {
-    this.#seq += 1;
-    return this.#seq;
   }
 
   get #fence() {

@@ -1,4 +1,4 @@
-/** When is the next turn? As soon as something has happened, once for everything that happened by then; or when it is due. */
+/** When is the next turn? As soon as something has happened, once for all that happened by then; or when it is due. */
 
 const LONGEST_WAIT = 60_000;
 

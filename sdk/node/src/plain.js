@@ -1,4 +1,4 @@
-/** What of a handler's return value can travel? JSON values do; some others have one obvious form; the rest is refused. */
+/** What of a handler's return value can travel? JSON values, and others that have one obvious form. */
 
 import { NotJson } from './errors.js';
 

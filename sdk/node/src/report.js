@@ -1,4 +1,4 @@
-/** What does a hub have to hear about the steps in hand, and when again? Everything is repeated until it is answered. */
+/** What does a hub have to hear about the steps in hand, and when again? All is repeated until it is answered. */
 
 import { NEVER } from './holdings.js';
 import { PROTOCOL } from './messages.js';
@@ -97,7 +97,7 @@ export class Report {
   }
 
   #tooLarge(step) {
-    const message = `the result is larger than the ${this.#mostBytes} bytes that the hub takes; return a path or an address`;
+    const message = `the result is larger than the ${this.#mostBytes} bytes that the hub takes; return an address of it`;
     return failed(step, { type: 'NotJson', message }, { retryable: false });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What must a value look like to be taken? A shape is a function of a value and its path that returns what is wrong with
- * it, or nothing.
+ * What must a value look like to be taken? A shape is a function of a value and its path that returns what is wrong
+ * with it, or nothing.
  *
  * @typedef {(value: any, path: string) => string | undefined} Shape
  */

@@ -81,7 +81,7 @@ export class Worker {
     }
   }
 
-  // -- what hubs say ---------------------------------------------------------------------------------------------------
+  // -- what hubs say -------------------------------------------------------------------------------------------------
   #act(connection, now) {
     for (const action of connection.link.actions.splice(0)) {
       switch (action.type) {
@@ -108,7 +108,7 @@ export class Worker {
     if (this.#hubs.allRefused) throw new Refused(reason);
   }
 
-  // -- what runs -------------------------------------------------------------------------------------------------------
+  // -- what runs -----------------------------------------------------------------------------------------------------
   /** Begins, gives back or leaves each step that waits; returns the first deadline among those that still do. */
   #begin(now) {
     let deadline = Infinity;
@@ -146,7 +146,7 @@ export class Worker {
     this.#pool.start(new Job(holding.step, this.#registry, heard), now);
   }
 
-  // -- the end ---------------------------------------------------------------------------------------------------------
+  // -- the end -------------------------------------------------------------------------------------------------------
   #drain(reason) {
     if (this.#draining !== null) return;
     this.#options.logger(`draining: ${reason}`);
