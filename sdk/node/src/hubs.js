@@ -47,14 +47,14 @@ export class Hubs {
     }
   }
 
-  /** Divides the places among the hubs that are there. A hub that is still greeted is told what it would get. */
+  /** Divides the places among the hubs that are there. A hub that is greeted is told what it gets if all come. */
   divide(total) {
     const open = this.list.filter((each) => each.isOpen);
     open.forEach((each, index) => {
       each.link.credits = share(total, open.length, index);
     });
     for (const each of this.list) {
-      if (!each.isOpen) each.link.credits = share(total, open.length + 1, open.length);
+      if (!each.isOpen) each.link.credits = share(total, this.list.length);
     }
   }
 
@@ -111,7 +111,8 @@ export class Hubs {
   }
 }
 
-function share(total, count, index) {
+/** The first ones get what cannot be divided; everybody gets one place, as long as there are any. */
+export function share(total, count, index = count - 1) {
   if (total === 0) return 0;
   return Math.max(Math.floor(total / count) + (index < total % count ? 1 : 0), 1);
 }

@@ -13,7 +13,7 @@ const LEASE = 15_000;
 /** No hub keeps a worker busier than that. */
 const SHORTEST = 10;
 
-/** One worker's side of its sessions with one hub. Who owns the socket empties `outbox` and `actions` after each call. */
+/** One worker's side of its sessions with one hub. Who owns the socket empties `outbox` and `actions` each time. */
 export class Link {
   /** @type {'closed' | 'greeting' | 'open' | 'refused'} */
   state = 'closed';

@@ -28,7 +28,7 @@ export function plain(value, depth = 0) {
 }
 
 /** Text that every UTF-8 decoder takes. */
-export const readable = (text) => String(text).toWellFormed();
+export const readable = (text) => String(text).replace(/\p{Surrogate}/gu, '\ufffd');
 
 function composite(value, depth) {
   if (typeof value.toJSON === 'function') return plain(value.toJSON(), depth + 1);

@@ -97,7 +97,7 @@ export class Report {
   }
 
   #tooLarge(step) {
-    const message = `the result is larger than the ${this.#mostBytes} bytes that the hub takes; return an address of it`;
+    const message = `the result is larger than the ${this.#mostBytes} bytes that the hub takes; return its address`;
     return failed(step, { type: 'NotJson', message }, { retryable: false });
   }
 }

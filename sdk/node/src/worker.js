@@ -3,7 +3,7 @@
 import { Connection } from './connection.js';
 import { Cancelled, Refused } from './errors.js';
 import { Holdings } from './holdings.js';
-import { Hubs } from './hubs.js';
+import { Hubs, share } from './hubs.js';
 import { Job } from './job.js';
 import { Link } from './link.js';
 import { Loop } from './loop.js';
@@ -173,7 +173,7 @@ export class Worker {
 
   #connection(address, discovered) {
     const link = new Link(this.#hello, this.#holdings, {
-      credits: HELD_PER_PLACE * this.#options.concurrency,
+      credits: share(HELD_PER_PLACE * this.#options.concurrency, this.#options.connect.length),
       nextGreeting: () => (this.#greetings += 1),
       isOrphan: (holding) => this.#hubs.linkOf(holding.hub) === undefined,
     });
