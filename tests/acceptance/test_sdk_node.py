@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdk/node"
 VECTORS = "src/turnout/wire/vectors/messages.json"
 PATIENCE = 280
+PATIENCE_WITH_NPM = 100
 OLDEST = 18
 NOT_SPOKEN = {"msgpack"}
 """Sessions about what a worker may do, and this one does not."""
@@ -25,9 +26,9 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8", "LANG": "C.UTF-8"}
 
 
-def run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def run(*command: str, cwd: Path = ROOT, patience: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False
+        command, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=patience, check=False
     )
 
 
@@ -55,7 +56,7 @@ def sdk(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / VECTORS, home / VECTORS)
     try:
         # The package brings its binaries: no script has to run.
-        installed = run(npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=copy)
+        installed = run(npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=copy, patience=PATIENCE_WITH_NPM)
     except subprocess.TimeoutExpired:
         pytest.skip("npm did not answer")
     if installed.returncode != 0:

@@ -28,7 +28,8 @@ export class Report {
     const batches = new Map();
     for (const each of ended) {
       each.sent = now;
-      batches.set(each.batchId, [...(batches.get(each.batchId) ?? []), each]);
+      if (!batches.has(each.batchId)) batches.set(each.batchId, []);
+      batches.get(each.batchId).push(each);
     }
     for (const [batchId, some] of batches) this.#answer(batchId, some, say);
   }
