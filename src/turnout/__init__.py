@@ -13,6 +13,7 @@ from turnout.authoring.default_runner import set_default_runner_factory
 
 if TYPE_CHECKING:
     from turnout.authoring.context import Context
+    from turnout.authoring.remote import remote
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
     from turnout.authoring.workflow import Workflow, workflow
@@ -49,6 +50,7 @@ __all__ = [
     "current_task",
     "none_",
     "register_type",
+    "remote",
     "shell",
     "task",
     "task_failed",
@@ -59,6 +61,7 @@ __all__ = [
 
 _HOMES = {
     "turnout.authoring.context": ("Context",),
+    "turnout.authoring.remote": ("remote",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),
     "turnout.authoring.workflow": ("Workflow", "workflow"),

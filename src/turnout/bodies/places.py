@@ -67,6 +67,11 @@ class Places:
         self._on_loop: int = 0
         self._last_start: float = 0.0
 
+    @property
+    def stuck(self) -> int:
+        """Threads in bodies whose attempts have ended."""
+        return self._stuck
+
     def capacity(self, *, queued: int, tasks: int, async_seen: bool) -> int:
         """``queued`` attempts wait for a thread; the loop has ``tasks``, abandoned ones included."""
         threads = self._threads - self._stuck

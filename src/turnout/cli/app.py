@@ -8,6 +8,7 @@ import typer
 
 from turnout.cli import (
     config,
+    conformance,
     demo,
     doctor,
     explain,
@@ -21,6 +22,7 @@ from turnout.cli import (
     runs,
     top,
     validate,
+    worker,
 )
 
 HELP = """Durable workflows for Python.
@@ -34,6 +36,7 @@ turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
+turnout worker --connect tcp://…           run tasks for a hub elsewhere
 """
 
 app = typer.Typer(
@@ -66,6 +69,8 @@ for command in (
     metrics.metrics,
     doctor.doctor,
     prune.prune,
+    worker.worker,
+    conformance.conformance,
     demo.demo,
 ):
     app.command()(command)

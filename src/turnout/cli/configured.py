@@ -9,11 +9,12 @@ import msgspec
 
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config import Config
-from turnout.runner.config_shape import EXECUTORS, ORCHESTRATION, SHAPE, Key, dotted
+from turnout.runner.config_shape import EXECUTORS, ORCHESTRATION, SHAPE, WORKER, Key, dotted
 from turnout.runner.planning import Plan
 from turnout.runner.settings import RunnerConfig, configuration, url_in
 from turnout.runner.targets import load_workflows
 from turnout.store.urls import shown_url
+from turnout.worker.settings import WorkerSettings
 
 _SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
 DEFAULT = "default"
@@ -54,6 +55,9 @@ def _default(config: Config, key: Key) -> Any:
         ("routing", "rules"): [],
         ("default_execution_mode",): "local",
     }
+    if key[0] == WORKER:
+        value = getattr(WorkerSettings(connect=()), key[1], None)
+        return list(value) if isinstance(value, tuple | dict) else value
     value = known.get(key, defaults.get(key[0]))
     return [] if value is None or value == () else value
 

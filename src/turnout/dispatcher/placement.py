@@ -47,6 +47,8 @@ class Question(msgspec.Struct, frozen=True):
     def default(self) -> tuple[str, str]:
         """The executor of a task that nobody says anything about, and what that is called."""
         key, kind, kinds = self.router.config.default_executor, self.task.body.kind, self.settings.kinds
+        if kind == "handler" and kind not in kinds.get(key, ()) and self.settings.hub_configured:
+            return WORKERS, "default executor of handlers"
         if kind == "shell" and kind not in kinds.get(key, (kind,)) and kind in kinds.get(SHELL, ()):
             return SHELL, "default executor of shell bodies"
         return key, "default executor"

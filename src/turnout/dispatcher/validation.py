@@ -100,7 +100,7 @@ class _Check:
         if task.body.kind not in kinds:
             raise InvalidRouting(
                 f'task "{task.full_name}" has a {task.body.kind} body, but {reason} would send it to executor "{key}", '
-                f"which runs {', '.join(sorted(kinds)) or 'nothing'}",
+                f"which runs {', '.join(sorted(kinds)) or 'nothing'}{self._way_out(task)}",
                 code="unsupported_body",
                 task=task.full_name,
                 executor=key,
@@ -115,6 +115,11 @@ class _Check:
                 task=task.full_name,
                 executor=key,
             )
+
+    def _way_out(self, task: TaskSpec) -> str:
+        if task.body.kind != "handler" or any("handler" in each.kinds for each in self.executors.values()):
+            return ""
+        return f"; no executor here runs handlers: configure a hub, to whose workers {task.body.ref!r} can go"
 
     def _possible(self, task: TaskSpec, workflow: WorkflowSpec) -> Iterator[DispatchDecision]:
         for router in self._routers(task.full_name):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from turnout.model.breaker import BreakerState
@@ -14,8 +14,10 @@ from turnout.model.health import ExecutorStatus, Orchestrator, OrchestratorStatu
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 Sample: TypeAlias = tuple[str, Labels, float]
+Family: TypeAlias = tuple[str, str]
+"""The kind of a metric, and what it means."""
 
-FAMILIES: Mapping[str, tuple[str, str]] = {
+FAMILIES: Mapping[str, Family] = {
     "turnout_orchestrators": ("gauge", "Orchestrators that are alive."),
     "turnout_orchestrator_info": ("gauge", "Where an orchestrator runs; always 1."),
     "turnout_orchestrator_condition": ("gauge", "1 for the condition that an orchestrator is in."),
@@ -68,16 +70,26 @@ _CONDITIONS = ("healthy", "degraded", "unhealthy")
 
 def exposition(orchestrators: Sequence[Orchestrator]) -> str:
     """The metrics of these orchestrators."""
-    samples: dict[str, list[str]] = {name: [] for name in FAMILIES}
-    samples["turnout_orchestrators"].append(f"turnout_orchestrators {len(orchestrators)}")
-    for one in orchestrators:
-        for name, labels, value in _samples(one):
-            samples[name].append(f"{name}{_shown((('orchestrator', one.id), *labels))} {_number(value)}")
+    return exposed(FAMILIES, _all_samples(orchestrators))
+
+
+def exposed(families: Mapping[str, Family], values: Iterable[Sample]) -> str:
+    """Values of these metrics, each with its labels, in the order of the metrics."""
+    samples: dict[str, list[str]] = {name: [] for name in families}
+    for name, labels, value in values:
+        samples[name].append(f"{name}{_shown(labels)} {_number(value)}")
     lines: list[str] = []
-    for name, (kind, meaning) in FAMILIES.items():
+    for name, (kind, meaning) in families.items():
         if samples[name]:
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}", *samples[name]]
     return "\n".join(lines) + "\n"
+
+
+def _all_samples(orchestrators: Sequence[Orchestrator]) -> Iterator[Sample]:
+    yield "turnout_orchestrators", (), len(orchestrators)
+    for one in orchestrators:
+        for name, labels, value in _samples(one):
+            yield name, (("orchestrator", one.id), *labels), value
 
 
 def _samples(one: Orchestrator) -> Iterator[Sample]:
@@ -169,6 +181,8 @@ def _number(value: float) -> str:
 
 
 def _shown(labels: Labels) -> str:
+    if not labels:
+        return ""
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
 
 

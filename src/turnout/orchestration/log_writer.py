@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from turnout.bodies.log_buffer import LogBuffer, LogSettings
+from turnout.bodies.log_lines import Line
 from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.model.names import split_task_id
 from turnout.orchestration.complaint import Complaint
-from turnout.orchestration.log_buffer import LogBuffer, LogSettings
-from turnout.orchestration.log_lines import Line
 
 log = logging.getLogger("turnout.logs")
 

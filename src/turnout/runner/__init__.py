@@ -1,9 +1,9 @@
 """How it is put together: settings, wiring, Runner."""
 
+from turnout.bodies.log_buffer import LogSettings
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
-from turnout.orchestration.log_buffer import LogSettings
 from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
 from turnout.runner.poller import Poller

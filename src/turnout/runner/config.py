@@ -12,7 +12,15 @@ from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidRouting, InvalidSetting
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config_files import find_file, said_in
-from turnout.runner.config_shape import EXECUTORS, ORCHESTRATION, ROUTING, RULES, Key, dotted, overlaid
+from turnout.runner.config_shape import (
+    EXECUTORS,
+    ORCHESTRATION,
+    ROUTING,
+    RULES,
+    Key,
+    dotted,
+    overlaid,
+)
 from turnout.runner.config_variables import said_by_variables
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from turnout.errors import InvalidSetting, InvalidYaml
-from turnout.runner.config_shape import EXECUTORS, TABLES, Key, checked, dotted, kind_of, snake, unknown
+from turnout.runner.config_shape import EXECUTORS, TABLES, WORKER, Key, checked, dotted, kind_of, snake, unknown
 
 FILES = ("turnout.toml", "turnout.yaml", "turnout.yml")
 PROJECT_FILE = "pyproject.toml"
@@ -124,6 +124,8 @@ def _in_folder(key: Key, value: Any, root: Path) -> Any:
     relative = "sqlite:///"
     if key == ("database",) and value.startswith(relative) and not value.startswith((f"{relative}/", f"{relative}:")):
         return f"{relative}{root}/{value.removeprefix(relative)}"
-    if key == ("workflows",):
+    if key in (("workflows",), (WORKER, "import")):
         return [str(root / each) if each.endswith(".py") else each for each in value]
+    if key == (WORKER, "key_file"):
+        return str(root / value)
     return value

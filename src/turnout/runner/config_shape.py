@@ -25,7 +25,7 @@ from turnout.orchestration.settings import EngineSettings
 Key: TypeAlias = tuple[str, ...]
 S = TypeVar("S", bound=msgspec.Struct)
 
-EXECUTORS, ORCHESTRATION, ROUTING = "executors", "orchestration", "routing"
+EXECUTORS, ORCHESTRATION, ROUTING, WORKER = "executors", "orchestration", "routing", "worker"
 RULES: Key = (ROUTING, "rules")
 RULE_KEYS = ("pattern", "executor", "labels", "percent", "shadow")
 RULE_SPELLINGS = {"worker_selector": "labels"}
@@ -103,6 +103,15 @@ SHAPE: Mapping[Key, Kind] = {
     ("max_output_bytes",): Kind.COUNT,
     (ROUTING, "default"): Kind.TEXT,
     RULES: Kind.RULES,
+    (WORKER, "connect"): Kind.TEXTS,
+    (WORKER, "import"): Kind.TEXTS,
+    (WORKER, "name"): Kind.TEXT,
+    (WORKER, "labels"): Kind.TEXTS,
+    (WORKER, "concurrency"): Kind.COUNT,
+    (WORKER, "processes"): Kind.FLAG,
+    (WORKER, "grace"): Kind.SECONDS,
+    (WORKER, "server_key"): Kind.TEXT,
+    (WORKER, "key_file"): Kind.TEXT,
     **_settings(EngineSettings, (ORCHESTRATION,)),
 }
 """Every key but those of ``executors``, which are names and options of the user's own."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
+from turnout.bodies.log_buffer import LogSettings
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
 from turnout.orchestration.lease import this_session
 from turnout.orchestration.loading import StoreLoader
-from turnout.orchestration.log_buffer import LogSettings
 from turnout.orchestration.log_writer import LogWriter
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import database_url as default_url

@@ -25,7 +25,7 @@ AnyWorkflow = Workflow[..., Any]
 def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
     """The one workflow that the target names."""
     place, name = _split(target)
-    found = workflows_of(_module(place, search))
+    found = workflows_of(load_module(place, search))
     if name:
         chosen = found.get(name) or next((each for each in found.values() if each.name == name), None)
         if chosen is None:
@@ -51,7 +51,7 @@ def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow
     place, name = _split(target)
     if name:
         return [load_workflow(target, search)]
-    found = list(workflows_of(_module(place, search)).values())
+    found = list(workflows_of(load_module(place, search)).values())
     return found or [load_workflow(target, search)]
 
 
@@ -77,7 +77,8 @@ def _split(target: str) -> tuple[str, str | None]:
     return place, name
 
 
-def _module(place: str, search: Iterable[Path]) -> ModuleType:
+def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
+    """The module of that name, or of that file."""
     if place.endswith(".py") or "/" in place:
         return _from_file(Path(place))
     for folder in (*search, Path.cwd()):

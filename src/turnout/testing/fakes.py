@@ -29,11 +29,12 @@ class FakedRegistry(Registry):
         super().__init__()
         self.add(workflow)
         self._stand_ins: dict[tuple[str, str], Task[..., Any]] = {
-            # No executor is there: a command runs as it does when its task is called outside of a workflow.
+            # No executor is there: a command runs as it does when its task is called outside of a workflow, and a
+            # handler that has no fake says that it needs one.
             (full_name, name): task
             for full_name, each in self.workflows.items()
             for name, task in each.tasks.items()
-            if task.body.kind == "shell"
+            if task.body.kind in ("shell", "handler")
         }
         for who, fake in fakes.items():
             named = [

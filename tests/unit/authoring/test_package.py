@@ -33,6 +33,7 @@ EXPORTED = {
     "current_task",
     "none_",
     "register_type",
+    "remote",
     "shell",
     "task",
     "task_failed",

@@ -243,3 +243,13 @@ def test_without_an_executor_for_commands_the_default_stands_and_is_refused_by_t
     task = task_of(kind="shell")
     settings = PlacementSettings(kinds={"default": frozenset({"python"})})
     assert decide(task, workflow_of(task), settings, Router(RoutingConfig())).executor_key == "default"
+
+
+def test_a_handler_goes_to_the_workers_if_there_is_a_hub(task_of: Make, workflow_of: Make) -> None:
+    kinds = {"default": frozenset({"python"})}
+    settings = PlacementSettings(hub_configured=True, kinds=kinds)
+    task = task_of(kind="handler")
+    decision = decide(task, workflow_of(task), settings, Router(RoutingConfig()))
+    assert (decision.executor_key, decision.reason) == ("workers", "default executor of handlers")
+    without = decide(task, workflow_of(task), PlacementSettings(kinds=kinds), Router(RoutingConfig()))
+    assert without.executor_key == "default"

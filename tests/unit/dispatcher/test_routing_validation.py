@@ -187,3 +187,16 @@ def test_shadows_are_other_executors_that_can_take_the_task(executor: Make, task
     assert dispatcher.shadows(task_of(at_most_once=True), workflow_of(), "run") == ()
     assert dispatcher.shadows(task_of(kind="shell"), workflow_of(), "run") == ()
     assert dispatcher_with(executors).shadows(task_of(), workflow_of(), "run") == ()
+
+
+def test_a_handler_that_no_executor_runs_is_refused_with_the_way_out(
+    executor: Make, task_of: Make, workflow_of: Make
+) -> None:
+    error = refused(dispatcher_with({"default": executor()}), workflow_of(task_of(kind="handler")))
+    assert error.code == "unsupported_body"
+    assert "no executor here runs handlers: configure a hub" in error.message
+
+
+def test_a_handler_may_go_to_whatever_runs_handlers(executor: Make, task_of: Make, workflow_of: Make) -> None:
+    executors = {"default": executor(), "mine": executor(kinds=frozenset({"handler"}))}
+    assert dispatcher_with(executors, RoutingRule("**", "mine")).validate([workflow_of(task_of(kind="handler"))]) == []

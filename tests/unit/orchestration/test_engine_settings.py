@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from turnout.orchestration.log_buffer import LogSettings
 
 from turnout.errors import InvalidSetting
 from turnout.model.breaker import BreakerSettings
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.settings import PoolSettings, PoolsSettings
-from turnout.orchestration.log_buffer import LogSettings
 from turnout.orchestration.settings import EngineSettings, Retention
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from turnout.bodies.log_buffer import OVERHEAD, LogSettings
 from turnout.errors import StoreRejected, StoreUnreachable
 from turnout.model.events import TaskReadyEvent
 from turnout.model.logs import LogRow
-from turnout.orchestration.log_buffer import OVERHEAD, LogSettings
 from turnout.orchestration.log_writer import LogWriter
 
 WAIT = 20.0

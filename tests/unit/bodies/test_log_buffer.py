@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnout.bodies.log_buffer import MOST_ATTEMPTS, OVERHEAD, LogBuffer, LogSettings
+from turnout.bodies.log_lines import Line
 from turnout.errors import InvalidSetting
-from turnout.orchestration.log_buffer import MOST_ATTEMPTS, OVERHEAD, LogBuffer, LogSettings
-from turnout.orchestration.log_lines import Line
 
 KEY = ("run", 0, 1)
 OTHER = ("run", 1, 1)

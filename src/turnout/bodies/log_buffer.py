@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
+from turnout.bodies.log_lines import Line, Piece, Voice
 from turnout.model.bounds import at_least, positive_seconds
 from turnout.model.logs import Stream, storable
-from turnout.orchestration.log_lines import Line, Piece, Voice
 
 MOST_ATTEMPTS = 10_000
 """Attempts whose count of bytes is remembered; one that so many others have overtaken since is counted anew."""

@@ -1,0 +1,106 @@
+package worker
+
+import (
+	"math/rand"
+	"time"
+
+	"turnout/worker/wire"
+	"turnout/worker/zmq"
+)
+
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 5 * time.Second
+	// So many messages at a time: other connections, and handlers, have their turn.
+	mostAtOnce = 256
+)
+
+// connection is one address: its socket while there is one, its link, and when to try again.
+type connection struct {
+	address    string
+	discovered bool // a hub told of it; nobody asked for it by name
+	link       *wire.Link
+	open       func(address string) (*zmq.Socket, error)
+	socket     *zmq.Socket
+	failures   int
+	retryAt    time.Time
+}
+
+func (c *connection) isOpen() bool { return c.link.State == wire.Open }
+
+// turn takes what has come.
+func (c *connection) turn(now time.Time) error {
+	if c.socket == nil && !now.Before(c.retryAt) && c.link.State != wire.Refused {
+		if err := c.connect(now); err != nil {
+			return err
+		}
+	}
+	if c.socket == nil {
+		return nil
+	}
+	for count := 0; count < mostAtOnce; count++ {
+		frames, err := c.socket.Receive()
+		if err == zmq.ErrAgain {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.link.Receive(frames, now)
+	}
+	return nil
+}
+
+func (c *connection) connect(now time.Time) error {
+	socket, err := c.open(c.address)
+	if err != nil {
+		if c.discovered {
+			// A hub told of an address that cannot be used here.
+			c.retryAt = wire.Later
+			return nil
+		}
+		return err
+	}
+	c.socket = socket
+	c.link.Open(now)
+	return nil
+}
+
+// flush says what is due. A full queue takes nothing, and everything that matters is said again.
+func (c *connection) flush(now time.Time) {
+	c.link.Tick(now)
+	for _, frames := range c.link.Outbox {
+		if c.socket != nil {
+			_ = c.socket.Send(frames)
+		}
+	}
+	c.link.Outbox = nil
+}
+
+func (c *connection) nextDue() time.Time {
+	switch {
+	case c.socket != nil:
+		return c.link.NextDue()
+	case c.link.State == wire.Refused:
+		return wire.Later
+	}
+	return c.retryAt
+}
+
+// tryAgain makes another socket after a pause that grows; not all workers do it at the same moment.
+func (c *connection) tryAgain(now time.Time) {
+	c.close()
+	pause := longestPause
+	if c.failures < 6 {
+		pause = firstPause << c.failures
+	}
+	c.failures++
+	c.retryAt = now.Add(time.Duration(float64(pause) * (0.5 + rand.Float64()/2)))
+}
+
+func (c *connection) close() {
+	if c.socket != nil {
+		c.socket.Close()
+		c.socket = nil
+	}
+}

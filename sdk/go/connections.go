@@ -1,0 +1,198 @@
+package worker
+
+import (
+	"sort"
+	"time"
+
+	"turnout/worker/wire"
+	"turnout/worker/zmq"
+)
+
+// A discovered hub that did not answer so many times in a row is let go, if there is another.
+const mostFailures = 8
+
+// connections says which hubs a worker talks to, how it divides its places among them, and which of them are gone.
+type connections struct {
+	list     []*connection
+	aliases  map[*connection][]string // other addresses of its hub
+	kept     map[string]time.Time     // until when each hub keeps what it gave for this worker
+	makeLink func() *wire.Link
+	open     func(address string) (*zmq.Socket, error)
+}
+
+func newConnections(makeLink func() *wire.Link, open func(string) (*zmq.Socket, error)) *connections {
+	return &connections{
+		aliases: map[*connection][]string{}, kept: map[string]time.Time{}, makeLink: makeLink, open: open,
+	}
+}
+
+func (c *connections) add(address string, discovered bool) {
+	for _, each := range c.list {
+		if each.address == address {
+			return
+		}
+	}
+	c.list = append(c.list, &connection{address: address, discovered: discovered, link: c.makeLink(), open: c.open})
+}
+
+// all is a copy: a turn may add connections and take some away.
+func (c *connections) all() []*connection { return append([]*connection(nil), c.list...) }
+
+func (c *connections) opened() []*connection {
+	var found []*connection
+	for _, each := range c.list {
+		if each.isOpen() {
+			found = append(found, each)
+		}
+	}
+	return found
+}
+
+func (c *connections) sockets() []*zmq.Socket {
+	var found []*zmq.Socket
+	for _, each := range c.list {
+		if each.socket != nil {
+			found = append(found, each.socket)
+		}
+	}
+	return found
+}
+
+func (c *connections) allRefused() bool {
+	for _, each := range c.list {
+		if each.link.State != wire.Refused {
+			return false
+		}
+	}
+	return true
+}
+
+// linkOf is the link of a hub that there is a session with, else nil.
+func (c *connections) linkOf(hub string) *wire.Link {
+	for _, each := range c.list {
+		if each.isOpen() && each.link.Hub == hub {
+			return each.link
+		}
+	}
+	return nil
+}
+
+// gone says whether a hub will not come back for what it gave: another has answered in its place, or it has been away
+// for longer than its lease, so that it has given everything to others.
+func (c *connections) gone(hub string, now time.Time) bool { return now.After(c.kept[hub]) }
+
+func (c *connections) seen(now time.Time) {
+	for _, each := range c.opened() {
+		c.kept[each.link.Hub] = now.Add(each.link.Lease)
+	}
+}
+
+// divide divides places among the hubs that are there. A hub that is still greeted is told what it would get.
+func (c *connections) divide(places int) {
+	opened := c.opened()
+	for index, each := range opened {
+		each.link.SetCredits(share(places, len(opened), index))
+	}
+	for _, each := range c.list {
+		if !each.isOpen() {
+			each.link.SetCredits(share(places, len(opened)+1, len(opened)))
+		}
+	}
+}
+
+func share(places, count, index int) int {
+	if places == 0 {
+		return 0
+	}
+	part := places / count
+	if index < places%count {
+		part++
+	}
+	if part == 0 {
+		return 1
+	}
+	return part
+}
+
+// welcomed notes a session. Of two connections to one hub only the one that was made last has it.
+func (c *connections) welcomed(from *connection, before string) {
+	from.failures = 0
+	if before != "" && c.linkOf(before) == nil {
+		delete(c.kept, before)
+	}
+	if !from.isOpen() {
+		return // what came right after the welcome has ended the session again
+	}
+	var same []*connection
+	for _, each := range c.opened() {
+		if each.link.Hub == from.link.Hub {
+			same = append(same, each)
+		}
+	}
+	sort.Slice(same, func(one, other int) bool { return same[one].link.Greeting < same[other].link.Greeting })
+	last := same[len(same)-1]
+	for _, older := range same[:len(same)-1] {
+		c.retire(older, last)
+	}
+	if from == last {
+		c.discover(from)
+	}
+}
+
+// failed notes that a connection is of no use: another socket, and the other addresses of its hub.
+func (c *connections) failed(from *connection, now time.Time) {
+	from.tryAgain(now)
+	for _, address := range c.aliases[from] {
+		c.add(address, false)
+	}
+	delete(c.aliases, from)
+	if from.discovered && from.failures > mostFailures && len(c.opened()) > 0 {
+		c.remove(from)
+	}
+}
+
+func (c *connections) close() {
+	for _, each := range c.list {
+		each.close()
+	}
+}
+
+func (c *connections) retire(older, newer *connection) {
+	older.close()
+	c.remove(older)
+	c.aliases[newer] = append(append(c.aliases[newer], older.address), c.aliases[older]...)
+	delete(c.aliases, older)
+}
+
+func (c *connections) remove(gone *connection) {
+	for index, each := range c.list {
+		if each == gone {
+			c.list = append(c.list[:index:index], c.list[index+1:]...)
+			return
+		}
+	}
+}
+
+// discover follows a hub's list of hubs. A hub may be known by several addresses, and a second session would end the
+// first: so only a list that names the address that was used, and only when no other connection is still finding out
+// who it talks to.
+func (c *connections) discover(from *connection) {
+	known := map[string]bool{}
+	for _, addresses := range c.aliases {
+		for _, address := range addresses {
+			known[address] = true
+		}
+	}
+	named := false
+	for _, address := range from.link.Hubs {
+		named = named || address == from.address
+	}
+	for _, each := range c.list {
+		named = named && (each.isOpen() || each.failures > 0)
+	}
+	for _, address := range from.link.Hubs {
+		if named && !known[address] {
+			c.add(address, true)
+		}
+	}
+}

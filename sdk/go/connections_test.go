@@ -1,0 +1,96 @@
+package worker
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"turnout/worker/wire"
+)
+
+// network is connections without sockets, to these addresses.
+func network(addresses ...string) *connections {
+	numbered := int64(0)
+	made := newConnections(func() *wire.Link {
+		next := func() int64 { numbered++; return numbered }
+		return wire.NewLink(wire.Hello{}, wire.NewHoldings(), 8, next, func(*wire.Holding) bool { return false })
+	}, nil)
+	for _, address := range addresses {
+		made.add(address, false)
+	}
+	return made
+}
+
+// answer lets the connection in at this hub, which lists these hubs.
+func (c *connections) answer(from *connection, hub string, hubs ...string) {
+	from.link.Open(time.Unix(0, 0))
+	from.link.State, from.link.Hub, from.link.Hubs = wire.Open, hub, hubs
+	c.welcomed(from, "")
+}
+
+func (c *connections) addresses() []string {
+	var found []string
+	for _, each := range c.list {
+		found = append(found, each.address)
+	}
+	return found
+}
+
+func TestOfTwoConnectionsToOneHubTheLastStaysUntilItFails(t *testing.T) {
+	found := network("name", "number")
+	first, second := found.list[0], found.list[1]
+	found.answer(first, "hub")
+	found.answer(second, "hub")
+	if !reflect.DeepEqual(found.addresses(), []string{"number"}) {
+		t.Errorf("%v stay", found.addresses())
+	}
+	found.failed(second, time.Unix(0, 0))
+	if !reflect.DeepEqual(found.addresses(), []string{"number", "name"}) {
+		t.Errorf("%v are tried when it failed", found.addresses())
+	}
+}
+
+func TestTheHubsOfAWelcomeAreFollowed(t *testing.T) {
+	for name, each := range map[string]struct{ hubs, expected []string }{
+		"with this one":    {[]string{"one", "two"}, []string{"one", "two"}},
+		"without this one": {[]string{"alias of one", "two"}, []string{"one"}},
+	} {
+		found := network("one")
+		found.answer(found.list[0], "hub", each.hubs...)
+		if !reflect.DeepEqual(found.addresses(), each.expected) {
+			t.Errorf("%s: %v", name, found.addresses())
+		}
+	}
+}
+
+func TestADiscoveredHubThatNeverAnswersIsLetGo(t *testing.T) {
+	found := network("one")
+	found.answer(found.list[0], "hub", "one", "two")
+	for count := 0; count <= mostFailures; count++ {
+		found.failed(found.list[1], time.Unix(0, 0))
+	}
+	if !reflect.DeepEqual(found.addresses(), []string{"one"}) {
+		t.Errorf("%v", found.addresses())
+	}
+}
+
+func TestASessionThatEndedRightAfterItsWelcomeIsNoSession(t *testing.T) {
+	found := network("one")
+	found.answer(found.list[0], "hub", "one", "two")
+	found.list[0].link.State = wire.Closed
+	found.welcomed(found.list[0], "")
+	if len(found.opened()) != 0 {
+		t.Error("it counts as open")
+	}
+}
+
+func TestAHubKeepsWhatItGaveForALease(t *testing.T) {
+	found := network("one")
+	found.answer(found.list[0], "hub")
+	now := time.Unix(1000, 0)
+	found.seen(now)
+	lease := found.list[0].link.Lease
+	if found.gone("hub", now.Add(lease)) || !found.gone("hub", now.Add(lease+1)) || !found.gone("another", now) {
+		t.Error("a hub is gone when its lease is over, and not before")
+	}
+}

@@ -1,0 +1,3 @@
+module turnout/worker
+
+go 1.19

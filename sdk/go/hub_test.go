@@ -1,0 +1,153 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"runtime"
+	"testing"
+	"time"
+
+	"turnout/worker/wire"
+	"turnout/worker/zmq"
+)
+
+const patience = time.Minute
+
+// hub is a real socket that a real worker talks to; the test says what it answers.
+type hub struct {
+	t       *testing.T
+	socket  *zmq.Socket
+	idle    *wakeup
+	worker  []byte // routing id
+	session string
+	ended   chan error
+	stop    context.CancelFunc
+}
+
+// employ starts a worker with one place that has these handlers, and takes its hello.
+func employ(t *testing.T, handlers map[string]Handler) *hub {
+	t.Helper()
+	runtime.LockOSThread()
+	sockets, err := zmq.NewContext()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hub{t: t, ended: make(chan error, 1)}
+	if h.socket, err = sockets.Socket(zmq.Router); err != nil {
+		t.Fatal(err)
+	}
+	if h.idle, err = newWakeup(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.socket.SetInt(zmq.Linger, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.socket.Bind("tcp://127.0.0.1:*"); err != nil {
+		t.Fatal(err)
+	}
+	address, err := h.socket.Endpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := NewRegistry()
+	for name, handler := range handlers {
+		registry.Handle(name, handler)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	t.Cleanup(func() {
+		stop()
+		h.socket.Close()
+		h.idle.close()
+		sockets.Close()
+		runtime.UnlockOSThread()
+	})
+	go func() {
+		h.ended <- Run(ctx, Options{
+			Connect: []string{address}, Labels: map[string]string{"zone": "a"}, Concurrency: 1, Registry: registry,
+			Grace: time.Millisecond, Logger: log.New(io.Discard, "", 0), NoSignals: true,
+		})
+	}()
+	return h
+}
+
+// expect waits for a message of this type; heartbeats are answered on the way.
+func expect[M wire.Message](h *hub) M {
+	h.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		frames, err := h.socket.Receive()
+		if err == zmq.ErrAgain {
+			if err := zmq.Poll([]*zmq.Socket{h.socket}, h.idle.read, time.Second); err != nil {
+				h.t.Fatal(err)
+			}
+			continue
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.worker = frames[0]
+		_, message, err := wire.Unpack(frames[1:])
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if beat, ok := message.(*wire.Heartbeat); ok {
+			h.say(&wire.Heartbeat{Seq: beat.Seq, InFlight: []wire.Held{}})
+		}
+		if found, ok := message.(M); ok {
+			return found
+		}
+	}
+	h.t.Fatalf("%T did not come", *new(M))
+	return *new(M)
+}
+
+func (h *hub) say(message wire.Message) {
+	h.t.Helper()
+	frames, err := wire.Pack(message, h.session)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.socket.Send(append([][]byte{h.worker}, frames...)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *hub) letIn(seq int64) {
+	h.session = "s1"
+	h.say(&wire.Welcome{
+		ProtocolVersion: wire.Version, Session: h.session, Seq: seq, HubID: "hub", Codec: wire.JSON, HeartbeatMS: 100,
+		LeaseMS: 60_000, ResendMS: 1000, MaxMessageBytes: 1 << 20, Hubs: []string{}, Release: []string{},
+	})
+}
+
+func (h *hub) give(token, handler string, timeoutMS *int64) {
+	h.say(&wire.Steps{BatchID: "b", ProtocolVersion: wire.Version, Steps: []wire.Step{{
+		StepID: token, TaskID: "1", StepName: "step", HandlerClass: handler, PreviousResults: map[string]json.RawMessage{},
+		Metadata: wire.Metadata{Token: token, TimeoutMS: timeoutMS},
+	}}})
+}
+
+// dismiss lets the worker go, which holds nothing any more.
+func (h *hub) dismiss() {
+	h.t.Helper()
+	h.stop()
+	expect[*wire.Bye](h)
+	h.say(&wire.Bye{})
+	if err := h.end(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// end is what Run returned.
+func (h *hub) end() error {
+	h.t.Helper()
+	select {
+	case err := <-h.ended:
+		return err
+	case <-time.After(patience):
+		h.t.Fatal("the worker does not end")
+		return nil
+	}
+}

@@ -1,0 +1,183 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"turnout/worker/wire"
+)
+
+// A stack trace in a result is not longer than so many lines.
+const mostTrace = 40
+
+// job is one step and its handler: it runs once, in whatever goroutine calls run, and may be stopped from another.
+type job struct {
+	document *wire.Step
+	registry *Registry
+	listener listener
+	ctx      context.Context
+	cancel   context.CancelFunc
+	reason   atomic.Value // why it was stopped, text
+}
+
+func newJob(parent context.Context, document *wire.Step, registry *Registry, listener listener) *job {
+	j := &job{document: document, registry: registry, listener: listener}
+	if limit, ok := document.Timeout(); ok {
+		j.ctx, j.cancel = context.WithTimeout(parent, limit)
+	} else {
+		j.ctx, j.cancel = context.WithCancel(parent)
+	}
+	return j
+}
+
+func (j *job) token() string { return j.document.Metadata.Token }
+
+// stop tells the handler that its result is not wanted any more.
+func (j *job) stop(reason string) {
+	j.reason.CompareAndSwap(nil, reason)
+	j.cancel()
+}
+
+// run runs the handler and says how it ended.
+func (j *job) run() *wire.Result {
+	defer j.cancel()
+	found, ok := j.registry.find(j.document.HandlerClass)
+	if !ok {
+		return wire.Unable(j.document, wire.HandlerMissing, "there is no handler "+j.document.HandlerClass+" here")
+	}
+	began := time.Now()
+	result := j.ended(j.call(found.handler))
+	took := float64(time.Since(began).Microseconds()) / 1000
+	result.Metadata.ExecutionTimeMS = &took
+	result.Metadata.HandlerVersion = found.version
+	return result
+}
+
+// call runs the handler in a goroutine of its own, so that one which ends its goroutine does not take a place with it.
+func (j *job) call(handler Handler) (result *wire.Result) {
+	answer := make(chan *wire.Result, 1)
+	go func() {
+		result := j.failed(errors.New("the handler ended its goroutine"), nil)
+		defer func() {
+			if thrown := recover(); thrown != nil {
+				result = j.failed(&panicError{thrown}, stack())
+			}
+			answer <- result
+		}()
+		output, err := handler(j.ctx, newStep(j.document, j.listener))
+		if err != nil {
+			result = j.refused(err)
+		} else {
+			result = j.completed(output)
+		}
+	}()
+	return <-answer
+}
+
+// ended is how the job ended. That it was stopped counts also if the handler returned all the same: nobody waits for
+// what it says.
+func (j *job) ended(result *wire.Result) *wire.Result {
+	if outcome, reason := j.stopped(); outcome != "" {
+		return wire.Unable(j.document, outcome, reason)
+	}
+	return result
+}
+
+// stopped is the outcome of a job whose context is over, and why.
+func (j *job) stopped() (outcome, reason string) {
+	switch j.ctx.Err() {
+	case nil:
+		return "", ""
+	case context.DeadlineExceeded:
+		return wire.TimedOut, fmt.Sprintf("not done after %d ms", *j.document.Metadata.TimeoutMS)
+	}
+	reason, _ = j.reason.Load().(string)
+	return wire.Cancelled, reason
+}
+
+func (j *job) completed(output any) *wire.Result {
+	var chosen *[]string
+	switch branch := output.(type) {
+	case Branch:
+		output, chosen = branch.Output, namesOf(branch.Chosen)
+	case *Branch:
+		output, chosen = branch.Output, namesOf(branch.Chosen)
+	}
+	encoded, err := plain(output)
+	if err != nil {
+		return j.refused(Permanent(fmt.Errorf("the handler returned what is no JSON: %w", err)))
+	}
+	result := wire.Completed(j.document, encoded)
+	result.Metadata.Chosen = chosen
+	return result
+}
+
+func (j *job) refused(err error) *wire.Result {
+	var permanent *permanentError
+	var later *retryAfterError
+	var deferred *deferError
+	switch {
+	case errors.As(err, &deferred):
+		return j.deferred(deferred)
+	case errors.As(err, &permanent):
+		result := j.failed(err, nil)
+		result.Metadata.Retryable = false
+		return result
+	case errors.As(err, &later):
+		result := j.failed(err, nil)
+		pause := int64(math.Ceil(float64(later.pause) / float64(time.Millisecond)))
+		result.Metadata.RetryAfterMS = &pause
+		return result
+	}
+	return j.failed(err, nil)
+}
+
+func (j *job) deferred(err *deferError) *wire.Result {
+	deferral, unsayable := plain(map[string]any{"seconds": err.pause.Seconds(), "saved": err.saved})
+	if unsayable != nil {
+		return j.refused(Permanent(fmt.Errorf("what was to be saved is no JSON: %w", unsayable)))
+	}
+	result := wire.Unable(j.document, wire.Deferred, err.Error())
+	result.Metadata.Deferral = deferral
+	return result
+}
+
+func (j *job) failed(err error, backtrace []string) *wire.Result {
+	return wire.Failed(j.document, wire.StepError{Type: typeOf(err), Message: err.Error(), Backtrace: backtrace})
+}
+
+// typeOf is the type of an error without what this package puts around it.
+func typeOf(err error) string {
+	switch wrapped := err.(type) {
+	case *permanentError:
+		return typeOf(wrapped.error)
+	case *retryAfterError:
+		return typeOf(wrapped.error)
+	case *panicError:
+		return "panic"
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+type panicError struct{ thrown any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.thrown) }
+
+func stack() []string {
+	lines := strings.Split(strings.TrimSpace(string(debug.Stack())), "\n")
+	if len(lines) > mostTrace {
+		lines = lines[:mostTrace]
+	}
+	return lines
+}
+
+func namesOf(chosen []string) *[]string {
+	names := append([]string{}, chosen...)
+	return &names
+}

@@ -1,0 +1,168 @@
+package worker
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"turnout/worker/wire"
+)
+
+const (
+	sdkVersion        = "0.1.0"
+	usualConcurrency  = 4
+	mostConcurrency   = 10_000
+	usualGrace        = 5 * time.Second
+	usualMessageBytes = 16 << 20
+)
+
+// Curve are the keys of an encrypted connection, as Z85 text.
+type Curve struct{ ServerKey, PublicKey, SecretKey string }
+
+// Options of a worker. What is not given comes from the environment.
+type Options struct {
+	Connect     []string          // addresses of hubs; TURNOUT_CONNECT, comma-separated
+	Name        string            // for people; TURNOUT_WORKER_NAME
+	Labels      map[string]string // TURNOUT_WORKER_LABELS, as gpu=true,zone=a
+	Concurrency int               // handlers at once, 4; twice as many steps are held; TURNOUT_WORKER_CONCURRENCY
+	Curve       *Curve            // TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY
+
+	// Grace is how long a handler may take to end after its context is over, before it is reported as one that does
+	// not: 5 s.
+	Grace           time.Duration
+	MaxMessageBytes int64       // the largest message that is taken from a hub, 16 MiB
+	Registry        *Registry   // Default
+	Logger          *log.Logger // stderr
+	NoSignals       bool        // SIGTERM and SIGINT are left alone; end the context to drain
+}
+
+// resolve fills in what was not given, and checks everything.
+func (o Options) resolve(getenv func(string) string) (Options, error) {
+	var err error
+	if o.Connect, err = addresses(o.Connect, getenv("TURNOUT_CONNECT")); err != nil {
+		return o, err
+	}
+	if o.Labels == nil {
+		if o.Labels, err = parseLabels(getenv("TURNOUT_WORKER_LABELS")); err != nil {
+			return o, err
+		}
+	}
+	if o.Concurrency, err = concurrency(o.Concurrency, getenv("TURNOUT_WORKER_CONCURRENCY")); err != nil {
+		return o, err
+	}
+	if o.Curve, err = curve(o.Curve, getenv); err != nil {
+		return o, err
+	}
+	if o.Name == "" {
+		o.Name = getenv("TURNOUT_WORKER_NAME")
+	}
+	if o.Name == "" {
+		o.Name = fmt.Sprintf("%s-%d", hostname(), os.Getpid())
+	}
+	if o.Grace <= 0 {
+		o.Grace = usualGrace
+	}
+	if o.MaxMessageBytes <= 0 {
+		o.MaxMessageBytes = usualMessageBytes
+	}
+	if o.Registry == nil {
+		o.Registry = Default
+	}
+	if len(o.Registry.names()) == 0 {
+		return o, errors.New("turnout: there are no handlers: register them with worker.Handle before Run")
+	}
+	if o.Logger == nil {
+		o.Logger = log.New(os.Stderr, "turnout-worker: ", log.LstdFlags)
+	}
+	return o, nil
+}
+
+// hello are the fields of hello that stay the same.
+func (o Options) hello() (wire.Hello, error) {
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		return wire.Hello{}, fmt.Errorf("turnout: no random worker_id: %w", err)
+	}
+	return wire.Hello{
+		Versions: []string{wire.Version}, WorkerID: hex.EncodeToString(id), Name: o.Name, Language: "go",
+		SDKVersion: sdkVersion, Host: hostname(), PID: os.Getpid(), BootID: bootID(), PIDNamespace: pidNamespace(),
+		ProcessStarted: processStarted(), Labels: o.Labels, Handlers: o.Registry.names(), Codecs: []string{wire.JSON},
+	}, nil
+}
+
+func addresses(given []string, environment string) ([]string, error) {
+	if len(given) == 0 {
+		given = strings.Split(environment, ",")
+	}
+	var found []string
+	seen := map[string]bool{"": true}
+	for _, address := range given {
+		if address = strings.TrimSpace(address); !seen[address] {
+			seen[address] = true
+			found = append(found, address)
+		}
+	}
+	if len(found) == 0 {
+		return nil, errors.New("turnout: no hub to connect to: set Connect or TURNOUT_CONNECT (tcp://127.0.0.1:5890)")
+	}
+	return found, nil
+}
+
+func parseLabels(text string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, pair := range strings.Split(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(pair, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, fmt.Errorf("turnout: label %q must be name=value", pair)
+		}
+		labels[name] = strings.TrimSpace(value)
+	}
+	return labels, nil
+}
+
+func concurrency(given int, environment string) (int, error) {
+	said := strconv.Itoa(given)
+	if given == 0 {
+		said = strings.TrimSpace(environment)
+	}
+	if said == "" {
+		return usualConcurrency, nil
+	}
+	count, err := strconv.Atoi(said)
+	if err != nil || count < 1 || count > mostConcurrency {
+		return 0, fmt.Errorf("turnout: concurrency is %q; it must be a number from 1 to %d", said, mostConcurrency)
+	}
+	return count, nil
+}
+
+var z85Key = regexp.MustCompile(`^[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$`)
+
+func curve(given *Curve, getenv func(string) string) (*Curve, error) {
+	keys := given
+	if keys == nil {
+		keys = &Curve{
+			getenv("TURNOUT_CURVE_SERVER_KEY"), getenv("TURNOUT_CURVE_PUBLIC_KEY"), getenv("TURNOUT_CURVE_SECRET_KEY"),
+		}
+		if *keys == (Curve{}) {
+			return nil, nil
+		}
+	}
+	for _, each := range []struct{ name, key string }{
+		{"server", keys.ServerKey}, {"public", keys.PublicKey}, {"secret", keys.SecretKey},
+	} {
+		if !z85Key.MatchString(each.key) {
+			return nil, fmt.Errorf("turnout: the CURVE %s key must be 40 characters of Z85 text; all three keys or none", each.name)
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,101 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"turnout/worker/zmq"
+)
+
+// Run works until it is told to stop. When ctx ends, or at SIGTERM or SIGINT, it drains: it takes nothing more, gives back
+// what has not begun, finishes what runs, and returns nil once every result is acknowledged. A signal after that stops it
+// at once, with ErrStopped. If no hub wants this worker the error is a *RefusedError.
+//
+// The contexts of handlers have the values of ctx but do not end with it.
+func Run(ctx context.Context, options Options) error {
+	options, err := options.resolve(os.Getenv)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	sockets, err := zmq.NewContext()
+	if err != nil {
+		return err
+	}
+	defer sockets.Close()
+	loop, err := newLoop(detached{ctx}, options, sockets)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 2)
+	if !options.NoSignals {
+		signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+		defer signal.Stop(signals)
+	}
+	go heed(ctx, signals, loop)
+	options.Logger.Printf("worker %s connects to %s", options.Name, strings.Join(options.Connect, ", "))
+	return loop.run()
+}
+
+// heed passes on what the worker is told from outside, until it is over.
+func heed(ctx context.Context, signals <-chan os.Signal, loop *loop) {
+	done := ctx.Done()
+	for {
+		select {
+		case <-signals:
+			loop.stop()
+		case <-done:
+			done = nil
+			loop.stop()
+		case <-loop.over:
+			return
+		}
+	}
+}
+
+// detached has the values of a context and never ends.
+type detached struct{ context.Context }
+
+func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (detached) Done() <-chan struct{}       { return nil }
+func (detached) Err() error                  { return nil }
+
+// dial is a socket to one hub. Nothing waits to be sent when it is closed: what matters is said again.
+func dial(context *zmq.Context, address string, options Options) (*zmq.Socket, error) {
+	socket, err := context.Socket(zmq.Dealer)
+	if err != nil {
+		return nil, err
+	}
+	set := func(option zmq.Option, value int64) {
+		if err == nil {
+			err = socket.SetInt(option, value)
+		}
+	}
+	set(zmq.Linger, 0)
+	set(zmq.MaxMessageSize, options.MaxMessageBytes)
+	set(zmq.ReconnectMS, 100)
+	set(zmq.ReconnectMaxMS, 5000)
+	if keys := options.Curve; keys != nil {
+		for option, key := range map[zmq.Option]string{
+			zmq.CurveServerKey: keys.ServerKey, zmq.CurvePublicKey: keys.PublicKey, zmq.CurveSecretKey: keys.SecretKey,
+		} {
+			if err == nil {
+				err = socket.SetText(option, key)
+			}
+		}
+	}
+	if err == nil {
+		err = socket.Connect(address)
+	}
+	if err != nil {
+		socket.Close()
+		return nil, err
+	}
+	return socket, nil
+}

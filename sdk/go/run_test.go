@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"turnout/worker/wire"
+)
+
+func TestAWorkerRunsAStepAndDrainsWhenItsContextEnds(t *testing.T) {
+	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
+	hello := expect[*wire.Hello](hub)
+	if hello.Credits != 2 || hello.Handlers[0] != "seven" || hello.Labels["zone"] != "a" || hello.Language != "go" {
+		t.Errorf("%+v", hello)
+	}
+	hub.letIn(hello.Seq)
+	hub.give("1.1", "seven", nil)
+	expect[*wire.Received](hub)
+	result := expect[*wire.Results](hub).Results[0]
+	if result.Status != "completed" || string(result.Output) != "7" || result.Metadata.ExecutionTimeMS == nil {
+		t.Errorf("%+v", result)
+	}
+	hub.say(&wire.Ack{Tokens: []string{"1.1"}})
+	hub.stop()
+	if credit := expect[*wire.Credit](hub); credit.Credits != 0 {
+		t.Errorf("it still takes %d", credit.Credits)
+	}
+	hub.dismiss()
+}
+
+func TestAHandlerThatDoesNotEndIsReportedAndKeepsItsPlace(t *testing.T) {
+	release := make(chan struct{})
+	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	limit := int64(1)
+	hub.give("1.1", "deaf", &limit)
+	credit := expect[*wire.Credit](hub)
+	result := expect[*wire.Results](hub).Results[0]
+	if result.Metadata.Outcome != "timed_out" || !strings.Contains(result.Error.Message, "still runs") {
+		t.Errorf("%+v", result)
+	}
+	if credit.Credits != 0 {
+		t.Errorf("it offers %d", credit.Credits)
+	}
+	close(release)
+	if credit := expect[*wire.Credit](hub); credit.Credits != 2 {
+		t.Errorf("it offers %d after the end", credit.Credits)
+	}
+	hub.say(&wire.Ack{Tokens: []string{"1.1"}})
+	hub.dismiss()
+}
+
+func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {
+	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
+	expect[*wire.Hello](hub)
+	hub.say(&wire.Error{Code: "key_refused", Message: "not here", Retry: false})
+	var refused *RefusedError
+	if err := hub.end(); !errors.As(err, &refused) || refused.Reason != "key_refused: not here" {
+		t.Error(err)
+	}
+}
+
+func TestAnAddressThatIsNoneEndsTheWorkerWithAnError(t *testing.T) {
+	err := Run(context.Background(), Options{Connect: []string{"nowhere"}, Registry: some(), NoSignals: true})
+	if err == nil || !strings.Contains(err.Error(), `"nowhere"`) {
+		t.Error(err)
+	}
+}

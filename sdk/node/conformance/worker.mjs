@@ -1,0 +1,36 @@
+// The worker that `turnout conformance --cmd "node sdk/node/conformance/worker.mjs"` plays its sessions against.
+
+import { appendFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { PermanentError, RetryAfter, handler, run } from '../index.js';
+
+handler('conformance.echo', ({ args, positional, config, context, previous }) => ({
+  args,
+  positional,
+  config,
+  context,
+  previous,
+}));
+handler('conformance.fail', () => {
+  throw new Error('failed on purpose');
+});
+handler('conformance.fail_permanently', () => {
+  throw new PermanentError('never again');
+});
+handler('conformance.retry_after', () => {
+  throw new RetryAfter(1.5, 'later');
+});
+handler('conformance.sleep', ({ config, signal }) => sleep(config.ms, 'slept', { signal }));
+handler('conformance.say', (step) => {
+  for (const line of step.config.lines) step.log(line, 'stdout');
+  return step.config.lines.length;
+});
+handler('conformance.progress', (step) => {
+  step.progress(1, 2);
+  step.progress(2, 2);
+});
+handler('conformance.append', (step) => appendFile(step.config.file, `${step.token}\n`));
+
+await run();
+process.exit();

@@ -1,0 +1,138 @@
+/** Types of the Node worker of Turnout. */
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type Stream = 'stdout' | 'stderr' | 'log';
+
+/** What a handler is given. */
+export interface Step {
+  readonly id: string;
+  readonly name: string;
+  readonly taskId: string;
+  /** The arguments of this step by name; those without names are in `positional`. */
+  readonly args: Record<string, any>;
+  readonly positional: any[];
+  /** The input of the run. */
+  readonly context: any;
+  /** The outputs of the steps that this one depends on, by name. */
+  readonly previous: Record<string, any>;
+  /** The handler's own settings, as the workflow gives them. */
+  readonly config: Record<string, any>;
+  /** Different for every attempt of every step. */
+  readonly token: string;
+  /** 0 is the first. */
+  readonly attempt: number;
+  readonly retryLimit: number;
+  /** The same for all attempts of this step: give it to services that know such keys. */
+  readonly idempotencyKey: string | null;
+  /** What an earlier attempt put aside with Defer. */
+  readonly saved: any;
+  /** A copy whose result is only compared: leave the world alone. */
+  readonly shadow: boolean;
+  /** Everything else that the hub says about this attempt. */
+  readonly metadata: Record<string, any>;
+  /** The whole document as it came. */
+  readonly document: Record<string, any>;
+  /** Aborted when the step is cancelled or its time is over; its reason is a Cancelled or a TimedOut. */
+  readonly signal: AbortSignal;
+  /** A line, or several, for the run's log. */
+  log(text: string, stream?: Stream): void;
+  /** How far it is. Shown to people, not kept. */
+  progress(done: number, total?: number | null, message?: string): void;
+}
+
+export type Handler = (step: Step) => unknown;
+
+export interface HandlerOptions {
+  /** Stored with each result. */
+  version?: string;
+}
+
+export interface WorkerOptions {
+  /** Addresses of hubs: a list, or text with commas. TURNOUT_CONNECT. */
+  connect?: string | string[];
+  /** For people. TURNOUT_WORKER_NAME. */
+  name?: string;
+  /** An object, or text: `gpu=true,zone=a`. TURNOUT_WORKER_LABELS. */
+  labels?: string | Record<string, string | number | boolean>;
+  /** How many handlers run at once, 4; twice as many steps are held. TURNOUT_WORKER_CONCURRENCY. */
+  concurrency?: number;
+  /** Z85 text. TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY. */
+  curve?: { serverKey: string; publicKey: string; secretKey: string };
+  /** Seconds that a handler has to end once its signal is aborted, 5. */
+  grace?: number;
+  /** The largest message that is taken from a hub, 16 MiB. */
+  maxMessageBytes?: number;
+  /** Takes what the worker says about itself, a line at a time; stderr if it is not given. */
+  logger?: (text: string) => void;
+  /** Handlers of this worker; those of `handler(…)` if it is not given. */
+  registry?: Registry;
+}
+
+/** The end of a step, as the hub is told. */
+export interface StepResult {
+  step_id: string;
+  status: 'completed' | 'failed' | 'error';
+  output: Json;
+  error: { type: string; message: string; backtrace?: string[] } | null;
+  metadata: { token: string; attempt: number; retryable: boolean; [name: string]: any };
+}
+
+/** Registers a handler under the name that workflows know. */
+export function handler(name: string, call: Handler, options?: HandlerOptions): Handler;
+
+/**
+ * Works until SIGTERM or SIGINT (or a hub) asks for a drain, and everything in hand is done. A second signal ends the
+ * process with exit code 1. Rejects with Refused if no hub wants this worker.
+ */
+export function run(options?: WorkerOptions): Promise<void>;
+
+/** One step against one handler (a function or a registered name), without a hub and without sockets. */
+export function runStep(
+  handler: string | Handler,
+  document?: Record<string, any>,
+  options?: {
+    lines?: { stream: string; text: string }[];
+    progress?: { done: number; total: number | null; message: string }[];
+    registry?: Registry;
+    signal?: AbortSignal;
+    grace?: number;
+  },
+): Promise<StepResult>;
+
+/** A worker inside another program; it leaves signals alone. */
+export class Worker {
+  constructor(options?: WorkerOptions);
+  run(): Promise<'drained' | 'stopped'>;
+  /** Drains; the second call stops at once. */
+  stop(reason?: string): void;
+}
+
+export class Registry {
+  register(name: string, call: Handler, options?: HandlerOptions): Handler;
+  readonly names: string[];
+}
+
+/** Return it from a step that chooses which of its dependents run. */
+export class Branch {
+  constructor(chosen: string | string[], output?: unknown);
+}
+
+export class TurnoutError extends Error {}
+/** Another attempt would not help. */
+export class PermanentError extends TurnoutError {}
+/** Try again, but not before so many seconds have passed. */
+export class RetryAfter extends TurnoutError {
+  constructor(seconds: number, message?: string);
+  readonly seconds: number;
+}
+/** Run again from the top in so many seconds, with `saved` as `step.saved`; costs no attempt. */
+export class Defer extends TurnoutError {
+  constructor(seconds: number, options?: { saved?: unknown });
+  readonly seconds: number;
+  readonly saved: unknown;
+}
+export class NotJson extends TurnoutError {}
+export class ConfigurationError extends TurnoutError {}
+export class Refused extends TurnoutError {}
+export class Cancelled extends TurnoutError {}
+export class TimedOut extends TurnoutError {}

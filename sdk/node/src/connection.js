@@ -1,0 +1,114 @@
+/** How is one address reached? Its socket while there is one, its link, and when to try again. */
+
+import { Dealer } from 'zeromq';
+
+import { ConfigurationError } from './errors.js';
+import { NEVER } from './holdings.js';
+
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 5_000;
+const MOST_DOUBLINGS = 16;
+
+export class Connection {
+  failures = 0;
+  #socket = null;
+  #retryAt = NEVER;
+  #options;
+  #received;
+
+  /**
+   * @param {string} address
+   * @param {import('./link.js').Link} link
+   * @param {{options: object, received: () => void, discovered: boolean}} more `received` is called after each message;
+   *   `discovered`: a hub told of this address, nobody asked for it by name
+   */
+  constructor(address, link, { options, received, discovered }) {
+    this.address = address;
+    this.link = link;
+    this.discovered = discovered;
+    this.#options = options;
+    this.#received = received;
+  }
+
+  get isOpen() {
+    return this.link.isOpen;
+  }
+
+  connect(now) {
+    if (this.#socket !== null || now < this.#retryAt || this.link.isRefused) return;
+    try {
+      this.#socket = this.#dealer();
+    } catch (error) {
+      if (!this.discovered) throw error;
+      // A hub told of an address that cannot be used here.
+      this.#retryAt = Infinity;
+      return;
+    }
+    this.link.open(now);
+    this.#listen(this.#socket);
+  }
+
+  /** Says what is due. What a full queue does not take is said again later. */
+  flush(now) {
+    this.link.tick(now);
+    for (const frames of this.link.outbox.splice(0)) this.#socket?.send(frames).catch(() => {});
+  }
+
+  get nextDue() {
+    if (this.#socket !== null) return this.link.nextDue;
+    return this.link.isRefused ? Infinity : this.#retryAt;
+  }
+
+  welcomed() {
+    this.failures = 0;
+  }
+
+  /** Another socket, after a pause that grows; not all workers at the same moment. */
+  tryAgain(now) {
+    this.close();
+    const pause = Math.min(FIRST_PAUSE * 2 ** this.failures, LONGEST_PAUSE);
+    this.failures = Math.min(this.failures + 1, MOST_DOUBLINGS);
+    this.#retryAt = now + pause * (0.5 + Math.random() / 2);
+  }
+
+  close() {
+    this.#socket?.close();
+    this.#socket = null;
+  }
+
+  async #listen(socket) {
+    try {
+      for await (const frames of socket) {
+        if (socket !== this.#socket) return;
+        this.link.receive(frames, performance.now());
+        this.#received();
+      }
+    } catch (error) {
+      if (socket === this.#socket) this.#options.logger(`hub at ${this.address}: ${error.message}`);
+    }
+  }
+
+  #dealer() {
+    const { curve, maxMessageBytes } = this.#options;
+    const socket = new Dealer({
+      linger: 0,
+      // A socket that cannot take a message at once says so, and never keeps the worker waiting.
+      sendTimeout: 0,
+      maxMessageSize: maxMessageBytes,
+      reconnectInterval: 100,
+      reconnectMaxInterval: 5_000,
+    });
+    try {
+      if (curve !== null) {
+        socket.curveServerKey = curve.serverKey;
+        socket.curvePublicKey = curve.publicKey;
+        socket.curveSecretKey = curve.secretKey;
+      }
+      socket.connect(this.address);
+    } catch (error) {
+      socket.close();
+      throw new ConfigurationError(`cannot connect to ${this.address}: ${error.message}`);
+    }
+    return socket;
+  }
+}

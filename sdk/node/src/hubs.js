@@ -1,0 +1,118 @@
+/** Which hubs does a worker talk to, how does it divide its places among them, and which of them are gone? */
+
+import { NEVER } from './holdings.js';
+
+/** A discovered hub that did not answer so many times in a row is let go, if there is another. */
+const MOST_FAILURES = 8;
+
+export class Hubs {
+  /** @type {import('./connection.js').Connection[]} */
+  list = [];
+  #make;
+  /** Other addresses of the hub of a connection. */
+  #aliases = new Map();
+  /** Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here. */
+  #kept = new Map();
+
+  /** `make` makes the Connection of an address; its second argument tells whether a hub told of it. */
+  constructor(addresses, make) {
+    this.#make = make;
+    for (const address of addresses) this.#add(address, false);
+  }
+
+  get anyOpen() {
+    return this.list.some((each) => each.isOpen);
+  }
+
+  get allRefused() {
+    return this.list.every((each) => each.link.isRefused);
+  }
+
+  /** The link of this hub, if there is a session with it. */
+  linkOf(hub) {
+    return this.list.find((each) => each.isOpen && each.link.hub === hub)?.link;
+  }
+
+  /**
+   * Whether this hub will not come back for what it gave: another has answered in its place, or it has been away for
+   * longer than its lease, so that it has given everything to others.
+   */
+  isGone(hub, now) {
+    return now > (this.#kept.get(hub) ?? NEVER);
+  }
+
+  seen(now) {
+    for (const { isOpen, link } of this.list) {
+      if (isOpen) this.#kept.set(link.hub, now + link.lease);
+    }
+  }
+
+  /** Divides the places among the hubs that are there. A hub that is greeted is told what it gets if all come. */
+  divide(total) {
+    const open = this.list.filter((each) => each.isOpen);
+    open.forEach((each, index) => {
+      each.link.credits = share(total, open.length, index);
+    });
+    for (const each of this.list) {
+      if (!each.isOpen) each.link.credits = share(total, this.list.length);
+    }
+  }
+
+  /** A hub has let us in. Of two connections to one hub only the one that was made last has a session. */
+  welcomed(connection, before) {
+    connection.welcomed();
+    if (before !== null && this.linkOf(before) === undefined) this.#kept.delete(before);
+    const same = this.list.filter((each) => each.isOpen && each.link.hub === connection.link.hub);
+    same.sort((one, other) => one.link.greeting - other.link.greeting);
+    const last = same.pop();
+    for (const each of same) this.#retire(each, last);
+    if (connection === last) this.#discover(connection);
+  }
+
+  /** A connection is of no use: another socket, and the other addresses of its hub. */
+  failed(connection, now) {
+    connection.tryAgain(now);
+    for (const address of this.#aliases.get(connection) ?? []) this.#add(address, false);
+    this.#aliases.delete(connection);
+    if (connection.discovered && connection.failures > MOST_FAILURES && this.anyOpen) this.#remove(connection);
+  }
+
+  close() {
+    for (const each of this.list) each.close();
+  }
+
+  #add(address, discovered) {
+    if (this.list.some((each) => each.address === address)) return;
+    this.list.push(this.#make(address, discovered));
+  }
+
+  #remove(connection) {
+    this.list = this.list.filter((each) => each !== connection);
+  }
+
+  #retire(older, newer) {
+    older.close();
+    this.#remove(older);
+    const moved = [older.address, ...(this.#aliases.get(older) ?? [])];
+    this.#aliases.delete(older);
+    this.#aliases.set(newer, [...(this.#aliases.get(newer) ?? []), ...moved]);
+  }
+
+  /**
+   * A hub may be known by several addresses, and a second session would end the first. So its list is only followed
+   * when it names the address that we used, and when no other connection is still finding out who it talks to.
+   */
+  #discover({ address, link }) {
+    if (!link.hubs.includes(address) || !this.list.every((each) => each.isOpen || each.failures > 0)) return;
+    const known = [...this.#aliases.values()].flat();
+    for (const each of link.hubs) {
+      if (!known.includes(each)) this.#add(each, true);
+    }
+  }
+}
+
+/** The first ones get what cannot be divided; everybody gets one place, as long as there are any. */
+export function share(total, count, index = count - 1) {
+  if (total === 0) return 0;
+  return Math.max(Math.floor(total / count) + (index < total % count ? 1 : 0), 1);
+}

@@ -1,0 +1,95 @@
+/** How is a worker told what to do? What is not given comes from the environment. */
+
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+import { ConfigurationError } from './errors.js';
+import { CODEC } from './frames.js';
+import { identity } from './identity.js';
+import { PROTOCOL } from './messages.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const Z85_KEY = /^[0-9A-Za-z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/;
+const CURVE = {
+  serverKey: 'TURNOUT_CURVE_SERVER_KEY',
+  publicKey: 'TURNOUT_CURVE_PUBLIC_KEY',
+  secretKey: 'TURNOUT_CURVE_SECRET_KEY',
+};
+
+/** @param {import('../index.js').WorkerOptions} given */
+export function options(given = {}, env = process.env) {
+  return Object.freeze({
+    connect: addresses(given.connect ?? env.TURNOUT_CONNECT ?? ''),
+    name: given.name ?? (env.TURNOUT_WORKER_NAME || `${hostname()}-${process.pid}`),
+    labels: pairs(given.labels ?? env.TURNOUT_WORKER_LABELS ?? {}),
+    concurrency: count(given.concurrency ?? (env.TURNOUT_WORKER_CONCURRENCY || 4)),
+    curve: keys(given.curve, env),
+    grace: milliseconds(given.grace ?? 5),
+    maxMessageBytes: given.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+    logger: given.logger ?? said,
+    workerId: randomUUID(),
+  });
+}
+
+/** The fields of hello that stay the same. */
+export function hello({ name, labels, workerId }, handlers) {
+  return {
+    versions: [PROTOCOL],
+    worker_id: workerId,
+    name,
+    language: 'javascript',
+    sdk_version: version,
+    ...identity(),
+    labels,
+    handlers,
+    codecs: [CODEC],
+  };
+}
+
+function addresses(given) {
+  const list = (Array.isArray(given) ? given : given.split(',')).map((each) => each.trim()).filter(Boolean);
+  if (list.length > 0) return [...new Set(list)];
+  throw new ConfigurationError('no hub to connect to: give connect or set TURNOUT_CONNECT (tcp://127.0.0.1:5890)');
+}
+
+function pairs(given) {
+  if (typeof given !== 'string') {
+    return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+  }
+  const list = given.split(',').map((each) => each.trim()).filter(Boolean);
+  return Object.fromEntries(
+    list.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new ConfigurationError(`label '${pair}' must be name=value`);
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    }),
+  );
+}
+
+function count(value) {
+  const number = Number(value);
+  if (Number.isInteger(number) && number >= 1 && number <= 10_000) return number;
+  throw new ConfigurationError(`concurrency is ${value}; it must be a number from 1 to 10000`);
+}
+
+function milliseconds(seconds) {
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
+  throw new ConfigurationError(`grace is ${seconds}; it must be seconds, not negative`);
+}
+
+function keys(given, env) {
+  const curve = given ?? Object.fromEntries(Object.entries(CURVE).map(([name, variable]) => [name, env[variable]]));
+  const missing = Object.keys(CURVE).filter((name) => !curve[name]);
+  if (missing.length === Object.keys(CURVE).length) return null;
+  if (missing.length > 0) throw new ConfigurationError(`CURVE needs all three keys; missing: ${missing.join(', ')}`);
+  const bad = Object.keys(CURVE).filter((name) => !Z85_KEY.test(curve[name]));
+  if (bad.length > 0) throw new ConfigurationError(`${bad.join(', ')} must be 40 characters of Z85 text`);
+  return curve;
+}
+
+function said(text) {
+  process.stderr.write(`turnout-worker: ${text}\n`);
+}

@@ -1,0 +1,63 @@
+/** How is a handler tested? One step against one handler, without a hub and without sockets. */
+
+import { Cancelled, TimedOut } from './errors.js';
+import { Job } from './job.js';
+import { Registry, registry as everyHandler } from './registry.js';
+
+/**
+ * Runs a step document against a handler (a function, or a registered name) and resolves to the result document. What
+ * the document leaves out is filled in. Lines and progress go to the arrays that are given; `signal` cancels.
+ *
+ *   const result = await runStep(shipOrder, { task_context: { order_id: 7 } });
+ *   result.status   // 'completed'
+ */
+export async function runStep(handler, document = {}, given = {}) {
+  const { lines = [], progress = [], registry = everyHandler, signal, grace = 5 } = given;
+  const [handlers, name] = typeof handler === 'string' ? [registry, handler] : [only(handler), 'handler'];
+  const job = new Job(complete(document, name), handlers, {
+    said: (stream, text) => lines.push({ stream, text }),
+    progressed: (done, total, message) => progress.push({ done, total, message }),
+  });
+  return within(job, signal, grace);
+}
+
+function only(handler) {
+  const own = new Registry();
+  own.register('handler', handler);
+  return own;
+}
+
+function complete(document, name) {
+  const defaults = {
+    step_id: '1',
+    task_id: '1',
+    step_name: 'step',
+    handler_class: name,
+    handler_config: {},
+    task_context: {},
+    previous_results: {},
+  };
+  const metadata = { token: '1.1', attempt: 0, retry_limit: 0, ...document.metadata };
+  return JSON.parse(JSON.stringify({ ...defaults, ...document, metadata }));
+}
+
+/** The step's timeout holds here too; a handler that was asked to end is waited for no longer than `grace` seconds. */
+async function within(job, signal, grace) {
+  const timers = [];
+  const abandoned = new Promise((resolve) => {
+    const stop = (error) => {
+      job.interrupt(error);
+      timers.push(setTimeout(() => resolve(job.abandoned()), grace * 1000));
+    };
+    const { timeout_ms: timeout } = job.document.metadata;
+    const late = () => stop(new TimedOut(`not done after ${timeout} ms`));
+    if (timeout !== undefined && timeout !== null) timers.push(setTimeout(late, timeout));
+    signal?.addEventListener('abort', () => stop(new Cancelled('cancelled')), { once: true });
+    if (signal?.aborted) stop(new Cancelled('cancelled'));
+  });
+  try {
+    return await Promise.race([job.perform(), abandoned]);
+  } finally {
+    timers.forEach(clearTimeout);
+  }
+}

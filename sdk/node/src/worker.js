@@ -1,0 +1,182 @@
+/** What does a worker do next? It takes steps from its hubs, runs handlers, and says how they ended. */
+
+import { Connection } from './connection.js';
+import { Cancelled, Refused } from './errors.js';
+import { Holdings } from './holdings.js';
+import { Hubs, share } from './hubs.js';
+import { Job } from './job.js';
+import { Link } from './link.js';
+import { Loop } from './loop.js';
+import { hello, options } from './options.js';
+import { Pool } from './pool.js';
+import { registry as everyHandler } from './registry.js';
+
+/** Steps that are held for each place, so that the next one is there when a place becomes free. */
+const HELD_PER_PLACE = 2;
+const BYE = 1_000;
+
+export class Worker {
+  #registry;
+  #options;
+  #hello;
+  #holdings = new Holdings();
+  #hubs;
+  #pool;
+  #loop;
+  #settle;
+  #greetings = 0;
+  #draining = null;
+  #left = null;
+
+  /** @param {import('../index.js').WorkerOptions} [given] */
+  constructor({ registry = everyHandler, ...given } = {}) {
+    this.#registry = registry;
+    this.#options = options(given);
+  }
+
+  /** Works until it is told to stop; resolves to 'drained' or 'stopped', rejects with Refused if no hub wants it. */
+  run() {
+    const { concurrency, grace, connect, name, logger } = this.#options;
+    const ended = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    this.#hello = hello(this.#options, this.#registry.names);
+    this.#pool = new Pool(concurrency, grace, (token, result) => {
+      this.#holdings.finish(token, result);
+      this.#loop.wake();
+    });
+    this.#loop = new Loop((now) => this.#turn(now));
+    this.#hubs = new Hubs(connect, (address, discovered) => this.#connection(address, discovered));
+    logger(`worker ${name} connects to ${connect.join(', ')}`);
+    this.#loop.wake();
+    return ended.finally(() => this.#close());
+  }
+
+  /** Drains: takes nothing more, finishes what runs, says bye. The second call stops at once. */
+  stop(reason = 'told to stop') {
+    if (this.#draining !== null) this.#settle?.resolve('stopped');
+    this.#drain(reason);
+  }
+
+  #turn(now) {
+    try {
+      for (const each of [...this.#hubs.list]) {
+        each.connect(now);
+        this.#act(each, now);
+      }
+      this.#hubs.seen(now);
+      this.#hubs.divide(this.#draining === null ? HELD_PER_PLACE * this.#options.concurrency : 0);
+      const deadline = this.#begin(now);
+      this.#pool.tick(now);
+      const left = this.#leave(now);
+      for (const each of [...this.#hubs.list]) {
+        each.flush(now);
+        this.#act(each, now);
+      }
+      return Math.min(deadline, left, this.#pool.nextDue, ...this.#hubs.list.map((each) => each.nextDue));
+    } catch (error) {
+      this.#settle.reject(error);
+      this.#close();
+      return Infinity;
+    }
+  }
+
+  // -- what hubs say -------------------------------------------------------------------------------------------------
+  #act(connection, now) {
+    for (const action of connection.link.actions.splice(0)) {
+      switch (action.type) {
+        case 'stop':
+          this.#pool.stop(action.token, new Cancelled(action.reason), now);
+          break;
+        case 'drain':
+          this.#drain(action.reason);
+          break;
+        case 'welcomed':
+          this.#options.logger(`hub ${action.hub} at ${connection.address} is there`);
+          this.#hubs.welcomed(connection, action.before);
+          break;
+        default:
+          this.#part(connection, action.reason, now);
+      }
+    }
+  }
+
+  #part(connection, reason, now) {
+    this.#options.logger(`hub at ${connection.address}: ${reason}`);
+    if (connection.link.isRefused) connection.close();
+    else this.#hubs.failed(connection, now);
+    if (this.#hubs.allRefused) throw new Refused(reason);
+  }
+
+  // -- what runs -----------------------------------------------------------------------------------------------------
+  /** Begins, gives back or leaves each step that waits; returns the first deadline among those that still do. */
+  #begin(now) {
+    let deadline = Infinity;
+    for (const holding of this.#holdings.filter((each) => each.state === 'waiting')) {
+      const link = this.#hubs.linkOf(holding.hub);
+      const reason = this.#whyNot(holding, link, now);
+      if (reason !== null) this.#holdings.giveBack(holding.token, reason);
+      else if (holding.granted && this.#pool.isFree && link?.inContact(performance.now())) this.#start(holding, now);
+      else deadline = Math.min(deadline, holding.deadline);
+    }
+    return deadline;
+  }
+
+  #whyNot({ deadline, hub }, link, now) {
+    if (this.#draining !== null) return 'the worker is ending';
+    if (now >= deadline) return 'its deadline has passed before it began';
+    if (link === undefined && this.#hubs.anyOpen && this.#hubs.isGone(hub, now)) return 'its hub is gone';
+    return null;
+  }
+
+  #start(holding, now) {
+    const { token } = holding;
+    holding.state = 'running';
+    const heard = {
+      said: (stream, text) => {
+        this.#holdings.say(token, stream, text);
+        this.#loop.wake();
+      },
+      progressed: (done, total, message) => {
+        if (holding.state !== 'running') return;
+        this.#hubs.linkOf(holding.hub)?.progress(token, done, total, message);
+        this.#loop.wake();
+      },
+    };
+    this.#pool.start(new Job(holding.step, this.#registry, heard), now);
+  }
+
+  // -- the end -------------------------------------------------------------------------------------------------------
+  #drain(reason) {
+    if (this.#draining !== null) return;
+    this.#options.logger(`draining: ${reason}`);
+    this.#draining = reason;
+    this.#loop?.wake();
+  }
+
+  /** Says bye once nothing is in hand, and waits for the answer a moment; returns until when. */
+  #leave(now) {
+    if (this.#draining === null || this.#holdings.size > 0 || !this.#pool.isIdle) return Infinity;
+    if (this.#left === null) {
+      this.#left = now;
+      for (const { link } of this.#hubs.list) link.bye(this.#draining);
+    }
+    const until = this.#left + BYE;
+    if (!this.#hubs.anyOpen || now >= until) this.#settle.resolve('drained');
+    return until;
+  }
+
+  #close() {
+    this.#loop.close();
+    this.#hubs?.close();
+  }
+
+  #connection(address, discovered) {
+    const link = new Link(this.#hello, this.#holdings, {
+      credits: share(HELD_PER_PLACE * this.#options.concurrency, this.#options.connect.length),
+      nextGreeting: () => (this.#greetings += 1),
+      isOrphan: (holding) => this.#hubs.linkOf(holding.hub) === undefined,
+    });
+    return new Connection(address, link, { options: this.#options, received: () => this.#loop.wake(), discovered });
+  }
+}

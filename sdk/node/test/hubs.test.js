@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+
+import { Hubs } from '../src/hubs.js';
+
+/** What Hubs knows of a connection. */
+class FakeConnection {
+  failures = 0;
+  closed = false;
+
+  constructor(address, discovered) {
+    this.address = address;
+    this.discovered = discovered;
+    this.link = { isRefused: false, hub: '', hubs: [], lease: 15_000, credits: -1, greeting: 0 };
+    this.isOpen = false;
+  }
+
+  opened(hub, greeting, hubs = []) {
+    Object.assign(this.link, { hub, greeting, hubs });
+    this.isOpen = true;
+    return this;
+  }
+
+  welcomed() {
+    this.failures = 0;
+  }
+
+  tryAgain() {
+    this.failures += 1;
+    this.isOpen = false;
+  }
+
+  close() {
+    this.closed = true;
+  }
+}
+
+let hubs;
+
+beforeEach(() => {
+  hubs = new Hubs(['a', 'b', 'c'], (address, discovered) => new FakeConnection(address, discovered));
+});
+
+const addresses = () => hubs.list.map((each) => each.address);
+const credits = () => hubs.list.map((each) => each.link.credits);
+
+test('places are divided among the hubs that are there', () => {
+  hubs.list[0].opened('one', 1);
+  hubs.list[1].opened('two', 2);
+  hubs.divide(7);
+  assert.deepEqual(credits(), [4, 3, 2]);
+  hubs.divide(1);
+  assert.deepEqual(credits(), [1, 1, 1]);
+  hubs.divide(0);
+  assert.deepEqual(credits(), [0, 0, 0]);
+});
+
+test('of two connections to one hub the later one stays, and the other address is kept for when it fails', () => {
+  const [a, b] = hubs.list;
+  hubs.welcomed(a.opened('one', 1), null);
+  hubs.welcomed(b.opened('one', 2), null);
+  assert.deepEqual([addresses(), a.closed], [['b', 'c'], true]);
+  hubs.failed(b, 0);
+  assert.deepEqual(addresses(), ['b', 'c', 'a']);
+});
+
+test('hubs that a welcome names are connected to once nobody is still being greeted', () => {
+  const [a, b, c] = hubs.list;
+  hubs.welcomed(a.opened('one', 1, ['a', 'd']), null);
+  assert.deepEqual(addresses(), ['a', 'b', 'c']);
+  b.opened('two', 2);
+  hubs.welcomed(c.opened('three', 3, ['c', 'd']), null);
+  assert.deepEqual(addresses(), ['a', 'b', 'c', 'd']);
+  assert.equal(hubs.list[3].discovered, true);
+});
+
+test('a discovered hub that never answers is let go, one that was asked for is not', () => {
+  const [a, b, c] = hubs.list;
+  b.opened('two', 1);
+  c.opened('three', 2);
+  hubs.welcomed(a.opened('one', 3, ['a', 'd']), null);
+  const d = hubs.list[3];
+  for (let count = 0; count < 9; count += 1) [b, d].forEach((each) => hubs.failed(each, 0));
+  assert.deepEqual(addresses(), ['a', 'b', 'c']);
+});
+
+test('a hub is gone after its lease, or when another has taken its place', () => {
+  const [a] = hubs.list;
+  hubs.welcomed(a.opened('one', 1), null);
+  hubs.seen(1_000);
+  hubs.failed(a, 2_000);
+  assert.deepEqual([hubs.isGone('one', 16_000), hubs.isGone('one', 16_001)], [false, true]);
+  hubs.welcomed(a.opened('two', 2), 'one');
+  assert.equal(hubs.isGone('one', 2_000), true);
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+
+import { Router } from 'zeromq';
+
+import { ConfigurationError, Refused, Registry, Worker } from '../index.js';
+import { pack, unpack } from '../src/frames.js';
+import { batch, step, welcome } from './support.js';
+
+/** A hub on a real socket that answers heartbeats by itself, and says everything else because a test does. */
+class Hub {
+  #socket = new Router({ linger: 0 });
+  #worker = null;
+
+  async bind() {
+    await this.#socket.bind('tcp://127.0.0.1:*');
+    this.address = this.#socket.lastEndpoint;
+  }
+
+  /** The body of the next message of this kind; others are passed over. */
+  async next(wanted) {
+    for (;;) {
+      const [worker, ...frames] = await this.#socket.receive();
+      const { kind, body } = unpack(frames);
+      this.#worker = worker;
+      if (kind === 'heartbeat') await this.say('heartbeat', { seq: body.seq });
+      if (kind === wanted) return body;
+    }
+  }
+
+  /** The result of this step, which may come again beside others. */
+  async result(stepId) {
+    for (;;) {
+      const { results } = await this.next('results');
+      const found = results.find((each) => each.step_id === stepId);
+      if (found !== undefined) return found;
+    }
+  }
+
+  say(kind, body, session = 's1') {
+    return this.#socket.send([this.#worker, ...pack(kind, body, session)]);
+  }
+
+  async letIn() {
+    const hello = await this.next('hello');
+    await this.say('welcome', { ...welcome(hello.seq), session: 's1' });
+    return hello;
+  }
+
+  close() {
+    this.#socket.close();
+  }
+}
+
+let hub;
+let registry;
+
+beforeEach(async () => {
+  hub = new Hub();
+  await hub.bind();
+  registry = new Registry();
+});
+
+afterEach(() => hub.close());
+
+const started = (given = {}) => {
+  const worker = new Worker({ connect: hub.address, registry, concurrency: 2, logger: () => {}, ...given });
+  return { worker, ended: worker.run() };
+};
+
+test('steps are run, answered in one message, acknowledged, and the worker leaves when it is told to', async () => {
+  registry.register('echo', (each) => each.args);
+  const { worker, ended } = started({ labels: { zone: 'a' } });
+  const hello = await hub.letIn();
+  assert.deepEqual([hello.credits, hello.handlers, hello.labels], [4, ['echo'], { zone: 'a' }]);
+  await hub.say('steps', batch([step('1.1', { args: { n: 1 } }), step('2.1', { args: { n: 2 } })]));
+  assert.deepEqual(await hub.next('received'), { tokens: ['1.1', '2.1'] });
+  const { results } = await hub.next('results');
+  assert.deepEqual(results.map((each) => each.output), [{ n: 1 }, { n: 2 }]);
+  await hub.say('ack', { tokens: ['1.1', '2.1'] });
+  worker.stop('enough');
+  assert.deepEqual(await hub.next('bye'), { reason: 'enough' });
+  await hub.say('bye', {});
+  assert.equal(await ended, 'drained');
+});
+
+test('a draining worker gives back what waits and finishes what runs', async () => {
+  let open;
+  const gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  registry.register('wait', () => gate);
+  const { worker, ended } = started({ concurrency: 1 });
+  await hub.letIn();
+  await hub.say('steps', batch([step('1.1', {}, 'wait'), step('2.1', {}, 'wait')]));
+  await hub.next('received');
+  worker.stop();
+  assert.equal((await hub.next('credit')).credits, 0);
+  assert.equal((await hub.result('2')).metadata.outcome, 'returned');
+  await hub.say('ack', { tokens: ['2.1'] });
+  open('done');
+  assert.equal((await hub.result('1')).output, 'done');
+  await hub.say('ack', { tokens: ['1.1'] });
+  await hub.next('bye');
+  await hub.say('bye', {});
+  assert.equal(await ended, 'drained');
+});
+
+test('a place whose handler does not end is free again after the grace', async () => {
+  registry.register('hang', () => new Promise(() => {}));
+  registry.register('echo', () => 'here');
+  const { worker, ended } = started({ concurrency: 1, grace: 0 });
+  await hub.letIn();
+  await hub.say('steps', batch([step('1.1', { timeout_ms: 5 }, 'hang'), step('2.1')]));
+  const late = await hub.result('1');
+  assert.equal(late.metadata.outcome, 'timed_out');
+  assert.match(late.error.message, /may still run/);
+  assert.equal((await hub.result('2')).output, 'here');
+  worker.stop();
+  worker.stop();
+  assert.equal(await ended, 'stopped');
+});
+
+test('a worker that no hub wants ends with the reason', async () => {
+  const { ended } = started();
+  await hub.next('hello');
+  await hub.say('error', { code: 'labels_refused', message: 'not with this key', retry: false }, '');
+  await assert.rejects(ended, (error) => error instanceof Refused && /labels_refused/.test(error.message));
+});
+
+test('an address that ZeroMQ does not know is a wrong option', async () => {
+  await assert.rejects(started({ connect: 'nowhere' }).ended, ConfigurationError);
+});

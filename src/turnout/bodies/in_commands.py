@@ -1,0 +1,102 @@
+"""How commands run: each in a process of its own, with the same ways to end it as a Python body in a process."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import time
+from collections.abc import Callable, Mapping
+
+from turnout.bodies.attending import Attended, AttendingExecutor, until_done
+from turnout.bodies.capture import relay
+from turnout.bodies.kept import Kept
+from turnout.bodies.lines import Lines
+from turnout.bodies.outcome import describe, returned_value
+from turnout.contracts.executor import Work
+from turnout.errors import CommandFailed, CommandNotFound, ExecutorUnavailable
+from turnout.model.durations import Duration
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.shell import Captured, ShellSpec, outcome, render, retryable
+from turnout.model.values import MAX_BYTES
+
+QUICKLY = ("-I", "-S")
+"""A keeper of a command needs nothing but the standard library."""
+OUT_OF_PROCESSES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Errors of a start that no command is to blame for."""
+
+
+class ShellExecutor(AttendingExecutor):
+    """Runs shell tasks. What a command leaves in the background is ended with it."""
+
+    kinds: frozenset[str] = frozenset({"shell"})
+
+    def __init__(
+        self, commands: int = 32, *, grace: Duration = 5.0, name: str = "shell", max_output_bytes: int = MAX_BYTES
+    ) -> None:
+        super().__init__(name, commands, grace, max_output_bytes)
+
+    async def _run(self, attempt: Attended, work: Work) -> ExecutionResult:
+        event, spec = attempt.event, work.task.body.shell
+        assert spec is not None, "a shell body has its command"
+        command = render(spec, work.kwargs)
+        captured = {stream: Captured(spec.max_capture) for stream in ("stdout", "stderr")}
+        lines = {stream: Lines(_teller(work, stream)) for stream in captured}
+
+        def output(stream: str, data: bytes) -> None:
+            captured[stream].feed(data)
+            lines[stream].feed(data)
+
+        env = {**os.environ, **_about(event, work), **command.env}
+        try:
+            kept = Kept(
+                ["exec", *command.argv], output=output, grace=self.grace, env=env, cwd=command.cwd, flags=QUICKLY
+            )
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            return ExecutionResult.failed(event, f"it cannot run in {command.cwd!r}: {error.strerror}", retryable=False)
+        except OSError as error:
+            if error.errno not in OUT_OF_PROCESSES:
+                raise
+            raise ExecutorUnavailable(f"no process could be started: {error.strerror}") from error
+        attempt.began(time.time(), work.timeout)
+        try:
+            await until_done(kept.gone)
+        except asyncio.CancelledError:
+            kept.stop(self.grace if attempt.kill_grace is None else attempt.kill_grace)
+            await until_done(kept.gone)
+            raise
+        finally:
+            for each in lines.values():
+                each.flush()
+        return self._result(attempt, work, spec, kept, captured, command.argv[0])
+
+    def _result(
+        self, attempt: Attended, work: Work, spec: ShellSpec, kept: Kept, captured: Mapping[str, Captured], program: str
+    ) -> ExecutionResult:
+        event, finished = attempt.event, time.time()
+        if kept.failure is not None:
+            error = CommandNotFound(f"{program!r} cannot be run: {kept.failure.strerror}", command=program)
+            return ExecutionResult.failed(event, describe(error), retryable=False)
+        code = os.waitstatus_to_exitcode(kept.ended.result())
+        try:
+            value = outcome(spec, code, captured["stdout"].close(), captured["stderr"].close())
+        except CommandFailed as error:
+            return ExecutionResult.failed(event, describe(error), retryable=retryable(spec, code))
+        if work.context is not None:
+            value = {**work.context, work.task.name: value}
+        return returned_value(event, value, attempt.started_at or finished, finished, self._max_output_bytes)
+
+
+def _teller(work: Work, stream: str) -> Callable[[str], None]:
+    return lambda line: relay(work.output, work.event, stream, line + "\n")
+
+
+def _about(event: TaskReadyEvent, work: Work) -> dict[str, str]:
+    """What a Python body gets as ``TaskInfo``, in the environment."""
+    return {
+        "TURNOUT_RUN_ID": event.run_id,
+        "TURNOUT_TASK_NAME": event.task_name,
+        "TURNOUT_ATTEMPT": str(event.attempt),
+        "TURNOUT_IDEMPOTENCY_KEY": work.idempotency_key,
+        "TURNOUT_TOKEN": work.token,
+    }

@@ -1,0 +1,199 @@
+"""How attempts run in processes of their own, which can really be killed, and whose death is nobody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+from turnout.bodies import memory
+from turnout.bodies.attending import Attended, AttendingExecutor, until_done
+from turnout.bodies.locating import locate, unlocatable, unwrapped
+from turnout.bodies.messages import Job, Where, frame
+from turnout.bodies.warm import Crash, NotBegun, WarmChild
+from turnout.contracts.executor import Work
+from turnout.errors import ExecutorUnavailable, InvalidSetting
+from turnout.model.durations import Duration
+from turnout.model.events import ExecutionResult, ExecutionStatus
+from turnout.model.spec import TaskSpec
+from turnout.model.values import MAX_BYTES
+
+CHILD = "turnout.executors.child"
+"""The program that a child runs. It stands above this folder: it knows how authors want their bodies to be called."""
+FALSE_STARTS = 3
+"""How many children may die before they take a job, until that counts as the job's crash."""
+WATCH_EVERY = 0.2
+"""Seconds between two looks at the memory of busy children."""
+
+
+class ProcessExecutor(AttendingExecutor):
+    """Runs Python bodies in warm children, each of which does one attempt at a time.
+
+    A child is kept for the next attempt until it has done ``recycle_after`` of them, or holds more than
+    ``recycle_above`` of memory after one. An attempt whose child, with everything that it has started, holds more than
+    ``memory_limit`` is killed, and counts as a crash.
+    """
+
+    kinds: frozenset[str] = frozenset({"python"})
+
+    def __init__(
+        self,
+        processes: int | None = None,
+        *,
+        recycle_after: int | None = 1_000,
+        recycle_above: int | str | None = None,
+        memory_limit: int | str | None = None,
+        grace: Duration = 5.0,
+        name: str = "process",
+        max_output_bytes: int = MAX_BYTES,
+    ) -> None:
+        super().__init__(name, processes if processes is not None else os.cpu_count() or 1, grace, max_output_bytes)
+        if recycle_after is not None and recycle_after < 1:
+            raise InvalidSetting(f"recycle_after is {recycle_after}: write a number of tasks from 1, or None")
+        self._recycle_after = recycle_after
+        self._recycle_above = memory.size(recycle_above, "recycle_above")
+        self._memory_limit = memory.size(memory_limit, "memory_limit")
+        self._idle: list[WarmChild] = []
+        self._retiring: set[asyncio.Future[None]] = set()
+        self._busy: dict[WarmChild, Attended] = {}
+        self._watching: asyncio.TimerHandle | None = None
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        """Why this task can never run here, as far as its name tells."""
+        module, _, qualname = task.body.ref.partition(":")
+        return unlocatable(module, qualname)
+
+    async def _run(self, attempt: Attended, work: Work) -> ExecutionResult:
+        if work.body is None:
+            return ExecutionResult.returned(attempt.event, "code_missing")
+        job = frame(_job(work))
+        last = ""
+        for _ in range(FALSE_STARTS):
+            try:
+                return await self._in_child(self._next_child(), attempt, work, job)
+            except NotBegun as error:
+                last = str(error)
+        said = f"{FALSE_STARTS} processes died before they took it; one {last}"
+        return ExecutionResult.crashed(attempt.event, said, unavailable=True)
+
+    async def _in_child(self, child: WarmChild, attempt: Attended, work: Work, job: bytes) -> ExecutionResult:
+        self._busy[child] = attempt
+        if self._memory_limit is not None and self._watching is None:
+            self._watch()
+        try:
+            result = await child.run(work, job, lambda at: attempt.began(at, work.timeout))
+        except asyncio.CancelledError:
+            child.stop(self.grace if attempt.kill_grace is None else attempt.kill_grace)
+            await until_done(child.gone)
+            self._took_it_after_all(child, attempt)
+            raise
+        except NotBegun:
+            await until_done(child.gone)
+            raise
+        except Crash as error:
+            await until_done(child.gone)
+            return ExecutionResult.crashed(attempt.event, str(error))
+        finally:
+            del self._busy[child]
+        self._keep(child)
+        return result
+
+    def _took_it_after_all(self, child: WarmChild, attempt: Attended) -> None:
+        """It was handed back as not started, while the child was taking it up: then it is lost instead."""
+        if attempt.started_at is None and child.begun_at is not None:
+            attempt.started_at = child.begun_at
+            if attempt.ends_as is not None and attempt.ends_as.status is ExecutionStatus.RETURNED:
+                attempt.ends_as = ExecutionResult.lost(attempt.event, f"executor {self.name!r} was stopped")
+
+    # -- children ---------------------------------------------------------------------------------------------------
+    def _next_child(self) -> WarmChild:
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+        return self._new_child()
+
+    def _new_child(self) -> WarmChild:
+        try:
+            child = WarmChild(CHILD, grace=self.grace, output_limit=self._max_output_bytes)
+        except OSError as error:
+            raise ExecutorUnavailable(f"no process could be started: {error.strerror or error}") from error
+        child.gone.add_done_callback(lambda _: self._forget(child))
+        return child
+
+    def _forget(self, child: WarmChild) -> None:
+        if child in self._idle:
+            self._idle.remove(child)
+
+    def _keep(self, child: WarmChild) -> None:
+        """The child has done its job: it waits for another one, or it has done enough."""
+        spent = self._recycle_after is not None and child.jobs >= self._recycle_after
+        if not spent and self._recycle_above is not None and child.pid is not None:
+            spent = memory.resident([child.pid])[child.pid] > self._recycle_above
+        if spent and child.alive:
+            self._retire(child)
+        elif child.alive:
+            self._idle.append(child)
+
+    def _retire(self, child: WarmChild) -> None:
+        child.stop(self.grace)
+        self._retiring.add(child.gone)
+        child.gone.add_done_callback(self._retiring.discard)
+
+    async def _close(self) -> None:
+        while self._idle:
+            self._retire(self._idle.pop())
+        if self._retiring:
+            await asyncio.wait(self._retiring)
+        if self._watching is not None:
+            self._watching.cancel()
+            self._watching = None
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+    def _watch(self) -> None:
+        """Look at the busy children, and again as long as there are any."""
+        self._watching = None
+        limit, pids = self._memory_limit, {pid: each for child, each in self._busy.items() if (pid := child.pid)}
+        if limit is None or not self._busy:
+            return
+        for pid, held in memory.resident(pids).items():
+            if held > limit:
+                attempt = pids[pid]
+                said = f"its memory of {memory.shown(held)} exceeded the limit of {memory.shown(limit)}"
+                attempt.end(ExecutionResult.crashed(attempt.event, said), 0.0)
+        self._watching = asyncio.get_running_loop().call_later(WATCH_EVERY, self._watch)
+
+
+def _job(work: Work) -> Job:
+    assert work.body is not None
+    body = locate(work.body)
+    predicate, own = _predicate(work, body)
+    return Job(
+        event=work.event,
+        workflow=work.workflow,
+        name=work.task.name,
+        body=body,
+        args=list(work.args),
+        kwargs=dict(work.kwargs),
+        context=work.context,
+        timeout=work.timeout,
+        idempotency_key=work.idempotency_key,
+        token=work.token,
+        saved=work.saved,
+        condition=work.condition,
+        retry_if=predicate,
+        own_retry_if=own,
+    )
+
+
+def _predicate(work: Work, body: Where) -> tuple[Where | None, bool]:
+    """Where the child finds the task's ``retry_if``: on the task itself, so that it may be a lambda, or by its name."""
+    if work.retry_predicate is None:
+        return None, False
+    target: Any = sys.modules.get(body.module)
+    for name in body.qualname.split("."):
+        target = getattr(target, name, None)
+    if unwrapped(target) is not target and getattr(target, "retry_if", None) is work.retry_predicate:
+        return None, True
+    return locate(work.retry_predicate), False

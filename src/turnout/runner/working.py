@@ -1,0 +1,77 @@
+"""What is a worker made of? Options, over the variables that every worker knows, over the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from turnout.errors import InvalidSetting
+from turnout.runner.config import Config
+from turnout.runner.config_shape import WORKER
+from turnout.runner.targets import load_module
+from turnout.worker import settings as variables
+from turnout.worker.handlers import Handlers
+from turnout.worker.keys import CurveKeys, read_pair
+from turnout.worker.settings import WorkerSettings, from_environment, labels_of
+
+
+def worker_settings(config: Config, environment: Mapping[str, str], options: Mapping[str, Any]) -> WorkerSettings:
+    """The settings in force; options that are None or empty were not given."""
+    said = from_environment(environment)
+    given = {name: value for name, value in options.items() if value is not None and value != ()}
+    server, file = given.pop("server_key", None), given.pop("key_file", None)
+    changes: dict[str, Any] = {}
+    for name, variable in _VARIABLES.items():
+        value = None if variable is not None and environment.get(variable) else config.get(WORKER, name)
+        if value is not None:
+            changes[name] = _converted(name, value)
+    changes.update(given)
+    changes["keys"] = _keys(config, environment, said.keys, server, file)
+    return msgspec.structs.replace(said, **changes)
+
+
+def handlers_of(config: Config, modules: Sequence[str], *, shell: bool = True) -> Handlers:
+    """What the modules named on the command line, else those of the configuration, can do."""
+    places = tuple(modules) or tuple(config.get(WORKER, "import") or ())
+    handlers = Handlers((load_module(place, (config.root,)) for place in places), shell=shell)
+    if not handlers.names:
+        raise InvalidSetting(
+            "this worker could run nothing: name modules with tasks or handlers, as --import mypkg.tasks",
+            code="no_handlers",
+        )
+    return handlers
+
+
+_VARIABLES: Mapping[str, str | None] = {
+    "connect": variables.CONNECT,
+    "name": variables.NAME,
+    "labels": variables.LABELS,
+    "concurrency": variables.CONCURRENCY,
+    "processes": None,
+    "grace": None,
+}
+
+
+def _converted(name: str, value: Any) -> Any:
+    match name:
+        case "connect":
+            return tuple(value)
+        case "labels":
+            return labels_of(value)
+        case _:
+            return value
+
+
+def _keys(
+    config: Config, environment: Mapping[str, str], said: CurveKeys | None, server: str | None, file: str | None
+) -> CurveKeys | None:
+    """Keys of one source stay together; only the hub's key may come from elsewhere than the worker's pair."""
+    if file is None and said is not None:
+        return said if server is None else CurveKeys.of(server, said.public, said.secret)
+    pair = file or config.get(WORKER, "key_file")
+    hub = server or environment.get(variables.SERVER_KEY) or config.get(WORKER, "server_key") or ""
+    public, secret = read_pair(Path(pair)) if pair else ("", "")
+    return CurveKeys.of(hub, public, secret)

@@ -1,0 +1,102 @@
+"""What is the work that travels? Steps and their results, in the documents that handlers of any language know.
+
+In these documents a step is a task and a task is a run. Only this module and ``translation`` use the words so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+StepStatus: TypeAlias = Literal["completed", "failed", "error"]
+Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "crashed", "handler_missing"]
+
+
+class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The attempt: who it is and how long it may take."""
+
+    token: str
+    attempt: int = 0
+    """0 is the first."""
+    retry_limit: int = 0
+    timeout_ms: int | None = None
+    deadline_ms: int | None = None
+    idempotency_key: str = ""
+    args: dict[str, Any] = {}
+    positional: tuple[Any, ...] = ()
+    confirm_start: bool = False
+    task_name: str = ""
+    workflow: str = ""
+    labels: dict[str, str] = {}
+    shadow: bool = False
+    index: int | None = None
+    saved: Any = None
+    condition: dict[str, Any] | None = None
+    """Of a Python body that waits for a condition: what to ask before it is called."""
+    context: dict[str, Any] | None = None
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    step_id: str
+    task_id: str
+    step_name: str
+    handler_class: str
+    metadata: StepMetadata
+    handler_config: dict[str, Any] = {}
+    task_context: Any = {}
+    previous_results: dict[str, Any] = {}
+
+    @property
+    def token(self) -> str:
+        return self.metadata.token
+
+
+class StepBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """``steps``: what a worker is to do."""
+
+    batch_id: str
+    protocol_version: str
+    steps: tuple[Step, ...]
+
+
+class StepError(msgspec.Struct, frozen=True, omit_defaults=True):
+    message: str
+    type: str = ""
+    backtrace: tuple[str, ...] = ()
+    mro: tuple[str, ...] = ()
+    """Names of the error's classes, most specific first: what ``retry_on`` and ``never_on`` compare."""
+    code: str = ""
+    """A stable code, of an error that has one."""
+
+
+class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    token: str
+    attempt: int = 0
+    execution_time_ms: float | None = None
+    handler_version: str = ""
+    retryable: bool = True
+    outcome: Outcome | None = None
+    retry_after_ms: int | None = None
+    deferral: dict[str, Any] | None = None
+    chosen: tuple[str, ...] | None = None
+
+
+class StepResult(msgspec.Struct, frozen=True, kw_only=True):
+    step_id: str
+    status: StepStatus
+    metadata: ResultMetadata
+    output: Any = None
+    error: StepError | None = None
+
+    @property
+    def token(self) -> str:
+        return self.metadata.token
+
+
+class StepResults(msgspec.Struct, frozen=True, kw_only=True):
+    """``results``: how steps of one batch ended."""
+
+    batch_id: str
+    protocol_version: str
+    results: tuple[StepResult, ...]

@@ -1,0 +1,95 @@
+"""How does a message become bytes, and bytes a message? Four frames: kind, session, body, check."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.wire.messages import ALWAYS_JSON, KIND_OF, KINDS, Message
+
+JSON, MSGPACK = "json", "msgpack"
+CODECS = (MSGPACK, JSON)
+"""In order of liking."""
+LONGEST_KIND, LONGEST_SESSION = 32, 64
+
+
+class Malformed(ValueError):
+    """These frames are no message: whoever sent them is not to be trusted with a session."""
+
+
+class UnknownKind(ValueError):
+    """A sound message of a kind that does not exist here."""
+
+    def __init__(self, kind: str, session: str) -> None:
+        super().__init__(f"there is no message {kind!r}")
+        self.kind = kind
+        self.session = session
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    """A message as it came."""
+
+    kind: str
+    session: str
+    message: Message
+
+
+_ENCODE: Mapping[str, Callable[[Any], bytes]] = {
+    JSON: msgspec.json.Encoder().encode,
+    MSGPACK: msgspec.msgpack.Encoder().encode,
+}
+_DECODE: Mapping[str, Mapping[str, Callable[[bytes], Any]]] = {
+    JSON: {kind: msgspec.json.Decoder(message).decode for kind, message in KINDS.items()},
+    MSGPACK: {kind: msgspec.msgpack.Decoder(message).decode for kind, message in KINDS.items()},
+}
+
+
+def pack(message: Message, session: str, codec: str = JSON) -> list[bytes]:
+    """The frames of a message.
+
+    >>> from turnout.wire.messages import Drain
+    >>> pack(Drain("deploy"), "s1")
+    [b'drain', b's1', b'{"reason":"deploy"}', b'17b87713']
+    """
+    kind = KIND_OF[type(message)]
+    body = _ENCODE[JSON if kind in ALWAYS_JSON else codec](message)
+    parts = [kind.encode(), session.encode(), body]
+    return [*parts, check_of(parts)]
+
+
+def unpack(frames: Sequence[bytes], codec: str = JSON) -> Unpacked:
+    """The message of these frames; raises Malformed or UnknownKind, never anything else."""
+    kind, session = envelope(frames)
+    decode = _DECODE[JSON if kind in ALWAYS_JSON else codec].get(kind)
+    if decode is None:
+        raise UnknownKind(kind, session)
+    try:
+        return Unpacked(kind, session, decode(frames[2]))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise Malformed(f"{kind}: {error}") from error
+
+
+def envelope(frames: Sequence[bytes]) -> tuple[str, str]:
+    """Kind and session, once the check has been found right."""
+    if len(frames) != 4:
+        raise Malformed(f"{len(frames)} frames instead of 4")
+    if bytes(frames[3]) != check_of(frames[:3]):
+        raise Malformed("the check does not fit")
+    kind, session = frames[0], frames[1]
+    if not 0 < len(kind) <= LONGEST_KIND or len(session) > LONGEST_SESSION:
+        raise Malformed("kind or session is empty or too long")
+    try:
+        return kind.decode("ascii"), session.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise Malformed("kind and session are ASCII") from error
+
+
+def check_of(parts: Sequence[bytes]) -> bytes:
+    """Bytes that were changed on their way are not taken for a message."""
+    value = 0
+    for part in parts:
+        value = zlib.crc32(part, value)
+    return f"{value:08x}".encode()

@@ -1,0 +1,371 @@
+"""How does a hub talk to its workers? All its sessions without a socket: frames and time in, frames and events out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from turnout.wire.documents import Step, StepBatch, StepResult, StepResults
+from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, unpack
+from turnout.wire.greeting import Greeting, HubFacts
+from turnout.wire.messages import (
+    VERSION,
+    Ack,
+    Bye,
+    Cancel,
+    Credit,
+    Drain,
+    Error,
+    Heartbeat,
+    Held,
+    Hello,
+    Line,
+    Log,
+    Logged,
+    Message,
+    Progress,
+    Received,
+    Start,
+    Started,
+    Welcome,
+)
+from turnout.wire.roster import Given, WorkerEntry
+
+MISSED = 2
+"""A step that was received and is missing in so many heartbeats in a row is lost."""
+
+
+class Greeted(msgspec.Struct, frozen=True):
+    """A worker has said hello: look whether anybody waits for what it holds from elsewhere, and call ``welcome``."""
+
+    worker: WorkerEntry
+    unknown: tuple[Held, ...]
+
+
+class Room(msgspec.Struct, frozen=True):
+    """A worker may have become able to take more."""
+
+    worker: WorkerEntry
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Results of steps that this hub gave: commit them, then ``acknowledge``."""
+
+    worker: WorkerEntry
+    results: tuple[StepResult, ...]
+
+
+class EndedElsewhere(msgspec.Struct, frozen=True):
+    """Results of steps that another hub gave: leave them for whoever owns the runs, then ``acknowledge``."""
+
+    worker: WorkerEntry
+    results: tuple[StepResult, ...]
+
+
+class StartAsked(msgspec.Struct, frozen=True):
+    """Steps with ``confirm_start``: make sure that they begin once, then ``answer_start``."""
+
+    worker: WorkerEntry
+    tokens: tuple[str, ...]
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """Nobody knows whether these were begun."""
+
+    worker: WorkerEntry
+    steps: tuple[Step, ...]
+    reason: str
+
+
+class NeverArrived(msgspec.Struct, frozen=True):
+    """These certainly were not begun."""
+
+    worker: WorkerEntry
+    steps: tuple[Step, ...]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """New lines of a handler."""
+
+    worker: WorkerEntry
+    step: Step
+    lines: tuple[Line, ...]
+
+
+class Progressed(msgspec.Struct, frozen=True):
+    worker: WorkerEntry
+    step: Step
+    progress: Progress
+
+
+class Left(msgspec.Struct, frozen=True):
+    """A worker is gone, with or without a word."""
+
+    worker: WorkerEntry
+    reason: str
+
+
+Event: TypeAlias = Greeted | Room | Ended | EndedElsewhere | StartAsked | Lost | NeverArrived | Said | Progressed | Left
+
+
+class HubProtocol:
+    """The hub's side of all sessions. Whoever owns the socket empties ``outbox`` (route, frames) and ``events``."""
+
+    def __init__(self, facts: HubFacts, new_id: Callable[[], str], greeting: Greeting | None = None) -> None:
+        self.facts = facts
+        self.workers: dict[str, WorkerEntry] = {}
+        self.malformed = 0
+        self.outbox: list[tuple[bytes, list[bytes]]] = []
+        self.events: list[Event] = []
+        self._new_id = new_id
+        self._greeting = greeting or Greeting()
+        self._routes: dict[bytes, WorkerEntry] = {}
+        self._batches = 0
+
+    # -- what the owner wishes --------------------------------------------------------------------------------------
+    def welcome(self, worker: WorkerEntry, release: Sequence[str] = ()) -> None:
+        """Let in a worker that was ``Greeted``; ``release`` are tokens that nobody waits for."""
+        if self.workers.get(worker.id) is not worker or worker.session:
+            return
+        worker.session = self._new_id()
+        worker.foreign.difference_update(release)
+        over = [held.token for held in worker.hello.in_flight if held.token in worker.finished]
+        worker.released = (*release, *over)
+        self._put(worker.route, pack(self._welcome_to(worker), worker.session))
+        self.events.append(Room(worker))
+
+    def give(self, worker: WorkerEntry, steps: Sequence[Step], now: float) -> None:
+        """Send steps, no more than the worker has room for."""
+        assert 0 < len(steps) <= worker.free, f"{len(steps)} steps for {worker.free} places of {worker.id}"
+        self._batches += 1
+        batch_id = f"batch_{worker.session[:8]}_{self._batches}"
+        for step in steps:
+            worker.out[step.token] = Given(step=step, batch_id=batch_id, sent=now)
+        self._send(worker, StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(steps)))
+
+    def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
+        """These results are durable, or nobody wants them."""
+        for token in tokens:
+            worker.finish(token)
+        self._send(worker, Ack(tuple(tokens)))
+
+    def answer_start(self, worker: WorkerEntry, granted: Sequence[str], denied: Sequence[str]) -> None:
+        for token in denied:
+            worker.finish(token)
+        self._send(worker, Started(tuple(granted), tuple(denied)))
+
+    def cancel(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
+        self._send(worker, Cancel(tuple(tokens), reason))
+
+    def drain(self, worker: WorkerEntry, reason: str) -> None:
+        worker.draining = True
+        self._send(worker, Drain(reason))
+
+    def close(self, reason: str) -> None:
+        """The hub goes; the workers keep what they have and look for another."""
+        for worker in self.workers.values():
+            self._send(worker, Bye(reason))
+
+    # -- time -------------------------------------------------------------------------------------------------------
+    def tick(self, now: float) -> None:
+        """Notice who has gone silent, and repeat what was not received."""
+        resend, lease = self.facts.resend_ms / 1000, self.facts.lease_ms / 1000
+        for worker in list(self.workers.values()):
+            if now - worker.heard > lease:
+                self._part(worker, f"silent for {now - worker.heard:.1f} s")
+                continue
+            if not worker.session:
+                continue
+            late: dict[str, list[Step]] = {}
+            for given in worker.out.values():
+                if not given.received and now - given.sent >= resend:
+                    given.sent = now
+                    late.setdefault(given.batch_id, []).append(given.step)
+            for batch_id, steps in late.items():
+                self._send(worker, StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(steps)))
+
+    # -- what comes -------------------------------------------------------------------------------------------------
+    def receive(self, route: bytes, frames: Sequence[bytes], now: float, key: str | None = None) -> None:
+        """Take a message from a connection; never raises, and never moves another worker's work."""
+        worker = self._routes.get(route)
+        try:
+            kind, session = envelope(frames)
+            if kind != "hello" and (worker is None or not worker.session or session != worker.session):
+                if kind not in ("error", "bye"):
+                    self._refuse(route, Error("no_session", "say hello"), session)
+                return
+            unpacked = unpack(frames, worker.codec if worker is not None else JSON)
+        except UnknownKind as error:
+            self._refuse(route, Error("unknown_message", str(error)), error.session)
+            return
+        except Malformed as error:
+            self.malformed += 1
+            self._refuse(route, Error("malformed", str(error)[:200]), worker.session if worker is not None else "")
+            if worker is not None:
+                worker.session = ""
+            return
+        if isinstance(unpacked.message, Hello):
+            self._hello(route, unpacked.message, now, key)
+        elif worker is not None:
+            worker.heard = now
+            self._take(worker, unpacked.message)
+
+    def _hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
+        before = self.workers.get(hello.worker_id)
+        if before is not None and hello.seq <= before.hello.seq:
+            # Said before, or overtaken by a later one: what it lists is not so any more.
+            if before.session and (before.route, before.hello.seq) == (route, hello.seq):
+                self._put(route, pack(self._welcome_to(before), before.session))
+            return
+        refusal = self._greeting.refusal(hello, key, before.key if before is not None else key)
+        if refusal is not None:
+            self._refuse(route, refusal, "")
+            return
+        codec = next(each for each in hello.codecs if each in self.facts.codecs)
+        worker = WorkerEntry(
+            hello=hello, route=route, key=key, heard=now, codec=codec, credits=hello.credits, finished=OrderedDict()
+        )
+        if before is not None:
+            self._routes.pop(before.route, None)
+            before.session = ""
+            worker.out, worker.unacknowledged, worker.finished = before.out, before.unacknowledged, before.finished
+        self.workers[hello.worker_id] = self._routes[route] = worker
+        listed = {held.token for held in hello.in_flight}
+        self._set_right(worker, listed)
+        known = (worker.out, worker.unacknowledged, worker.finished)
+        unknown = tuple(held for held in hello.in_flight if not any(held.token in some for some in known))
+        worker.foreign = {held.token for held in unknown}
+        self.events.append(Greeted(worker, unknown))
+
+    def _set_right(self, worker: WorkerEntry, listed: set[str]) -> None:
+        """What was given and is not listed never arrived: an older ``steps`` is refused by the new session."""
+        missing = [given for token, given in worker.out.items() if token not in listed]
+        for given in worker.out.values():
+            given.received = True
+        for given in missing:
+            del worker.out[given.step.token]
+        if missing:
+            self.events.append(NeverArrived(worker, tuple(given.step for given in missing)))
+
+    def _take(self, worker: WorkerEntry, message: Message) -> None:
+        match message:
+            case StepResults():
+                self._results(worker, message.results)
+            case Received():
+                for token in message.tokens:
+                    if (given := worker.out.get(token)) is not None:
+                        given.received = True
+            case Heartbeat():
+                self._beat(worker, message)
+            case Credit():
+                if message.seq > worker.seq:
+                    worker.seq, worker.credits = message.seq, message.credits
+                    self.events.append(Room(worker))
+            case Start():
+                self._start(worker, message)
+            case Log():
+                self._log(worker, message)
+            case Progress():
+                if (given := worker.out.get(message.token)) is not None:
+                    self.events.append(Progressed(worker, given.step, message))
+            case Bye():
+                # It holds nothing any more, so what is still out never reached it.
+                self._set_right(worker, set())
+                self._send(worker, Bye("bye"))
+                self._part(worker, message.reason or "it said bye")
+            case Error():
+                pass
+            case _:
+                name = type(message).__name__.lower()
+                self._send(worker, Error("unknown_message", f"{name} is not for a hub"))
+
+    def _results(self, worker: WorkerEntry, results: Sequence[StepResult]) -> None:
+        mine: list[StepResult] = []
+        elsewhere: list[StepResult] = []
+        again: list[str] = []
+        for result in results:
+            token = result.token
+            if token in worker.unacknowledged:
+                continue
+            if token in worker.finished:
+                again.append(token)
+            elif (given := worker.out.pop(token, None)) is not None:
+                worker.unacknowledged[token] = given
+                mine.append(result)
+            elif token in worker.foreign:
+                elsewhere.append(result)
+            else:
+                self._send(worker, Error("not_yours", f"{token} was not given to this worker"))
+        if again:
+            self._send(worker, Ack(tuple(again)))
+        if mine:
+            self.events += [Ended(worker, tuple(mine)), Room(worker)]
+        if elsewhere:
+            self.events.append(EndedElsewhere(worker, tuple(elsewhere)))
+
+    def _beat(self, worker: WorkerEntry, message: Heartbeat) -> None:
+        self._send(worker, Heartbeat(seq=message.seq))
+        if message.seq <= worker.seq:
+            return
+        changed = worker.credits != message.credits
+        worker.seq, worker.credits = message.seq, message.credits
+        listed = {held.token for held in message.in_flight}
+        lost: list[Step] = []
+        for token, given in list(worker.out.items()):
+            given.missed = 0 if token in listed or not given.received else given.missed + 1
+            if given.missed >= MISSED:
+                del worker.out[token]
+                lost.append(given.step)
+        known = (worker.out, worker.unacknowledged, worker.finished)
+        worker.foreign = {token for token in listed if not any(token in some for some in known)}
+        if lost:
+            self.events.append(Lost(worker, tuple(lost), "its worker does not know of it"))
+        if changed or lost:
+            self.events.append(Room(worker))
+
+    def _start(self, worker: WorkerEntry, message: Start) -> None:
+        here = tuple(token for token in message.tokens if token in worker.out)
+        gone = tuple(token for token in message.tokens if token not in worker.out and token not in worker.foreign)
+        if here:
+            self.events.append(StartAsked(worker, here))
+        if gone:
+            self._send(worker, Started((), gone))
+
+    def _log(self, worker: WorkerEntry, message: Log) -> None:
+        given = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
+        if given is None:
+            self._send(worker, Logged(message.token, message.offset + len(message.lines)))
+            return
+        # Lines that follow on some which are not here are left out: they come again, together.
+        new = message.lines[given.lines - message.offset :] if message.offset <= given.lines else ()
+        if new:
+            given.lines = message.offset + len(message.lines)
+            self.events.append(Said(worker, given.step, new))
+        self._send(worker, Logged(message.token, given.lines))
+
+    def _part(self, worker: WorkerEntry, reason: str) -> None:
+        del self.workers[worker.id]
+        self._routes.pop(worker.route, None)
+        worker.session = ""
+        arrived = tuple(given.step for given in worker.out.values())
+        worker.out = {}
+        if arrived:
+            self.events.append(Lost(worker, arrived, f"its worker is gone: {reason}"))
+        self.events.append(Left(worker, reason))
+
+    # -- what goes --------------------------------------------------------------------------------------------------
+    def _welcome_to(self, worker: WorkerEntry) -> Welcome:
+        return self.facts.welcome(worker.session, worker.hello.seq, worker.codec, worker.released)
+
+    def _send(self, worker: WorkerEntry, message: Message) -> None:
+        if worker.session:
+            self._put(worker.route, pack(message, worker.session, worker.codec))
+
+    def _refuse(self, route: bytes, error: Error, session: str) -> None:
+        self._put(route, pack(error, session))
+
+    def _put(self, route: bytes, frames: list[bytes]) -> None:
+        self.outbox.append((route, frames))

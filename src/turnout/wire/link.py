@@ -1,0 +1,380 @@
+"""How does a worker talk to one hub? A session without a socket: frames and time in, frames and actions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from itertools import groupby
+from math import inf
+from typing import TypeAlias
+
+import msgspec
+
+from turnout.wire.documents import StepBatch, StepResults
+from turnout.wire.frames import JSON, Malformed, UnknownKind, pack, unpack
+from turnout.wire.holdings import Holding, Holdings, unsendable
+from turnout.wire.messages import (
+    VERSION,
+    Ack,
+    Bye,
+    Cancel,
+    Credit,
+    Drain,
+    Error,
+    Heartbeat,
+    Held,
+    Hello,
+    Log,
+    Logged,
+    Message,
+    Progress,
+    Received,
+    Start,
+    Started,
+    Welcome,
+)
+
+RESEND_HELLO = 2.0
+FENCE = 0.8
+"""The share of the lease after which a worker that had no answer begins nothing."""
+MOST_LINES_AT_ONCE, MOST_TEXT_AT_ONCE = 1_000, 1_048_576
+"""Lines, and characters, of one ``log``."""
+ENVELOPE = 1_024
+"""Bytes of a message that are not its body, and then some."""
+
+
+class LinkState(StrEnum):
+    CLOSED = "closed"
+    GREETING = "greeting"
+    OPEN = "open"
+    REFUSED = "refused"
+    """The hub does not want this worker, and said that asking again is of no use."""
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """End the handler of this token; with ``drop`` nobody wants to hear how."""
+
+    token: str
+    reason: str
+    drop: bool = False
+
+
+class Reconnect(msgspec.Struct, frozen=True):
+    """This connection is of no use any more: make another, after a pause, and open the link again."""
+
+    reason: str
+
+
+class DrainAsked(msgspec.Struct, frozen=True):
+    reason: str
+
+
+class Parted(msgspec.Struct, frozen=True):
+    """The hub has said bye."""
+
+    reason: str
+
+
+Action: TypeAlias = Stop | Reconnect | DrainAsked | Parted
+
+
+class Link:
+    """One worker's side of its sessions with one hub.
+
+    ``outbox`` holds messages to be sent and ``actions`` what is to be done; whoever owns the socket empties both after
+    each call.
+    """
+
+    def __init__(
+        self,
+        hello: Hello,
+        holdings: Holdings,
+        orphans: Callable[[], Iterable[Holding]] = lambda: (),
+    ) -> None:
+        self._hello = hello
+        self._orphans = orphans
+        """What hubs gave that the worker has no session with any more: every other hub hears of it."""
+        self._greetings = hello.seq
+        self._session = ""
+        self.codec = JSON
+        self._seq = 0
+        self._sent_at: dict[int, float] = {}
+        """When each heartbeat that is not answered yet was sent."""
+        self._greeted = self._beaten = -inf
+        self.opened = -inf
+        """When the connection was made."""
+        self.holdings = holdings
+        self.credits = hello.credits
+        self.state = LinkState.CLOSED
+        self.hub = ""
+        self.hubs: tuple[str, ...] = ()
+        self.welcome: Welcome | None = None
+        self.contact = -inf
+        """When the last message was **sent** that the hub has answered: what it knows of us is not older."""
+        self.malformed = 0
+        self.refusal = ""
+        """Why the hub does not want this worker, once it has said so."""
+        self.outbox: list[list[bytes]] = []
+        self.actions: list[Action] = []
+
+    # -- the worker's wishes --------------------------------------------------------------------------------------
+    def open(self, now: float) -> None:
+        """There is a fresh connection: say hello."""
+        self._session, self.codec, self._seq = "", JSON, 0
+        self._sent_at.clear()
+        self.state = LinkState.GREETING
+        self._greetings += 1
+        self.opened = now
+        self._greet(now)
+
+    def in_contact(self, now: float) -> bool:
+        """Whether steps of this hub may begin: it cannot have given them to others yet."""
+        return self.state is LinkState.OPEN and now - self.contact < FENCE * self._lease
+
+    def may_come_back(self, now: float) -> bool:
+        """Whether what this hub gave is still its own: it answers, or has not been silent for a lease."""
+        return self.state is LinkState.OPEN or now - self.contact < self._lease
+
+    def set_credits(self, credits: int) -> None:
+        if credits != self.credits:
+            self.credits = credits
+            if self.state is LinkState.OPEN:
+                self._send(Credit(self._next_seq(), credits))
+
+    def tell(self, news: Sequence[Holding], now: float) -> None:
+        """Say at once what is new about these steps of this hub."""
+        if self.state is LinkState.OPEN and self.welcome is not None:
+            self._report(news, now, self.welcome.resend_ms / 1000)
+
+    def beat(self, now: float) -> None:
+        """Let the hub know at once what is held here."""
+        if self.state is LinkState.OPEN:
+            self._beat(now)
+
+    def cut(self, reason: str) -> None:
+        """The connection is gone, and the session with it."""
+        if self.state in (LinkState.GREETING, LinkState.OPEN):
+            self._leave(reason)
+
+    def refuse(self, reason: str) -> None:
+        """The connection was not let in: nothing that is said here would be heard."""
+        if self.state is not LinkState.REFUSED:
+            self.state, self.refusal = LinkState.REFUSED, reason
+            self.actions.append(Parted(reason))
+
+    def progress(self, progress: Progress) -> None:
+        if self.state is LinkState.OPEN:
+            self._send(progress)
+
+    def bye(self, reason: str) -> None:
+        if self.state is LinkState.OPEN:
+            self._send(Bye(reason))
+
+    # -- time -----------------------------------------------------------------------------------------------------
+    def tick(self, now: float) -> None:
+        """Send what is due."""
+        if self.state is LinkState.GREETING:
+            if now - self._greeted >= RESEND_HELLO:
+                self._greet(now)
+        elif self.state is LinkState.OPEN:
+            if now - self.contact >= FENCE * self._lease:
+                self._leave(f"no answer for {now - self.contact:.1f} s")
+                return
+            welcome = self.welcome
+            assert welcome is not None
+            if now - self._beaten >= welcome.heartbeat_ms / 1000:
+                self._beat(now)
+            self._report(self._mine(), now, welcome.resend_ms / 1000)
+
+    def _report(self, holdings: Sequence[Holding], now: float, resend: float) -> None:
+        asking = [
+            each for each in holdings if each.state == "waiting" and not each.granted and now - each.asked >= resend
+        ]
+        if asking:
+            for each in asking:
+                each.asked = now
+            self._send(Start(tuple(each.token for each in asking)))
+        for each in holdings:
+            # Before the first word of a result all lines go: those that come after its acknowledgement are of no use.
+            last = each.result is not None and each.sent == -inf
+            if each.lines and (last or now - each.lines_sent >= resend):
+                each.lines_sent = now
+                self._log(each, all_of_them=last)
+        due = [each for each in holdings if each.result is not None and now - each.sent >= resend]
+        for batch_id, some in groupby(sorted(due, key=lambda each: each.batch_id), key=lambda each: each.batch_id):
+            ended = list(some)
+            for each in ended:
+                each.sent = now
+            self._results(batch_id, ended)
+
+    def _log(self, holding: Holding, *, all_of_them: bool) -> None:
+        start, lines = 0, holding.lines
+        while start < len(lines):
+            end, size = start, 0
+            while end < len(lines) and end - start < MOST_LINES_AT_ONCE and (not size or size < MOST_TEXT_AT_ONCE):
+                size += len(lines[end].text)
+                end += 1
+            self._send(Log(holding.token, holding.offset + start, tuple(lines[start:end])))
+            start = end
+            if not all_of_them:
+                return
+
+    def _results(self, batch_id: str, ended: Sequence[Holding]) -> None:
+        """Send these in as few messages as their size allows; one that cannot be said at all becomes a failure."""
+        results = tuple(each.result for each in ended if each.result is not None)
+        frames, why = self._packed(StepResults(batch_id=batch_id, protocol_version=VERSION, results=results))
+        if frames is not None:
+            self.outbox.append(frames)
+        elif len(ended) > 1:
+            half = len(ended) // 2
+            self._results(batch_id, ended[:half])
+            self._results(batch_id, ended[half:])
+        else:
+            holding = ended[0]
+            assert holding.result is not None
+            holding.result = unsendable(holding.result, *why)
+            self._send(StepResults(batch_id=batch_id, protocol_version=VERSION, results=(holding.result,)))
+
+    def _packed(self, message: StepResults) -> tuple[list[bytes] | None, tuple[str, str]]:
+        most = self.welcome.max_message_bytes if self.welcome is not None else inf
+        try:
+            frames = pack(message, self._session, self.codec)
+        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            return None, ("NotJson", f"its output cannot be said in {self.codec}: {error}")
+        if (size := len(frames[2])) + ENVELOPE <= most:
+            return frames, ("", "")
+        return None, ("TooLarge", f"its result is {size:,} bytes; a message may have {most:,}")
+
+    # -- what comes -----------------------------------------------------------------------------------------------
+    def receive(self, frames: Sequence[bytes], now: float) -> None:
+        """Take a message; never raises."""
+        try:
+            unpacked = unpack(frames, self.codec)
+        except UnknownKind as error:
+            if error.session == self._session and self.state is LinkState.OPEN:
+                self._send(Error("unknown_message", str(error)))
+            return
+        except Malformed as error:
+            self.malformed += 1
+            self._leave(f"malformed: {error}")
+            return
+        message = unpacked.message
+        if isinstance(message, Welcome):
+            self._welcomed(message, now)
+        elif isinstance(message, Error):
+            self._error(message, unpacked.session)
+        elif unpacked.session == self._session and self.state is LinkState.OPEN:
+            self._take(message, now)
+
+    def _take(self, message: Message, now: float) -> None:
+        match message:
+            case StepBatch():
+                for step in message.steps:
+                    self.holdings.take(step, message.batch_id, self.hub, now)
+                self._send(Received(tuple(step.token for step in message.steps)))
+            case Ack():
+                self._drop(message.tokens, "its result has been taken")
+            case Heartbeat():
+                sent = self._sent_at.pop(message.seq, None)
+                if sent is not None:
+                    self.contact = max(self.contact, sent)
+            case Started():
+                self._started(message)
+            case Cancel():
+                self._cancel(message)
+            case Logged():
+                self.holdings.logged(message.token, message.next)
+            case Drain():
+                self.actions.append(DrainAsked(message.reason))
+            case Bye():
+                self.state = LinkState.CLOSED
+                self.actions.append(Parted(message.reason))
+            case _:
+                self._send(Error("unknown_message", f"{type(message).__name__.lower()} is not for a worker"))
+
+    def _welcomed(self, message: Welcome, now: float) -> None:
+        if self.state is not LinkState.GREETING or message.seq != self._greetings:
+            return
+        if message.codec not in self._hello.codecs:
+            self.malformed += 1
+            self._leave(f"malformed: the codec {message.codec!r} was not offered")
+            return
+        before = self.hub
+        self.state, self.welcome = LinkState.OPEN, message
+        self._session, self.codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
+        self.contact = self.opened
+        self._drop(message.release, "nobody waits for it any more")
+        if before not in ("", self.hub):
+            # Another hub in the place of the one before, which is gone: what it has not let go is wanted.
+            for each in self.holdings.of(before):
+                each.hub = self.hub
+        for each in self._mine():
+            each.sent = each.asked = each.lines_sent = -inf
+        self._beat(now)
+
+    def _started(self, message: Started) -> None:
+        for token in message.granted:
+            holding = self.holdings.table.get(token)
+            if holding is not None:
+                holding.granted = True
+        waiting = [token for token in message.denied if not self._has_begun(token)]
+        self.holdings.forget(waiting)
+
+    def _cancel(self, message: Cancel) -> None:
+        for token in message.tokens:
+            holding = self.holdings.table.get(token)
+            if holding is None or holding.state == "done":
+                continue
+            if holding.state == "waiting":
+                self.holdings.give_back(token, message.reason or "cancelled")
+            else:
+                self.actions.append(Stop(token, message.reason or "cancelled"))
+
+    def _error(self, message: Error, session: str) -> None:
+        if session not in ("", self._session) or self.state not in (LinkState.GREETING, LinkState.OPEN):
+            return
+        if not message.retry:
+            self.refuse(f"{message.code}: {message.message}")
+        elif message.code in ("no_session", "malformed", "stopping"):
+            self._leave(f"{message.code}: {message.message}")
+
+    # -- what goes ------------------------------------------------------------------------------------------------
+    def _greet(self, now: float) -> None:
+        self._greeted = now
+        said = {"seq": self._greetings, "credits": self.credits, "in_flight": self._listed()}
+        self.outbox.append(pack(msgspec.structs.replace(self._hello, **said), ""))
+
+    def _beat(self, now: float) -> None:
+        seq = self._next_seq()
+        self._beaten = self._sent_at[seq] = now
+        self._send(Heartbeat(seq=seq, credits=self.credits, in_flight=self._listed()))
+
+    def _mine(self) -> list[Holding]:
+        found = {each.token: each for each in (*self.holdings.of(self.hub), *self._orphans())}
+        return list(found.values())
+
+    def _listed(self) -> tuple[Held, ...]:
+        return tuple(each.listed for each in self._mine())
+
+    def _drop(self, tokens: Sequence[str], reason: str) -> None:
+        for token in self.holdings.forget(tokens):
+            self.actions.append(Stop(token, reason, drop=True))
+
+    def _leave(self, reason: str) -> None:
+        self.state = LinkState.CLOSED
+        self.actions.append(Reconnect(reason))
+
+    def _has_begun(self, token: str) -> bool:
+        holding = self.holdings.table.get(token)
+        return holding is not None and holding.state != "waiting"
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq
+
+    def _send(self, message: Message) -> None:
+        self.outbox.append(pack(message, self._session, self.codec))
+
+    @property
+    def _lease(self) -> float:
+        return self.welcome.lease_ms / 1000 if self.welcome is not None else 15.0

@@ -1,0 +1,83 @@
+"""Which workers does a hub know, what have they been given, and who is the right one for a step?"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from turnout.wire.documents import Step
+from turnout.wire.messages import ANY_HANDLER, Hello
+
+REMEMBERED = 20_000
+
+
+class Given(msgspec.Struct, kw_only=True, eq=False):
+    """A step in a worker's hands, or on its way there."""
+
+    step: Step
+    batch_id: str
+    sent: float
+    received: bool = False
+    missed: int = 0
+    """Heartbeats in a row that did not list it."""
+    lines: int = 0
+    """How many lines of its log are here."""
+
+
+class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
+    """One worker process."""
+
+    hello: Hello
+    route: bytes
+    key: str | None
+    """The public key of its connection, where there is encryption."""
+    heard: float
+    """When the last valid message came."""
+    session: str = ""
+    """Empty: not welcome yet, or to say hello again."""
+    codec: str = "json"
+    credits: int = 0
+    seq: int = 0
+    draining: bool = False
+    out: dict[str, Given] = {}
+    """By token; a step leaves when its result is there."""
+    unacknowledged: dict[str, Given] = {}
+    """Results that are here and not durable yet."""
+    finished: OrderedDict[str, None]
+    """Tokens whose results are durable: who sends one again is told again."""
+    foreign: set[str] = set()
+    """What it holds from other hubs that are gone."""
+    released: tuple[str, ...] = ()
+    """What it was told at its welcome to let go."""
+
+    @property
+    def id(self) -> str:
+        return self.hello.worker_id
+
+    @property
+    def free(self) -> int:
+        """How many more steps it would take now."""
+        return max(0, self.credits - len(self.out)) if self.session and not self.draining else 0
+
+    def finish(self, token: str) -> None:
+        self.unacknowledged.pop(token, None)
+        self.out.pop(token, None)
+        self.foreign.discard(token)
+        self.finished[token] = None
+        while len(self.finished) > REMEMBERED:
+            self.finished.popitem(last=False)
+
+    def matches(self, handler: str, labels: Mapping[str, str]) -> bool:
+        """Whether it has the handler, and every label that is asked for, with the same value."""
+        mine = self.hello.labels
+        if any(mine.get(name) != value for name, value in labels.items()):
+            return False
+        return handler in self.hello.handlers or ANY_HANDLER in self.hello.handlers
+
+
+def least_loaded(workers: Iterable[WorkerEntry], handler: str, labels: Mapping[str, str]) -> WorkerEntry | None:
+    """The matching worker with the largest share of its places free; None if none has room."""
+    fitting = [each for each in workers if each.free and each.matches(handler, labels)]
+    return max(fitting, key=lambda each: (each.free / max(1, each.credits), each.free), default=None)

@@ -1,0 +1,130 @@
+"""Where do this worker's steps run, and which have ended? In threads or child processes, commands in their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from turnout.bodies.attempt import Key, key_of
+from turnout.bodies.in_commands import ShellExecutor
+from turnout.bodies.in_processes import ProcessExecutor
+from turnout.bodies.in_threads import ThreadExecutor
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.info import Output
+from turnout.wire.documents import Step, StepResult
+from turnout.wire.translation import answer_of, event_of
+from turnout.worker.handlers import Handlers
+from turnout.worker.loading import StepLoader, refused
+
+
+class Attempts:
+    """Everything but ``_report`` belongs to the thread that has the sockets."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        concurrency: int,
+        *,
+        processes: bool,
+        grace: float,
+        output: Output | None,
+        wake: Callable[[], None],
+    ) -> None:
+        self._handlers = handlers
+        self._loader = StepLoader(handlers, output)
+        self._wake = wake
+        self._concurrency = concurrency
+        self._python: ThreadExecutor | ProcessExecutor = (
+            ProcessExecutor(concurrency, grace=grace, name="worker")
+            if processes
+            else ThreadExecutor(concurrency, concurrency, "worker", max_backlog=0)
+        )
+        self._commands = ShellExecutor(concurrency, grace=grace, name="worker-shell")
+        self._python.bind(self._loader)
+        self._commands.bind(self._loader)
+        if isinstance(self._python, ThreadExecutor):
+            self._python.on_capacity(wake)
+        self._running: dict[Key, tuple[Step, TaskReadyEvent]] = {}
+        self._keys: dict[str, Key] = {}
+        self._reported: deque[ExecutionResult] = deque()
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @property
+    def stuck(self) -> int:
+        """Threads that bodies hold which were ended and do not return."""
+        return self._python.stuck if isinstance(self._python, ThreadExecutor) else 0
+
+    @property
+    def free(self) -> int:
+        """How many more may begin."""
+        return self._concurrency - len(self._running) - self.stuck
+
+    def busy_with(self, step: Step) -> bool:
+        """Whether another attempt of the same number runs here: two of one key cannot be told apart."""
+        return key_of(event_of(step)) in self._running
+
+    def token_of(self, key: Key) -> str | None:
+        """The token of the step with this key, while it runs."""
+        found = self._running.get(key)
+        return None if found is None else found[0].token
+
+    def begin(self, steps: Sequence[Step]) -> list[StepResult]:
+        """Start these; returns the results of those that cannot be."""
+        python: list[TaskReadyEvent] = []
+        commands: list[TaskReadyEvent] = []
+        refusals: list[StepResult] = []
+        for step in steps:
+            try:
+                work = self._loader.put(step)
+            except Exception as error:
+                refusals.append(refused(step, error))
+                continue
+            key = key_of(work.event)
+            self._running[key] = (step, work.event)
+            self._keys[step.token] = key
+            (python if work.body is not None else commands).append(work.event)
+        if python:
+            self._python.execute_many(python, self._report)
+        if commands:
+            self._commands.execute_many(commands, self._report)
+        return refusals
+
+    def cancel(self, token: str) -> None:
+        """End this one: its result says so, when it is there."""
+        key = self._keys.get(token)
+        if key is not None:
+            event = self._running[key][1]
+            self._python.cancel(event)
+            self._commands.cancel(event)
+
+    def ended(self) -> list[tuple[Key, StepResult]]:
+        """Those that have ended since the last time, in order; each is to be let go."""
+        results: list[tuple[Key, StepResult]] = []
+        reported = self._reported
+        while reported:
+            result = reported.popleft()
+            key = (result.task_id, result.attempt, result.shadow)
+            step = self._running[key][0]
+            handler = self._handlers.find(step.handler_class)
+            results.append((key, answer_of(step, result, "" if handler is None else handler.version)))
+        return results
+
+    def let_go(self, key: Key) -> None:
+        step, _ = self._running.pop(key)
+        del self._keys[step.token]
+        self._loader.drop(key)
+
+    def stop(self, grace: float) -> None:
+        """End everything that runs; what has a process is gone when this returns."""
+
+        async def both() -> None:
+            await asyncio.gather(self._python.stop(grace), self._commands.stop(grace))
+
+        asyncio.run(both())
+
+    def _report(self, result: ExecutionResult) -> None:
+        self._reported.append(result)
+        self._wake()

@@ -1,0 +1,153 @@
+"""How does a worker reach one hub, again and again? A socket around a link, made anew when it is of no use."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from math import inf
+
+import zmq
+from zmq.utils.monitor import parse_monitor_message
+
+from turnout.wire.link import Link, LinkState
+from turnout.worker.settings import WorkerSettings
+
+log = logging.getLogger("turnout.worker")
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+GREETING_LIMIT = 15.0
+"""Seconds after which a hub that has not answered is tried over a new connection."""
+MOST_AT_ONCE = 1_000
+_WATCHED = (
+    zmq.EVENT_DISCONNECTED
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+    | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+)
+
+Trace = Callable[[str, str, Sequence[bytes], str], None]
+"""Gets the direction (``<-`` or ``->``), the address, the frames and the codec of every message."""
+
+
+class Connection:
+    """One hub by its address. To be used by one thread."""
+
+    def __init__(
+        self,
+        address: str,
+        link: Link,
+        settings: WorkerSettings,
+        *,
+        discovered: bool = False,
+        trace: Trace | None = None,
+    ) -> None:
+        self.address = address
+        self.link = link
+        self.discovered = discovered
+        """Some hub named it; nobody insists on it."""
+        self.socket: zmq.Socket[bytes] | None = None
+        self.monitor: zmq.Socket[bytes] | None = None
+        self.received = self.sent = self.dropped = self.reconnects = 0
+        self._settings = settings
+        self._trace = trace
+        self._opens_at = -inf
+        self._opened = -inf
+        self._pause = FIRST_PAUSE
+
+    # -- the socket -------------------------------------------------------------------------------------------------
+    def open_if_due(self, context: zmq.Context[zmq.Socket[bytes]], now: float) -> bool:
+        """Connect and say hello, if it is time to; whether it was."""
+        if self.socket is not None or now < self._opens_at or self.link.state is LinkState.REFUSED:
+            return False
+        socket = context.socket(zmq.DEALER)
+        socket.linger = 0
+        socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
+        socket.setsockopt(zmq.RECONNECT_IVL, 100)
+        socket.setsockopt(zmq.RECONNECT_IVL_MAX, int(LONGEST_PAUSE * 1000))
+        if (keys := self._settings.keys) is not None:
+            socket.curve_serverkey = keys.server.encode()
+            socket.curve_publickey = keys.public.encode()
+            socket.curve_secretkey = keys.secret.encode()
+        self.monitor = socket.get_monitor_socket(_WATCHED)
+        socket.connect(self.address)
+        self.socket, self._opened = socket, now
+        self.link.open(now)
+        return True
+
+    def close(self) -> None:
+        if self.socket is not None:
+            self.socket.disable_monitor()
+            self.socket.close(linger=0)
+            self.socket = self.monitor = None
+
+    def leave(self, last: float = 0.1) -> None:
+        """Close for good; what was said last may still go out, for so long."""
+        if self.socket is not None:
+            self.socket.disable_monitor()
+            self.socket.close(linger=int(last * 1000))
+            self.socket = self.monitor = None
+
+    def come_back(self, now: float, reason: str) -> None:
+        """Close, and open again after a pause that grows from one time to the next."""
+        pause = self._pause * random.uniform(0.5, 1.0)
+        log.info("hub %s: %s; the next try is in %.1f s", self.address, reason, pause)
+        self.close()
+        self.reconnects += 1
+        self._opens_at = now + pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def welcomed(self) -> None:
+        """It answers: the next pause is a short one."""
+        self._pause = FIRST_PAUSE
+
+    def unanswered(self, now: float) -> bool:
+        """Whether it has been greeted for too long."""
+        return self.socket is not None and self.link.state is LinkState.GREETING and now - self._opened > GREETING_LIMIT
+
+    # -- messages ---------------------------------------------------------------------------------------------------
+    def receive(self, now: float) -> None:
+        """Take all that is there, up to a bound."""
+        for _ in range(MOST_AT_ONCE):
+            if self.socket is None:
+                return
+            try:
+                frames = self.socket.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            self.received += 1
+            if self._trace is not None:
+                self._trace("<-", self.address, frames, self.link.codec)
+            self.link.receive(frames, now)
+
+    def flush(self) -> None:
+        """Send what the link has to say. What does not fit is left out: everything is said again in time."""
+        outbox = self.link.outbox
+        if not outbox:
+            return
+        for frames in outbox:
+            if self.socket is None:
+                break
+            if self._trace is not None:
+                self._trace("->", self.address, frames, self.link.codec)
+            try:
+                self.socket.send_multipart(frames, zmq.NOBLOCK)
+                self.sent += 1
+            except zmq.Again:
+                self.dropped += 1
+        outbox.clear()
+
+    def watch(self) -> None:
+        """Hear what has become of the connection itself."""
+        while self.monitor is not None:
+            try:
+                event = parse_monitor_message(self.monitor.recv_multipart(zmq.NOBLOCK))["event"]
+            except zmq.Again:
+                return
+            if event == zmq.EVENT_DISCONNECTED:
+                # The hub knows a connection, not a socket: over the next one it would not know the session.
+                self.link.cut("the connection is gone")
+            elif event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
+                self.link.refuse("key_refused: the hub does not know this worker's key")
+            else:
+                log.warning("hub %s: the encrypted connection fails; is --server-key the hub's?", self.address)

@@ -1,0 +1,140 @@
+"""What can this worker run? The tasks and handlers of the modules that it was told to import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, TypeVar
+
+import msgspec
+
+from turnout.authoring.annotations import annotations_of
+from turnout.authoring.calling import open_signature
+from turnout.authoring.options import RetryPredicate
+from turnout.authoring.task import Task
+from turnout.authoring.workflow import Workflow
+from turnout.errors import DefinitionError
+from turnout.wire.documents import Step
+from turnout.wire.greeting import LONGEST_TEXT
+from turnout.wire.translation import SHELL_HANDLER
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MARK = "__turnout_handles__"
+
+
+class Handler(msgspec.Struct, frozen=True):
+    """A Python function under the name that steps ask for it by."""
+
+    name: str
+    function: Callable[..., Any]
+    retry_if: RetryPredicate | None = None
+    version: str = ""
+    step: str | None = None
+    """The parameter that takes the whole step, if there is one."""
+    step_position: int | None = None
+    """Its place among the arguments, unless it can only be given by name."""
+
+    def arguments(self, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the function is called with, but for what the engine fills."""
+        args, kwargs = step.metadata.positional, step.metadata.args
+        if self.step is None:
+            return args, kwargs
+        # As JSON: the annotation makes it a step again, here or in a child.
+        document, at = msgspec.to_builtins(step), self.step_position
+        if at is not None and at < len(args):
+            return (*args[:at], document, *args[at:]), kwargs
+        return args, {**kwargs, self.step: document}
+
+
+class _Marked(msgspec.Struct, frozen=True):
+    name: str
+    version: str
+
+
+def handler(name: str, *, version: str = "") -> Callable[[F], F]:
+    """Make a function, or a task, what a worker runs for the remote bodies of this handler.
+
+    >>> @handler("OrderFulfillment::ShipOrder")
+    ... def ship(order: dict[str, str], express: bool = False) -> str:
+    ...     return f"{order['id']} by {'air' if express else 'sea'}"
+
+    It is called with the arguments that the workflow gives, by name, as their annotations say. A parameter annotated
+    ``TaskInfo`` gets what a task's would; one annotated ``Step`` the whole document (configuration, the run's input,
+    results before). The function itself stays as it is. ``version`` is recorded with every result.
+    """
+    if not name or len(name) > LONGEST_TEXT:
+        raise DefinitionError(f"handler({name!r}): give a name of 1 to {LONGEST_TEXT} characters", code="bad_handler")
+
+    def mark(function: F) -> F:
+        marks: tuple[_Marked, ...] = getattr(function, _MARK, ())
+        setattr(function, _MARK, (*marks, _Marked(name, version)))
+        return function
+
+    return mark
+
+
+class Handlers:
+    """By name. Filled before the worker starts."""
+
+    def __init__(self, modules: Iterable[ModuleType] = (), *, shell: bool = True) -> None:
+        self._table: dict[str, Handler] = {}
+        self.shell = shell
+        """Whether commands are run here."""
+        for module in modules:
+            self.add_module(module)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*sorted(self._table), *((SHELL_HANDLER,) if self.shell else ()))
+
+    def find(self, name: str) -> Handler | None:
+        return self._table.get(name)
+
+    def add_module(self, module: ModuleType) -> None:
+        """Every task of the module and of its workflows, and every function that is marked with ``@handler``."""
+        for value in list(vars(module).values()):
+            if isinstance(value, Workflow):
+                for task in value.tasks.values():
+                    self._add_task(task)
+            elif isinstance(value, Task):
+                self._add_task(value)
+            for mark in _marks(value):
+                self.add(mark.name, value, version=mark.version)
+
+    def add(self, name: str, function: Callable[..., Any] | Task[..., Any], *, version: str = "") -> None:
+        """Run this for steps that ask for the handler of that name."""
+        retry_if = function.retry_if if isinstance(function, Task) else None
+        plain: Callable[..., Any] = function.function if isinstance(function, Task) else function
+        known = self._table.get(name)
+        if known is not None and known.function is not plain:
+            raise DefinitionError(
+                f"two functions are the handler {name!r}, {_named(known.function)} and {_named(plain)}: "
+                "give one another name",
+                code="duplicate_handler",
+                handler=name,
+            )
+        self._table[name] = Handler(name, plain, retry_if, version, *_place_of_step(plain))
+
+    def _add_task(self, task: Task[..., Any]) -> None:
+        if task.body.kind == "python":
+            self.add(task.ref, task)
+
+
+def _place_of_step(function: Callable[..., Any]) -> tuple[str | None, int | None]:
+    known = annotations_of(function)
+    for index, parameter in enumerate(open_signature(function).parameters.values()):
+        if known.get(parameter.name) is Step:
+            by_name = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            return parameter.name, None if by_name else index
+    return None, None
+
+
+def _marks(value: Any) -> tuple[_Marked, ...]:
+    # Only where a mark can be: modules hold objects that answer to any name.
+    marks = getattr(value, "__dict__", {}).get(_MARK, ()) if callable(value) else ()
+    return marks if isinstance(marks, tuple) else ()
+
+
+def _named(function: Any) -> str:
+    return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__qualname__)}"

@@ -1,0 +1,54 @@
+"""Is this worker well? ``/healthz`` and ``/metrics`` over HTTP, on this machine only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import msgspec
+
+from turnout.worker.figures import Figures, exposition
+
+
+class HealthServer:
+    """Answers from a thread of its own, from ``start`` to ``close``; port 0 takes any that is free."""
+
+    def __init__(self, port: int, figures: Callable[[], Figures]) -> None:
+        class Answer(BaseHTTPRequestHandler):
+            timeout = 5
+
+            def do_GET(self) -> None:
+                match self.path.partition("?")[0]:
+                    case "/healthz":
+                        now = figures()
+                        body = {"status": "ok" if now.healthy else "out of contact", **msgspec.to_builtins(now)}
+                        self._say(200 if now.healthy else 503, "application/json", msgspec.json.encode(body))
+                    case "/metrics":
+                        self._say(200, "text/plain; version=0.0.4; charset=utf-8", exposition(figures()).encode())
+                    case _:
+                        self._say(404, "text/plain", b"/healthz or /metrics\n")
+
+            def _say(self, status: int, kind: str, body: bytes) -> None:
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nobody wants a line for every look."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+        self._server.daemon_threads = True
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        threading.Thread(target=self._server.serve_forever, name="turnout-health", daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()

@@ -1,0 +1,73 @@
+"""What does a step need to run here? The body that it asks for, and the arguments that came with it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from turnout.authoring.calling import caller
+from turnout.bodies.attempt import Key, is_async, key_of
+from turnout.bodies.conditions import once_met
+from turnout.bodies.outcome import describe
+from turnout.contracts.executor import Work
+from turnout.errors import ExecutionFailed
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.info import Output
+from turnout.wire.documents import Step, StepResult
+from turnout.wire.holdings import unable
+from turnout.wire.translation import SHELL_HANDLER, answer_of, event_of, work_of
+from turnout.worker.handlers import Handlers
+
+
+class HandlerMissing(Exception):
+    """Nothing here has that name."""
+
+
+def refused(step: Step, error: Exception) -> StepResult:
+    """The result of a step that could not be taken in."""
+    if isinstance(error, HandlerMissing):
+        return unable(step, "handler_missing", f"there is no handler {step.handler_class!r} here")
+    return answer_of(step, ExecutionResult.failed(event_of(step), describe(error), retryable=False))
+
+
+class StepLoader:
+    """The loader of executors whose attempts are steps: what was put in is there at once."""
+
+    def __init__(self, handlers: Handlers, output: Output | None) -> None:
+        self._handlers = handlers
+        self._output = output
+        self._works: dict[Key, Work] = {}
+
+    def put(self, step: Step) -> Work:
+        """Take in a step. Raises HandlerMissing, or what is wrong with it."""
+        work = self._work(step)
+        self._works[key_of(work.event)] = work
+        return work
+
+    def drop(self, key: Key) -> None:
+        self._works.pop(key, None)
+
+    async def load(self, event: TaskReadyEvent) -> Work:
+        return self.load_blocking(event)
+
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        return self._works.get(key_of(event))
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        work = self.load_now(event)
+        if work is None:
+            raise ExecutionFailed(f"{event.task_id} has ended")
+        return work
+
+    def _work(self, step: Step) -> Work:
+        name = step.handler_class
+        found = self._handlers.find(name)
+        if found is None:
+            if name == SHELL_HANDLER and self._handlers.shell:
+                return work_of(step, None, output=self._output)
+            raise HandlerMissing(name)
+        body, arguments = found.function, found.arguments(step)
+        call = caller(body, *arguments, step.metadata.context)
+        work = work_of(step, body, arguments=arguments, call=call, retry_predicate=found.retry_if, output=self._output)
+        if work.condition is None:
+            return work
+        return msgspec.structs.replace(work, call=once_met(work.condition, work.invoke, is_async=is_async(work)))

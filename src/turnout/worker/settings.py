@@ -1,0 +1,96 @@
+"""What is a worker told? Its hubs, labels, places and keys, as values and as the variables that every worker knows."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from turnout.bodies.log_buffer import LogSettings
+from turnout.errors import InvalidSetting
+from turnout.worker.keys import CurveKeys
+
+CONNECT, NAME, LABELS, CONCURRENCY = (
+    "TURNOUT_CONNECT",
+    "TURNOUT_WORKER_NAME",
+    "TURNOUT_WORKER_LABELS",
+    "TURNOUT_WORKER_CONCURRENCY",
+)
+SERVER_KEY, PUBLIC_KEY, SECRET_KEY = (
+    "TURNOUT_CURVE_SERVER_KEY",
+    "TURNOUT_CURVE_PUBLIC_KEY",
+    "TURNOUT_CURVE_SECRET_KEY",
+)
+DEFAULT_CONCURRENCY = 4
+
+
+class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything has a default but the hubs."""
+
+    connect: tuple[str, ...]
+    """Addresses of hubs, such as ``tcp://127.0.0.1:5890``."""
+    discover: bool = True
+    """Whether to connect to the other hubs that a hub names."""
+    name: str = ""
+    """For people; by default the machine's name and the process id."""
+    labels: dict[str, str] = {}
+    concurrency: int = DEFAULT_CONCURRENCY
+    """How many steps run at once. Twice as many are asked for, so that the next is there when a place becomes free."""
+    processes: bool = False
+    """Each Python body in a child process, which can really be killed, instead of a thread."""
+    grace: float = 30.0
+    """Seconds that running steps get to finish when the worker is told to stop."""
+    kill_grace: float = 5.0
+    """Seconds between SIGTERM and SIGKILL for a process whose step was cancelled or has timed out."""
+    keys: CurveKeys | None = None
+    logs: LogSettings = LogSettings()
+    max_message_bytes: int = 16 * 1024 * 1024
+    """Larger messages are not taken."""
+
+    def check(self) -> None:
+        """Raise what is wrong with them."""
+        if not self.connect:
+            raise InvalidSetting(
+                f"connect is empty: name a hub, such as tcp://127.0.0.1:5890 (or set {CONNECT})", field="connect"
+            )
+        for address in self.connect:
+            if not address.startswith(("tcp://", "ipc://")) or len(address) <= len("tcp://"):
+                raise InvalidSetting(
+                    f"connect has {address!r}: write tcp://host:port or ipc:///path", field="connect", value=address
+                )
+        if self.concurrency < 1:
+            raise InvalidSetting(f"concurrency is {self.concurrency}: write a number from 1", field="concurrency")
+        if self.grace < 0 or self.kill_grace < 0:
+            raise InvalidSetting("grace and kill_grace are seconds, not below 0", field="grace")
+        self.logs.check()
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or f"{socket.gethostname()}-{os.getpid()}"
+
+
+def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
+    """What the variables say; ``connect`` is empty if they name no hub."""
+    said = environment.get(CONCURRENCY, str(DEFAULT_CONCURRENCY))
+    if not said.isdecimal():
+        raise InvalidSetting(f"{CONCURRENCY} is {said!r}: write a number from 1", field=CONCURRENCY)
+    return WorkerSettings(
+        connect=tuple(part.strip() for part in environment.get(CONNECT, "").split(",") if part.strip()),
+        name=environment.get(NAME, ""),
+        labels=labels_of(part for part in environment.get(LABELS, "").split(",") if part.strip()),
+        concurrency=int(said),
+        keys=CurveKeys.of(*(environment.get(name, "") for name in (SERVER_KEY, PUBLIC_KEY, SECRET_KEY))),
+    )
+
+
+def labels_of(pairs: Iterable[str]) -> dict[str, str]:
+    """``["gpu=true", "zone=a"]`` as labels."""
+    labels: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not (name and equals and value):
+            raise InvalidSetting(f"the label {pair!r} is none: write NAME=VALUE, such as gpu=true", value=pair)
+        labels[name] = value
+    return labels

@@ -1,0 +1,291 @@
+"""What does a worker do all day? It takes what its hubs give, runs it, and answers, in one thread that has the sockets.
+
+Nothing is asked for on a timer while there is work: every round takes all that has come in, begins what may begin, and
+says all that is new in as few messages as there are batches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import version
+from math import inf
+from typing import Any
+
+import zmq
+
+from turnout.bodies.attempt import Key
+from turnout.bodies.capture import capture
+from turnout.errors import WorkerRefused
+from turnout.wire.documents import StepResult
+from turnout.wire.frames import JSON, MSGPACK
+from turnout.wire.holdings import Holding, Holdings
+from turnout.wire.link import DrainAsked, LinkState, Parted, Reconnect, Stop
+from turnout.wire.messages import VERSION, Hello, Progress
+from turnout.worker.attempts import Attempts
+from turnout.worker.connection import Trace
+from turnout.worker.figures import Figures
+from turnout.worker.handlers import Handlers
+from turnout.worker.hubs import Hubs
+from turnout.worker.saying import Spoken, progress_in
+from turnout.worker.settings import WorkerSettings
+
+log = logging.getLogger("turnout.worker")
+
+FAREWELL = 1.0
+"""Seconds that a hub has to answer bye."""
+MOST_UNACKNOWLEDGED = 1_000
+"""With so many results that no hub has acknowledged, nothing more is asked for until half of them are."""
+STUCK = 5.0
+"""Seconds after which a thread whose body was ended, and has not returned, does not count as a place any more."""
+OVERDUE = "its deadline had passed before it could begin"
+
+
+class Worker:
+    """``run`` returns when the worker was told to stop and has; ``stop`` may be called from anywhere."""
+
+    def __init__(self, handlers: Handlers, settings: WorkerSettings, *, trace: Trace | None = None) -> None:
+        settings.check()
+        self.settings = settings
+        self.worker_id = uuid.uuid4().hex
+        self._poller = zmq.Poller()
+        self._waking, self._woken = os.pipe()
+        os.set_blocking(self._waking, False)
+        os.set_blocking(self._woken, False)
+        self._poller.register(self._waking, zmq.POLLIN)
+        self._signalled = False
+        self._spoken = Spoken(settings.logs)
+        self._holdings = Holdings()
+        self._hubs = Hubs(self._hello(handlers), self._holdings, settings, self._poller, trace)
+        self._attempts = Attempts(
+            handlers,
+            settings.concurrency,
+            processes=settings.processes,
+            grace=settings.kill_grace,
+            output=self._spoken if settings.logs.capture else None,
+            wake=self._wake,
+        )
+        self._asked_to_stop = 0
+        self._stop_by = inf
+        self._said_bye = inf
+        self._next_tick = -inf
+        self._full = False
+        self._stuck_since = inf
+        self._ended: Counter[str] = Counter()
+        self._started = time.monotonic()
+
+    def _hello(self, handlers: Handlers) -> Hello:
+        settings = self.settings
+        return Hello(
+            versions=(VERSION,),
+            worker_id=self.worker_id,
+            seq=0,
+            # JSON first: it is as quick here, and says whole numbers of any size.
+            codecs=(JSON, MSGPACK),
+            credits=2 * settings.concurrency,
+            handlers=handlers.names,
+            labels=settings.labels,
+            name=settings.shown_name,
+            language="python",
+            sdk_version=version("turnout"),
+            host=os.uname().nodename,
+            pid=os.getpid(),
+        )
+
+    # -- from anywhere ----------------------------------------------------------------------------------------------
+    def stop(self) -> None:
+        """The first time: take nothing more, finish what runs, leave. The second time: leave at once."""
+        self._asked_to_stop += 1
+        self._wake()
+
+    @property
+    def figures(self) -> Figures:
+        now = time.monotonic()
+        running, waiting = len(self._attempts), len(self._holdings.waiting)
+        return Figures(
+            worker_id=self.worker_id,
+            name=self.settings.shown_name,
+            uptime_seconds=now - self._started,
+            draining=self._asked_to_stop > 0,
+            concurrency=self.settings.concurrency,
+            running=running,
+            stuck=self._attempts.stuck,
+            waiting=waiting,
+            unacknowledged=max(0, len(self._holdings) - waiting - running),
+            ended=dict(self._ended),
+            hubs=self._hubs.figures(now),
+        )
+
+    def _wake(self) -> None:
+        # The flag is cleared before anything is looked at, so what came while it was set is always seen.
+        if not self._signalled:
+            self._signalled = True
+            with contextlib.suppress(OSError):
+                os.write(self._woken, b".")
+
+    # -- life -------------------------------------------------------------------------------------------------------
+    def run(self) -> bool:
+        """Work until told to stop, once. Whether all that had begun was finished and told. Raises WorkerRefused."""
+        end_capture = capture() if self.settings.logs.capture else lambda: None
+        before = self._take_signals()
+        try:
+            while not self._over():
+                left = max(0.0, self._next_tick - time.monotonic())
+                self._round(dict(self._poller.poll(int(left * 1000) + 1)))
+            return not self._holdings
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self._attempts.stop(0.0)
+            self._hubs.leave()
+            os.close(self._waking)
+            os.close(self._woken)
+            end_capture()
+
+    def _take_signals(self) -> dict[int, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        return {number: signal.signal(number, lambda *_: self.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def _over(self) -> bool:
+        if (refusal := self._hubs.refusal) is not None:
+            raise WorkerRefused(f"hub {refusal[0]} refuses this worker: {refusal[1]}", hub=refusal[0])
+        if not self._asked_to_stop:
+            return False
+        now = time.monotonic()
+        if self._asked_to_stop > 1 or now >= self._stop_by:
+            return True
+        if len(self._holdings):
+            return False
+        if self._said_bye == inf:
+            self._said_bye = now
+            for link in self._hubs.open:
+                link.bye("drained")
+            self._hubs.flush()
+        return now - self._said_bye >= FAREWELL or not self._hubs.open
+
+    # -- a round ----------------------------------------------------------------------------------------------------
+    def _round(self, ready: Mapping[object, int]) -> None:
+        now = time.monotonic()
+        if self._waking in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._waking, 4096)
+            self._signalled = False
+        self._hubs.receive(ready, now)
+        self._act(now)
+        if self._asked_to_stop:
+            self._drain(now)
+        self._take_results()
+        # The process may have been stopped since the round began: whether steps may begin is asked of the clock anew.
+        self._begin(time.monotonic())
+        if news := self._holdings.news():
+            self._hubs.tell(news, now)
+        if now >= self._next_tick:
+            self._tick(now)
+        self._hubs.flush()
+
+    def _take_results(self) -> None:
+        for key, result in self._attempts.ended():
+            if not self._spoken.silent:
+                self._spoken.take_last(key, self._say)
+            self._attempts.let_go(key)
+            self._finish(result)
+
+    def _begin(self, now: float) -> None:
+        """Start what may start, in the order in which it came."""
+        waiting = self._holdings.waiting
+        free = self._attempts.free
+        if not waiting or free <= 0 or self._asked_to_stop:
+            return
+        chosen: list[Holding] = []
+        contacts = self._hubs.contacts(now)
+        for holding in tuple(waiting.values()):
+            if len(chosen) >= free:
+                break
+            if holding.overdue(now):
+                self._holdings.give_back(holding.token, OVERDUE)
+            elif holding.granted and contacts.get(holding.hub) and not self._attempts.busy_with(holding.step):
+                chosen.append(holding)
+        for refused in self._attempts.begin([self._holdings.begin(each.token) for each in chosen]):
+            self._finish(refused)
+
+    def _finish(self, result: StepResult) -> None:
+        self._ended[result.metadata.outcome or result.status] += 1
+        self._holdings.finish(result.token, result)
+
+    def _say(self, key: Key, stream: str, text: str) -> None:
+        token = self._attempts.token_of(key)
+        if token is None:
+            return
+        progress, holding = progress_in(stream, text), self._holdings.table.get(token)
+        if progress is None:
+            self._holdings.say(token, stream, text)
+        elif holding is not None and (link := self._hubs.link_of(holding.hub)) is not None:
+            link.progress(Progress(token, progress.done, progress.total, progress.message))
+
+    def _act(self, now: float) -> None:
+        """Do what the links want done."""
+        for connection, action in self._hubs.actions():
+            match action:
+                case Stop():
+                    self._attempts.cancel(action.token)
+                case Reconnect():
+                    self._hubs.lost(connection, now, action.reason)
+                case DrainAsked():
+                    log.info("hub %s asks this worker to leave: %s", connection.address, action.reason)
+                    self._asked_to_stop = max(1, self._asked_to_stop)
+                case Parted() if connection.link.state is LinkState.REFUSED:
+                    log.error("hub %s refuses this worker: %s", connection.address, action.reason)
+                    self._hubs.close(connection)
+                case Parted():
+                    if self._said_bye == inf:
+                        self._hubs.lost(connection, now, f"it said bye: {action.reason}")
+
+    def _drain(self, now: float) -> None:
+        """Ask for nothing more, and give back what has not begun, also what was on its way."""
+        if self._stop_by == inf:
+            self._stop_by = now + self.settings.grace
+            self._hubs.discovering = False
+            log.info("stopping: %d steps run, and have %g s to finish", len(self._attempts), self.settings.grace)
+            self._hubs.share(0)
+        for token in tuple(self._holdings.waiting):
+            self._holdings.give_back(token, "the worker is stopping")
+
+    # -- by time ----------------------------------------------------------------------------------------------------
+    def _tick(self, now: float) -> None:
+        if not self._spoken.silent:
+            self._spoken.take(self._say)
+        self._hubs.tick(now)
+        self._act(now)
+        self._give_back(now)
+        self._hubs.share(self._places(now))
+        self._next_tick = now + self._hubs.interval()
+
+    def _give_back(self, now: float) -> None:
+        """What cannot begin here in any sensible time is for others."""
+        stuck = now - self._stuck_since > STUCK and self._attempts.free <= 0
+        for holding in tuple(self._holdings.waiting.values()):
+            if holding.overdue(now):
+                self._holdings.give_back(holding.token, OVERDUE)
+            elif stuck:
+                self._holdings.give_back(holding.token, "all places are held by bodies that do not return")
+            elif self._hubs.gone(holding.hub, now):
+                self._holdings.give_back(holding.token, "its hub is gone")
+
+    def _places(self, now: float) -> int:
+        """How many steps to ask for in all."""
+        stuck = self._attempts.stuck
+        self._stuck_since = min(self._stuck_since, now) if stuck else inf
+        unacknowledged = len(self._holdings) - len(self._holdings.waiting) - len(self._attempts)
+        self._full = unacknowledged >= (MOST_UNACKNOWLEDGED // 2 if self._full else MOST_UNACKNOWLEDGED)
+        if self._asked_to_stop or self._full:
+            return 0
+        held = stuck if now - self._stuck_since > STUCK else 0
+        return 2 * max(0, self.settings.concurrency - held)

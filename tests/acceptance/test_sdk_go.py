@@ -1,0 +1,75 @@
+"""The Go worker keeps its own tests, and the protocol: every session of the vectors, played by the scripted hub."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 280
+LEFT_OUT = {"msgpack"}
+"""Sessions about what the protocol leaves to a worker and this one does not have."""
+
+
+@pytest.fixture(scope="module")
+def go() -> str:
+    found = shutil.which("go")
+    if found is None:
+        pytest.skip("there is no go on this machine (Debian: golang-go)")
+    if shutil.which("gcc") is None:
+        pytest.skip("there is no gcc on this machine: libzmq is called through cgo (Debian: gcc libc6-dev)")
+    asked = subprocess.run(
+        ["gcc", "-E", "-"], input="#include <zmq.h>", capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    if asked.returncode != 0:
+        pytest.skip(f"the headers of libzmq are not here (Debian: libzmq3-dev): {asked.stderr[-200:]}")
+    return found
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNOUT_")}
+    own = {"PYTHONPATH": str(ROOT / "src"), "GOFLAGS": "-buildvcs=false", "GOPROXY": "off", "CGO_ENABLED": "1"}
+    return {"HOME": "/tmp", **kept, **own}
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, cwd=ROOT / "sdk/go", env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+def test_the_go_worker_keeps_its_own_tests(go: str) -> None:
+    vetted = run(go, "vet", "./...")
+    assert vetted.returncode == 0, vetted.stderr
+    done = run(go, "test", "-count=1", "-p=1", "./...")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Path) -> None:
+    program = tmp_path / "worker"
+    built = run(go, "build", "-o", str(program), "./conformance")
+    assert built.returncode == 0, built.stderr
+    done = run(
+        sys.executable,
+        "-m",
+        "turnout",
+        "conformance",
+        "--cmd",
+        str(program),
+        "--patience",
+        "4",
+        "--jobs",
+        "2",
+        "--json",
+    )
+    played = json.loads(done.stdout)
+    broken = [each for each in played["sessions"] if each["verdict"] == "failed"]
+    assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
+    assert {each["session"] for each in played["sessions"] if each["verdict"] == "skipped"} <= LEFT_OUT
+    assert done.returncode == 0

@@ -1,0 +1,201 @@
+"""A worker's session with a hub, without sockets: what each side does, and what holds in any weather."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unit.wire.network import Network, Weather, Worker, hello, ids, step
+
+from turnout.wire.frames import pack, unpack
+from turnout.wire.link import LinkState
+from turnout.wire.messages import Error, Hello, Message
+
+
+def last_of(network: Network, route: bytes) -> Message:
+    frames = [frames for to, frames in network.hub.outbox if to == route]
+    return unpack(frames[-1]).message
+
+
+def test_a_worker_says_hello_is_welcomed_and_gives_its_credits() -> None:
+    network = Network()
+    worker = Worker(network, "w", credits=7)
+    network.deliver()
+    assert worker.link.state is LinkState.OPEN
+    assert network.hub.workers["w"].free == 7
+
+
+def test_steps_are_done_and_acknowledged_and_forgotten() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    assert network.give([step("a.1"), step("b.1")]) == []
+    network.pass_time(1)
+    assert network.ended == {"a.1": 1, "b.1": 1}
+    assert len(worker.holdings) == 0 and network.hub.workers["w"].free == 4
+
+
+def test_a_worker_never_gets_more_than_its_credits() -> None:
+    network = Network()
+    Worker(network, "w", credits=2)
+    network.deliver()
+    left = network.give([step(f"{number}.1") for number in range(5)])
+    assert [one.token for one in left] == ["2.1", "3.1", "4.1"]
+
+
+def test_a_result_is_sent_again_until_it_is_acknowledged() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.acknowledges = False
+    network.give([step("a.1")])
+    network.pass_time(5)
+    assert [each.state for each in worker.holdings] == ["done"]
+    network.hub.acknowledge(network.hub.workers["w"], ["a.1"])
+    network.pump()
+    network.deliver()
+    assert len(worker.holdings) == 0
+
+
+def test_a_worker_that_hears_nothing_begins_nothing_and_its_steps_are_lost_after_the_lease() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.give([step("a.1")])
+    network.deliver()
+    network.weather = Weather(drop=1.0)
+    network.pass_time(13, work=False)
+    worker.work()
+    assert not worker.begun
+    network.pass_time(3, work=False)
+    assert network.lost == {"a.1": 1}
+    network.weather = Weather()
+    network.pass_time(6)
+    assert worker.link.state is LinkState.OPEN and not worker.begun and len(worker.holdings) == 0
+
+
+def test_a_worker_that_was_stopped_for_long_lets_go_what_others_were_given() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.give([step("a.1")])
+    network.deliver()
+    worker.holdings.begin("a.1")
+    worker.alive = False
+    network.pass_time(20)
+    assert network.lost == {"a.1": 1}
+    worker.alive = True
+    network.pass_time(10)
+    assert worker.dropped == {"a.1"} and worker.link.state is LinkState.OPEN
+
+
+def test_a_step_with_a_confirmed_start_waits_for_its_leave() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.give([step("a.1", confirm=True)])
+    network.deliver()
+    worker.work()
+    assert not worker.begun
+    network.pass_time(1)
+    assert network.granted["a.1"] >= 1 and worker.begun == {"a.1": 1}
+
+
+def test_who_says_bye_leaves_nothing_behind() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.weather = Weather(drop=1.0)
+    network.give([step("a.1")])
+    network.weather = Weather()
+    worker.link.bye("done")
+    worker.flush()
+    network.deliver()
+    assert (network.returned == {"a.1": 1} and "w" not in network.hub.workers) or worker.link.state is LinkState.OPEN
+
+
+def test_a_message_from_nowhere_is_told_to_say_hello() -> None:
+    network = Network()
+    network.hub.receive(b"x", pack(Error("?"), "s1"), 0.0)
+    assert network.hub.outbox == []
+    frames = pack(hello("w"), "")
+    network.hub.receive(b"x", [b"credit", b"s9", frames[2], frames[3]], 0.0)
+    assert network.hub.malformed == 1
+
+
+def test_one_worker_cannot_answer_for_another() -> None:
+    network = Network()
+    first, second = Worker(network, "first"), Worker(network, "second")
+    network.deliver()
+    entry = network.hub.workers["first"]
+    network.hub.give(entry, [step("a.1")], 0.0)
+    network.waiting.add("a.1")
+    network.pump()
+    network.deliver()
+    second.holdings.take(step("a.1"), "b", "hub", 0.0)
+    second.work()
+    second.tick()
+    network.deliver()
+    assert not network.ended
+    first.work()
+    first.tick()
+    network.deliver()
+    assert network.ended == {"a.1": 1}
+
+
+def test_an_old_version_and_a_bad_id_are_refused_for_good() -> None:
+    network = Network()
+    for changes in ({"versions": ("0.9",)}, {"worker_id": "a b"}, {"credits": -1}, {"codecs": ("xml",)}):
+        facts = hello("w")
+        network.hub.receive(b"r", pack(Hello(**{**_fields(facts), **changes}), ""), 0.0)
+        refusal = last_of(network, b"r")
+        assert isinstance(refusal, Error) and not refusal.retry
+    assert not network.hub.workers
+
+
+def _fields(message: Hello) -> dict[str, object]:
+    return {name: getattr(message, name) for name in message.__struct_fields__}
+
+
+weathers = st.builds(
+    Weather,
+    drop=st.sampled_from([0.0, 0.1, 0.4]),
+    double=st.sampled_from([0.0, 0.2]),
+    corrupt=st.sampled_from([0.0, 0.05]),
+    truncate=st.sampled_from([0.0, 0.05]),
+    delay=st.sampled_from([0.0, 0.3, 5.0]),
+    cut=st.sampled_from([0.0, 0.02]),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32), weather=weathers, confirm=st.booleans())
+def test_in_any_weather_each_step_begins_at_most_once_and_ends_in_exactly_one_way(
+    seed: int, weather: Weather, confirm: bool
+) -> None:
+    network = Network(seed, weather)
+    workers = [Worker(network, f"w{number}", credits=3) for number in range(2)]
+    numbers = itertools.count()
+    given_out: list[str] = []
+    for _ in range(30):
+        steps = [step(f"{next(numbers)}.1", confirm=confirm) for _ in range(3)]
+        left = {one.token for one in network.give(steps)}
+        given_out += [one.token for one in steps if one.token not in left]
+        network.pass_time(1.0)
+        if network.random.random() < 0.05:
+            stopped = network.random.choice(workers)
+            stopped.alive = not stopped.alive
+    for worker in workers:
+        worker.alive = True
+    network.weather = Weather()
+    network.pass_time(40)
+    begun = sum((worker.begun for worker in workers), start=type(workers[0].begun)())
+    assert all(count == 1 for count in begun.values()), "a token began twice"
+    for token in given_out:
+        ways = network.ended[token] + network.lost[token] + network.returned[token]
+        assert ways == 1, f"{token} ended {ways} times"
+        assert not (network.returned[token] and begun[token]), f"{token} was given back and had begun"
+    assert all(len(worker.holdings) == 0 for worker in workers), "a worker holds something that nobody waits for"
+    assert all(worker.free == worker.credits for worker in network.hub.workers.values())
+    assert next(ids) > 0

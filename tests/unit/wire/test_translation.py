@@ -1,0 +1,182 @@
+"""Attempts and results on their way to a worker and back: nothing is lost, and nothing that comes can do harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.contracts.executor import Work
+from turnout.model.deferral import Condition, Defer, Deferral
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.shell import ShellSpec
+from turnout.model.spec import Body, TaskSpec
+from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
+from turnout.wire.frames import JSON, pack, unpack
+from turnout.wire.messages import VERSION, StepBatch, StepResults
+from turnout.wire.translation import answer_of, event_of, handler_of, result_of, step_of, work_of
+
+EVENT = TaskReadyEvent(run_id="run", task_id="run.3", task_name="public::p::w::t", attempt=2, max_attempts=4)
+texts = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\x00"), max_size=8)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+objects = st.dictionaries(texts, values, max_size=3)
+durations = st.none() | st.integers(1, 10**7).map(lambda number: number / 1000)
+
+
+def work(body: Body = Body("python", "shop:charge"), **more: Any) -> Work:  # noqa: B008
+    at_most_once = more.pop("at_most_once", False)
+    task = TaskSpec(name="t", body=body, at_most_once=at_most_once)
+    return Work(event=more.pop("event", EVENT), task=task, body=None, workflow="public::p::w", **more)
+
+
+def travelled(step: Step) -> Step:
+    batch = StepBatch(batch_id="b", protocol_version=VERSION, steps=(step,))
+    message = unpack(pack(batch, "s", JSON), JSON).message
+    assert isinstance(message, StepBatch)
+    return message.steps[0]
+
+
+def returned(result: StepResult) -> StepResult:
+    message = unpack(pack(StepResults(batch_id="b", protocol_version=VERSION, results=(result,)), "s"), JSON).message
+    assert isinstance(message, StepResults)
+    return message.results[0]
+
+
+@given(
+    args=st.lists(values, max_size=3).map(tuple),
+    kwargs=objects,
+    context=st.none() | objects,
+    saved=values,
+    index=st.none() | st.integers(0, 100),
+    timeout=durations,
+    attempt=st.integers(1, 9),
+    shadow=st.booleans(),
+    condition=st.none() | st.builds(Condition, texts, st.just("[1]"), st.floats(1, 9)),
+)
+def test_an_attempt_comes_out_at_the_worker_as_it_went_in(attempt: int, shadow: bool, **parts: Any) -> None:
+    event = TaskReadyEvent(
+        run_id="r", task_id="r.1", task_name="a::b::c::t", attempt=attempt, max_attempts=attempt + 2, shadow=shadow
+    )
+    sent = work(event=event, idempotency_key="key", token="key:1", **parts)
+    got = work_of(travelled(step_of(sent, token="key:1")), print)
+    assert (got.event, got.task.name, got.workflow) == (event, "t", "public::p::w")
+    for name in ("args", "kwargs", "context", "saved", "index", "timeout", "condition", "idempotency_key", "token"):
+        assert getattr(got, name) == getattr(sent, name), name
+
+
+results = st.one_of(
+    values.map(lambda value: ExecutionResult.success(EVENT, value)),
+    st.builds(
+        lambda type_, message, mro, code, retryable, after: ExecutionResult.failed(
+            EVENT, ErrorInfo(type_, message, "line 1\nline 2", mro, code), retryable, retry_after=after
+        ),
+        st.just("Declined"),
+        texts,
+        st.just(("shop.Declined", "builtins.Exception")),
+        st.sampled_from(("", "declined")),
+        st.booleans(),
+        durations,
+    ),
+    st.just(ExecutionResult.timed_out(EVENT, 2.5)),
+    st.just(ExecutionResult.cancelled(EVENT)),
+    texts.map(lambda reason: ExecutionResult.returned(EVENT, reason)),
+    st.just(ExecutionResult.returned(EVENT, "code_missing")),
+    texts.map(lambda reason: ExecutionResult.crashed(EVENT, reason)),
+    st.builds(lambda seconds, saved: ExecutionResult.deferred(EVENT, Defer(seconds, save=saved)), st.just(3), values),
+    st.just(ExecutionResult.deferred(EVENT, Defer(condition="shop:arrived", args=[1]))),
+)
+
+
+@given(results)
+def test_a_result_comes_out_at_the_hub_as_the_worker_made_it(result: ExecutionResult) -> None:
+    step = step_of(work(), token="run.3:2")
+    assert result_of(EVENT, returned(answer_of(step, result))) == result
+
+
+def test_what_a_branch_chose_and_the_time_that_it_took_travel() -> None:
+    step = step_of(work(), token="t")
+    made = ExecutionResult.success(EVENT, 1, chosen=("a", "b"), started_at=100.0, finished_at=100.25)
+    answer = returned(answer_of(step, made, "1.2"))
+    assert (answer.metadata.execution_time_ms, answer.metadata.handler_version) == (250.0, "1.2")
+    got = result_of(EVENT, answer, now=50.0)
+    assert (got.chosen, got.started_at, got.finished_at) == (("a", "b"), 49.75, 50.0)
+
+
+def test_a_command_travels_as_the_configuration_of_the_shell_handler() -> None:
+    spec = ShellSpec(("echo", "{x}"), env={"A": "b"}, parse="text")
+    step = travelled(step_of(work(Body("shell", "echo {x}", spec), kwargs={"x": 1}), token="t"))
+    assert step.handler_class == "turnout.shell" == handler_of(Body("shell", "echo", spec))
+    got = work_of(step, None)
+    assert got.task.body.shell == spec and got.kwargs == {"x": 1}
+
+
+def test_a_handler_gets_its_configuration_the_input_and_the_results_before() -> None:
+    body = Body("handler", "Shop::Ship", config={"fast": True})
+    step = travelled(step_of(work(body), token="t", task_context={"id": 1}, previous_results={"check": "ok"}))
+    assert (step.handler_class, step.handler_config) == ("Shop::Ship", {"fast": True})
+    assert (step.task_context, step.previous_results) == ({"id": 1}, {"check": "ok"})
+    assert step.metadata.attempt == 1 and step.metadata.retry_limit == 3
+
+
+def test_a_task_that_runs_at_most_once_asks_before_it_begins() -> None:
+    assert step_of(work(at_most_once=True), token="t").metadata.confirm_start
+    assert not step_of(work(at_most_once=True), token="t", confirm_start=False).metadata.confirm_start
+
+
+def answer(status: Any, error: StepError | None = None, output: Any = None, **metadata: Any) -> StepResult:
+    more = ResultMetadata(token="t", **metadata)
+    return StepResult(step_id="run.3", status=status, metadata=more, error=error, output=output)
+
+
+def test_a_handler_that_is_missing_is_missing_code() -> None:
+    got = result_of(EVENT, answer("error", StepError("no"), outcome="handler_missing"))
+    assert got.status is ExecutionStatus.RETURNED and got.error_message == "code_missing"
+
+
+def test_names_of_errors_of_other_languages_can_be_named_by_retry_rules() -> None:
+    got = result_of(EVENT, answer("failed", StepError("slow", "Net::OpenTimeout")))
+    assert got.error is not None and got.error.mro == ("Net.OpenTimeout",)
+    bare = result_of(EVENT, answer("failed", StepError("slow", "TimeoutError")))
+    assert bare.error is not None and bare.error.mro == ("builtins.TimeoutError",)
+
+
+@pytest.mark.parametrize("output", ["\x00", "\ud800", float("nan"), "x" * 2_000_000])
+def test_an_output_that_cannot_be_kept_is_a_failure_for_good(output: Any) -> None:
+    got = result_of(EVENT, answer("completed", output=output))
+    assert got.status is ExecutionStatus.FAILED and got.error is not None and "t: output" in got.error.message
+
+
+@pytest.mark.parametrize("deferral", [{"seconds": "soon"}, {"condition": 1}, {"saved": "x" * 100_000}])
+def test_a_deferral_that_makes_no_sense_is_a_failure(deferral: dict[str, Any]) -> None:
+    got = result_of(EVENT, answer("failed", outcome="deferred", deferral=deferral))
+    assert got.status is ExecutionStatus.FAILED
+
+
+def test_a_deferral_without_anything_is_one_of_no_time() -> None:
+    got = result_of(EVENT, answer("failed", outcome="deferred", deferral={"seconds": -3.0}))
+    assert got.deferral == Deferral()
+
+
+def test_a_failure_without_a_word_still_has_one() -> None:
+    got = result_of(EVENT, answer("failed", retryable=False))
+    assert got.status is ExecutionStatus.FAILED and got.error_message == "the worker says failed and not why"
+
+
+def test_in_context_style_what_a_handler_returns_is_set_in_the_context() -> None:
+    got = result_of(EVENT, answer("completed", output={"b": 2}), context={"a": 1})
+    assert msgspec.json.decode(got.output or "") == {"a": 1, "b": 2}
+    got = result_of(EVENT, answer("completed", output=7), context={"a": 1})
+    assert msgspec.json.decode(got.output or "") == {"a": 1, "t": 7}
+
+
+def test_a_step_without_its_full_name_has_its_short_one() -> None:
+    step = step_of(work(), token="t")
+    bare = msgspec.structs.replace(step, metadata=msgspec.structs.replace(step.metadata, task_name=""))
+    assert event_of(bare).task_name == "t"

@@ -1,0 +1,70 @@
+"""What a worker says of itself over HTTP."""
+
+from __future__ import annotations
+
+import json
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from turnout.worker.figures import Figures, HubFigures, exposition
+from turnout.worker.health import HealthServer
+
+
+def figures(in_contact: bool = True, draining: bool = False) -> Figures:
+    hub = HubFigures(
+        address="tcp://h:1",
+        state="open",
+        in_contact=in_contact,
+        credits=8,
+        sent=1,
+        received=2,
+        reconnects=0,
+        malformed=0,
+    )
+    return Figures(
+        worker_id="w",
+        name="ada",
+        uptime_seconds=1.5,
+        draining=draining,
+        concurrency=4,
+        running=1,
+        stuck=0,
+        waiting=2,
+        unacknowledged=3,
+        ended={"completed": 5},
+        hubs=(hub,),
+    )
+
+
+def test_healthz_answers_well_while_a_hub_is_in_contact_and_badly_otherwise() -> None:
+    now = [figures()]
+    server = HealthServer(0, lambda: now[0])
+    server.start()
+    try:
+        with urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
+            said = json.load(answer)
+        assert said["status"] == "ok" and said["running"] == 1 and said["hubs"][0]["credits"] == 8
+        now[0] = figures(in_contact=False)
+        with pytest.raises(HTTPError) as caught:
+            urlopen(f"http://127.0.0.1:{server.port}/healthz")
+        assert caught.value.code == 503
+        caught.value.close()
+        now[0] = figures(in_contact=False, draining=True)
+        with urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
+            assert answer.status == 200
+        with urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
+            assert answer.read().decode() == exposition(now[0])
+        with pytest.raises(HTTPError) as caught:
+            urlopen(f"http://127.0.0.1:{server.port}/else")
+        caught.value.close()
+    finally:
+        server.close()
+
+
+def test_the_metrics_are_in_the_format_of_prometheus() -> None:
+    lines = exposition(figures()).splitlines()
+    assert "turnout_worker_running_steps 1" in lines
+    assert 'turnout_worker_steps_total{outcome="completed"} 5' in lines
+    assert 'turnout_worker_messages_total{hub="tcp://h:1",direction="received"} 2' in lines

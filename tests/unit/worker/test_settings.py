@@ -1,0 +1,103 @@
+"""What a worker is told, by options, variables and the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import zmq
+import zmq.auth
+
+from turnout.errors import InvalidSetting
+from turnout.runner.config import Config, read_config
+from turnout.runner.working import handlers_of, worker_settings
+from turnout.worker import WorkerSettings, from_environment
+from turnout.worker.keys import CurveKeys
+
+KEYS = {
+    "TURNOUT_CURVE_SERVER_KEY": "s" * 40,
+    "TURNOUT_CURVE_PUBLIC_KEY": "p" * 40,
+    "TURNOUT_CURVE_SECRET_KEY": "x" * 40,
+}
+
+
+def test_the_variables_that_every_worker_knows() -> None:
+    said = from_environment(
+        {
+            "TURNOUT_CONNECT": "tcp://a:1, tcp://b:2",
+            "TURNOUT_WORKER_NAME": "ada",
+            "TURNOUT_WORKER_LABELS": "gpu=true,zone=a",
+            "TURNOUT_WORKER_CONCURRENCY": "8",
+            **KEYS,
+        }
+    )
+    assert said.connect == ("tcp://a:1", "tcp://b:2") and said.name == "ada" and said.concurrency == 8
+    assert said.labels == {"gpu": "true", "zone": "a"} and said.keys == CurveKeys("s" * 40, "p" * 40, "x" * 40)
+    assert "x" * 40 not in repr(said)
+
+
+def test_without_variables_there_are_four_places_and_no_hub() -> None:
+    said = from_environment({})
+    assert (said.connect, said.concurrency, said.keys) == ((), 4, None)
+    with pytest.raises(InvalidSetting, match="name a hub"):
+        said.check()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"TURNOUT_WORKER_CONCURRENCY": "many"},
+        {"TURNOUT_WORKER_LABELS": "gpu"},
+        {"TURNOUT_CURVE_SERVER_KEY": "s" * 40},
+        {**KEYS, "TURNOUT_CURVE_SECRET_KEY": "short"},
+    ],
+)
+def test_variables_that_make_no_sense_are_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(InvalidSetting):
+        from_environment(wrong)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        WorkerSettings(connect=("127.0.0.1:5890",)),
+        WorkerSettings(connect=("tcp://",)),
+        WorkerSettings(connect=("tcp://a:1",), concurrency=0),
+        WorkerSettings(connect=("tcp://a:1",), grace=-1),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings: WorkerSettings) -> None:
+    with pytest.raises(InvalidSetting):
+        settings.check()
+
+
+def test_options_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "turnout.toml").write_text(
+        '[worker]\nconnect = ["tcp://file:1"]\nname = "file"\nconcurrency = 2\nprocesses = true\ngrace = "5s"\n'
+        'labels = ["zone=file"]\n'
+    )
+    config = read_config(tmp_path, {})
+    said = worker_settings(
+        config, {"TURNOUT_WORKER_NAME": "variable", "TURNOUT_CONNECT": "tcp://v:1"}, {"concurrency": 7}
+    )
+    assert (said.connect, said.name, said.concurrency) == (("tcp://v:1",), "variable", 7)
+    assert (said.processes, said.grace, said.labels) == (True, 5.0, {"zone": "file"})
+
+
+def test_a_pair_of_keys_comes_from_a_file_and_the_hubs_key_from_an_option(tmp_path: Path) -> None:
+    zmq.auth.create_certificates(tmp_path, "me")
+    server = zmq.curve_keypair()[0].decode()
+    said = worker_settings(Config(tmp_path), {}, {"server_key": server, "key_file": str(tmp_path / "me.key_secret")})
+    assert said.keys is not None and said.keys.server == server and len(said.keys.secret) == 40
+    with pytest.raises(InvalidSetting, match="no secret key"):
+        worker_settings(Config(tmp_path), {}, {"server_key": server, "key_file": str(tmp_path / "me.key")})
+    with pytest.raises(InvalidSetting, match="the public key is missing"):
+        worker_settings(Config(tmp_path), {}, {"server_key": server})
+    with pytest.raises(InvalidSetting, match="cannot be read"):
+        worker_settings(Config(tmp_path), {}, {"server_key": server, "key_file": str(tmp_path / "none")})
+
+
+def test_a_worker_that_could_run_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="could run nothing"):
+        handlers_of(Config(tmp_path), (), shell=False)
+    assert handlers_of(Config(tmp_path), ()).names == ("turnout.shell",)
