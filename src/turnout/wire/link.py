@@ -229,6 +229,8 @@ class Link:
         self.contact = self._opened
         self._drop(message.release, "nobody waits for it any more")
         for each in self._mine():
+            # What the hub has heard of and did not release is its own from now on, whoever gave it.
+            each.hub = self.hub
             each.sent = each.asked = each.lines_sent = -inf
         self._beat(now)
 

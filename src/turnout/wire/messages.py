@@ -34,6 +34,9 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     sdk_version: str = ""
     host: str = ""
     pid: int = 0
+    boot_id: str = ""
+    pid_namespace: str = ""
+    process_started: str = ""
     in_flight: tuple[Held, ...] = ()
 
 
