@@ -18,6 +18,7 @@ TurnoutError
 │   ├── NoExecutor
 │   ├── NoCapacity
 │   ├── ExecutionFailed
+│   ├── ExecutorUnavailable    the executor cannot start anything at present; the attempt has not begun
 │   └── HubUnavailable
 ├── StoreError
 │   ├── StoreUnreachable       may be tried again
@@ -135,6 +136,10 @@ class NoCapacity(DispatchError):
 
 class ExecutionFailed(DispatchError):
     code = "execution_failed"
+
+
+class ExecutorUnavailable(DispatchError):
+    code = "executor_unavailable"
 
 
 class HubUnavailable(DispatchError):

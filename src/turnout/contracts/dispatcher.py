@@ -77,6 +77,12 @@ class Dispatcher(Protocol):
         """Whether that executor, or any of those in ``used``, has a place now."""
         ...
 
+    def breaker(self, key: str) -> str:
+        """The state of that executor's circuit breaker: ``closed``, ``open`` or ``half_open``. Unless it is closed,
+        ``reserve`` lets a few through now and then, to try it. Capacity is announced when it opens as well, so that
+        those who wait can say why."""
+        ...
+
     def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
         """(task_id, attempt) of everything handed over and not yet answered."""
         ...

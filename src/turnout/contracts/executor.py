@@ -80,6 +80,23 @@ async def _under(info: TaskInfo, rest: Coroutine[Any, Any, Any]) -> Any:
         reset_current(token)
 
 
+_INVOKING = frozenset({Work.invoke.__code__, _under.__code__})
+
+
+def came_from_body(error: BaseException | None) -> bool:
+    """Whether this exception, or what it was raised from, came out of a body by way of ``Work.invoke``."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        step = error.__traceback__
+        while step is not None:
+            if step.tb_frame.f_code in _INVOKING:
+                return True
+            step = step.tb_next
+        error = error.__cause__
+    return False
+
+
 class Loader(Protocol):
     """Where an executor gets the work from: the owner's memory, else the store."""
 

@@ -8,7 +8,16 @@ from turnout.dispatcher.placement import WORKERS, PlacementSettings, decide, req
 from turnout.dispatcher.registered import DispatcherMetrics
 from turnout.dispatcher.routing import Router, RoutingConfig, RoutingRule
 from turnout.dispatcher.validation import validate_routing
-from turnout.errors import DispatchError, ExecutionFailed, HubUnavailable, InvalidRouting, NoCapacity, NoExecutor
+from turnout.errors import (
+    DispatchError,
+    ExecutionFailed,
+    ExecutorUnavailable,
+    HubUnavailable,
+    InvalidRouting,
+    NoCapacity,
+    NoExecutor,
+)
+from turnout.model.breaker import BreakerSettings
 from turnout.model.events import (
     DispatchDecision,
     ErrorInfo,
@@ -22,6 +31,7 @@ from turnout.model.info import Output
 __all__ = [
     "WORKERS",
     "BatchExecutor",
+    "BreakerSettings",
     "DefaultDispatcher",
     "DispatchDecision",
     "DispatchError",
@@ -32,6 +42,7 @@ __all__ = [
     "ExecutionResult",
     "ExecutionStatus",
     "ExecutorMetrics",
+    "ExecutorUnavailable",
     "Explanation",
     "HubUnavailable",
     "InvalidRouting",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -12,11 +14,13 @@ from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.dispatcher.delivery import Delivery, Timeouts
 from turnout.dispatcher.explain import Explanation, explain
+from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.placement import SHELL, WORKERS, PlacementSettings, decide
 from turnout.dispatcher.registered import DispatcherMetrics, RegisteredExecutor
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.validation import validate_routing
 from turnout.errors import InvalidRouting
+from turnout.model.breaker import BreakerSettings, BreakerState
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.names import is_identifier
 from turnout.model.spec import TaskSpec, WorkflowSpec
@@ -25,6 +29,8 @@ from turnout.model.values import MAX_BYTES
 log = logging.getLogger("turnout.dispatcher")
 
 REMEMBERED_DECISIONS = 50_000
+EXECUTOR_BREAKER = BreakerSettings()
+"""Of every executor, unless another is given; None: none has a breaker."""
 
 
 class DefaultDispatcher:
@@ -42,7 +48,13 @@ class DefaultDispatcher:
         *,
         timeout_grace: float = 5.0,
         output_limit: int = MAX_BYTES,
+        breaker: BreakerSettings | None = EXECUTOR_BREAKER,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        if breaker is not None:
+            breaker.check("breaker")
+        self._breaker = breaker
+        self._clock = clock
         self._router = Router(routing or RoutingConfig())
         self._settings = settings or PlacementSettings()
         self._slots: dict[str, RegisteredExecutor] = {}
@@ -67,7 +79,9 @@ class DefaultDispatcher:
             )
         if key in self._slots:
             raise InvalidRouting(f'an executor "{key}" is registered already', code="duplicate_executor", executor=key)
-        slot = self._slots[key] = RegisteredExecutor(key, executor)
+        guard = Guard(key, self._breaker, self._clock)
+        slot = self._slots[key] = RegisteredExecutor(key, executor, guard)
+        guard.moved = partial(self._delivery.recovery.moved, slot)
         slot.report = self._delivery.flights.reporter(slot)
         if (on_capacity := slot.optional("on_capacity")) is not None:
             on_capacity(self._delivery.flights.room(slot))
@@ -180,11 +194,7 @@ class DefaultDispatcher:
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
-        if alone:
-            if slot.reserve_alone():
-                return True
-        elif slot.free_places() > 0:
-            slot.reserved += 1
+        if slot.reserve_alone() if alone else slot.reserve():
             return True
         slot.refused = True
         self._used.add(key)
@@ -194,8 +204,7 @@ class DefaultDispatcher:
         """Give back a place that was reserved and will not be used."""
         slot = self._slots.get(key)
         if slot is not None and slot.reserved:
-            slot.reserved -= 1
-            slot.vacated()
+            slot.release()
             self._delivery.announce_soon(slot)
 
     def has_capacity(self, key: str | None = None) -> bool:
@@ -214,6 +223,11 @@ class DefaultDispatcher:
         """How many attempts that executor would take now."""
         slot = self._slots.get(key)
         return max(0, slot.free_places()) if slot is not None else 0
+
+    def breaker(self, key: str) -> str:
+        """Whether that executor gets attempts: ``closed`` (it does), ``open`` (none) or ``half_open`` (a few)."""
+        slot = self._slots.get(key)
+        return slot.guard.breaker.state.value if slot is not None else BreakerState.CLOSED.value
 
     # Deliveries
 

@@ -13,8 +13,10 @@ from typing import TypeAlias
 from turnout.contracts.dispatcher import Results
 from turnout.dispatcher.flights import Batch, Flight, Flights
 from turnout.dispatcher.intake import raised
+from turnout.dispatcher.recovery import Recovery
 from turnout.dispatcher.registered import RegisteredExecutor
 from turnout.errors import ExecutionFailed
+from turnout.model.breaker import BreakerState
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 
 log = logging.getLogger("turnout.dispatcher")
@@ -29,6 +31,7 @@ class Delivery:
 
     def __init__(self, *, grace: float, output_limit: int) -> None:
         self.flights = Flights(self._wake, output_limit)
+        self.recovery = Recovery(self.flights, tell=self._tell, announce=self.announce, give_back=self.give_back)
         self.timeouts: Timeouts | None = None
         self.stopping: bool = False
         self._grace = grace
@@ -51,15 +54,22 @@ class Delivery:
         """Gives the events to the executor; their places were reserved."""
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[Flight] = []
+        slot.reserved = max(0, slot.reserved - len(events))
+        shut = slot.guard.shut
+        if shut:
+            events = self.recovery.admit(slot, events)
         for event in events:
             flight = self.flights.add(event, slot)
+            if shut:
+                self.recovery.watch(slot, flight)
             if flight is not None:
                 fresh.append(flight)
                 if timed:
                     self._arm(flight)
-        slot.reserved = max(0, slot.reserved - len(events))
         slot.flying += len(fresh)
         slot.dispatched += len(fresh)
+        if shut:
+            slot.vacated()
         if slot.execute_many is None:
             for flight in fresh:
                 self._execute_one(flight)
@@ -83,6 +93,10 @@ class Delivery:
     def announce(self, slot: RegisteredExecutor) -> None:
         """Says that a place may be free."""
         slot.refused = False
+        if not slot.guard.shut or slot.has_place():
+            self._tell(slot)
+
+    def _tell(self, slot: RegisteredExecutor) -> None:
         if self._loop is None or self.stopping:
             return
         try:
@@ -100,7 +114,7 @@ class Delivery:
         """Lets what runs end within the timeout, stops the executors side by side, answers for what is left."""
         if self.stopping:
             return
-        self.stopping = True
+        self.stopping = self.flights.stopping = True
         await asyncio.gather(*(self._stop_one(slot, timeout) for slot in slots))
         batch = self.flights.drain()
         for flight in tuple(self.flights.table.values()):
@@ -123,10 +137,13 @@ class Delivery:
     def _settle(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent], error: BaseException) -> None:
         # What was reported before the exception stands; the rest counts as not taken.
         batch = self.flights.drain()
+        first = True
         for event in events:
             flight = self.flights.of(event)
             if flight is not None and flight.slot is slot:
-                self.flights.take(batch, flight, raised(event, error))
+                # One call has failed, however many it was about.
+                self.flights.take(batch, flight, raised(event, error), telling=first)
+                first = False
         self._deliver(batch)
 
     def _execute_one(self, flight: Flight) -> None:
@@ -189,7 +206,9 @@ class Delivery:
             slot.answered()
             self.announce(slot)
         for slot in batch.refused - batch.answered:
-            self._running().call_later(slot.hold_off(), self.announce, slot)
+            # An open breaker holds everything off by itself, for longer.
+            if slot.guard.breaker.state is not BreakerState.OPEN:
+                self._running().call_later(slot.hold_off(), self.announce, slot)
 
     # Stopping what runs
 
@@ -205,7 +224,8 @@ class Delivery:
     def _expire(self, flight: Flight, seconds: float) -> None:
         batch = self.flights.drain()
         if self.flights.of(flight.event) is flight:
-            self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds))
+            # Nobody knows whether the body or the executor is late.
+            self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds), telling=False)
             flight.slot.ask_to_stop(flight.event)
             if flight.task is not None:
                 flight.task.cancel()

@@ -13,7 +13,8 @@ import msgspec
 from turnout.contracts.executor import Report
 from turnout.dispatcher.intake import accepted
 from turnout.dispatcher.registered import RegisteredExecutor
-from turnout.model.events import STATUS_RETURNED, ExecutionResult, TaskReadyEvent
+from turnout.model.blame import at_fault
+from turnout.model.events import STATUS_COMPLETED, STATUS_RETURNED, ExecutionResult, TaskReadyEvent
 
 log = logging.getLogger("turnout.dispatcher")
 
@@ -33,6 +34,8 @@ class Flight(msgspec.Struct, gc=False, eq=False):
     timer: asyncio.TimerHandle | None = None
     started: bool = False
     cancel_asked: bool = False
+    probe: int = 0
+    """The round of the executor's breaker in which it was let through, if it was not closed."""
 
 
 class Batch:
@@ -51,6 +54,8 @@ class Flights:
 
     def __init__(self, wake: Callable[[], None], output_limit: int) -> None:
         self.table: dict[FlightKey, Flight] = {}
+        self.stopping: bool = False
+        """What is lost from now on is nobody's failure."""
         self._wake = wake
         self._wake_due: bool = False
         self._output_limit = output_limit
@@ -118,8 +123,8 @@ class Flights:
             slot.dropped += 1
         return batch
 
-    def take(self, batch: Batch, flight: Flight, result: ExecutionResult) -> None:
-        """Ends the flight with this result."""
+    def take(self, batch: Batch, flight: Flight, result: ExecutionResult, *, telling: bool = True) -> None:
+        """Ends the flight with this result; ``telling``: it tells how the executor does."""
         event, slot, status = flight.event, flight.slot, result.status
         del self.table[(event.task_id, event.attempt, event.shadow)]
         if flight.timer is not None:
@@ -127,6 +132,9 @@ class Flights:
         slot.flying -= 1
         if slot.solitude is not None:
             slot.vacated()
+        guard = slot.guard
+        if (status is not STATUS_COMPLETED or guard.wary) and not self.stopping:
+            guard.hear(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
         (batch.refused if status is STATUS_RETURNED else batch.answered).add(slot)
         batch.results.append(result)

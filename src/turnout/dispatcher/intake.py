@@ -7,12 +7,22 @@ from typing import Any, cast
 
 import msgspec
 
-from turnout.errors import InputError, NoCapacity, NotJson, PermanentFailure, RetryAfter, StoreUnreachable, TooLarge
+from turnout.contracts.executor import came_from_body
+from turnout.errors import (
+    ExecutorUnavailable,
+    InputError,
+    NoCapacity,
+    NotJson,
+    PermanentFailure,
+    RetryAfter,
+    StoreUnreachable,
+    TaskSignal,
+    TooLarge,
+)
+from turnout.model.blame import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Defer, Deferral, Unmet
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info, printable
 from turnout.model.values import MAX_BYTES, dump_output
-
-EXECUTION_FAILED = "turnout.errors.ExecutionFailed"
 
 
 def accepted(event: TaskReadyEvent, result: object, executor: str, limit: int = MAX_BYTES) -> ExecutionResult:
@@ -40,6 +50,8 @@ def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
     if isinstance(error, NoCapacity | StoreUnreachable):
         return ExecutionResult.returned(event, printable(str(error)))
+    if isinstance(error, ExecutorUnavailable):
+        return ExecutionResult.returned(event, printable(str(error)), unavailable=True)
     if isinstance(error, Defer | Unmet):
         return ExecutionResult.deferred(event, error)
     try:
@@ -47,7 +59,9 @@ def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     except Exception:
         # An exception whose own text cannot be had still has a type.
         info = ErrorInfo(type(error).__name__, "its message could not be read")
-    info = msgspec.structs.replace(info, mro=(*info.mro, EXECUTION_FAILED))
+    # What a body raised, or what its arguments are, is not the executor's failure, though it let it through.
+    if not (isinstance(error, TaskSignal | InputError) or came_from_body(error)):
+        info = msgspec.structs.replace(info, mro=(*info.mro, EXECUTION_FAILED))
     retry_after = _seconds(error.seconds) if isinstance(error, RetryAfter) else None
     return ExecutionResult.failed(event, info, not isinstance(error, PermanentFailure), retry_after=retry_after)
 

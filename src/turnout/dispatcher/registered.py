@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from turnout.contracts.executor import Loader, Report, TaskExecutor
+from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.solitude import Solitude
 from turnout.errors import InvalidRouting
 from turnout.model.events import TaskReadyEvent
@@ -48,6 +49,7 @@ class RegisteredExecutor:
         "execute_many",
         "executor",
         "flying",
+        "guard",
         "held_until",
         "hold",
         "isolates",
@@ -62,7 +64,7 @@ class RegisteredExecutor:
         "trusted",
     )
 
-    def __init__(self, key: str, executor: TaskExecutor) -> None:
+    def __init__(self, key: str, executor: TaskExecutor, guard: Guard | None = None) -> None:
         missing = [name for name in _MEMBERS if not hasattr(executor, name)]
         if missing:
             raise InvalidRouting(
@@ -74,6 +76,7 @@ class RegisteredExecutor:
             )
         self.key = key
         self.executor = executor
+        self.guard = guard or Guard(key)
         many = getattr(executor, "execute_many", None)
         self.execute_many = cast("Callable[[Sequence[TaskReadyEvent], Report], None] | None", many)
         self.limited: bool = getattr(executor, "capacity", None) is not None
@@ -108,16 +111,34 @@ class RegisteredExecutor:
             return 0
         return self._places()
 
+    def reserve(self) -> bool:
+        """Set a place aside."""
+        if self.free_places() <= 0:
+            return False
+        self.reserved += 1
+        if self.guard.shut:
+            self.guard.reserved()
+        return True
+
+    def release(self) -> None:
+        """Give back a place that was set aside."""
+        self.reserved -= 1
+        if self.guard.shut:
+            self.guard.released(self.reserved)
+        self.vacated()
+
     def reserve_alone(self) -> bool:
         """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts
         from one another that is any place."""
         if not self.ready or self.isolates:
-            granted = self.has_place()
-        else:
-            self.solitude = self.solitude or Solitude()
-            empty = not self.reserved and not self.flying
-            granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
-        self.reserved += granted
+            return self.reserve()
+        self.solitude = self.solitude or Solitude()
+        empty = not self.reserved and not self.flying
+        granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
+        if granted:
+            self.reserved += 1
+            if self.guard.shut:
+                self.guard.reserved()
         return granted
 
     def vacated(self) -> None:
@@ -128,9 +149,12 @@ class RegisteredExecutor:
                 self.solitude = None
 
     def _places(self) -> int:
+        if self.guard.shut and not self.guard.room():
+            return 0
         try:
             if self.limited:
-                return int(cast("Any", self.executor).capacity) - self.reserved - self.flying
+                places = int(cast("Any", self.executor).capacity) - self.reserved - self.flying
+                return min(places, self.guard.room()) if self.guard.shut else places
             # Without a number, each hand-over must be visible to has_capacity() before the next question.
             return int(not self.reserved and not self.starting and bool(self.executor.has_capacity()))
         except Exception:

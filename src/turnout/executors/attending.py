@@ -16,7 +16,14 @@ from turnout.bodies.attempt import Key, key_of
 from turnout.bodies.outcome import describe
 from turnout.bodies.single import execute_one
 from turnout.contracts.executor import Loader, Report, Work
-from turnout.errors import DefinitionError, ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
+from turnout.errors import (
+    DefinitionError,
+    ExecutionFailed,
+    ExecutorUnavailable,
+    InputError,
+    InvalidSetting,
+    StoreUnreachable,
+)
 from turnout.model.durations import Duration, seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.values import MAX_BYTES
@@ -205,6 +212,8 @@ class AttendingExecutor(ABC):
                 return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
             try:
                 return await self._run(attempt, work)
+            except ExecutorUnavailable as error:
+                return ExecutionResult.returned(event, error.message, unavailable=True)
             except (DefinitionError, InputError) as error:
                 return ExecutionResult.failed(event, describe(error), retryable=False)
 

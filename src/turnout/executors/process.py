@@ -12,7 +12,7 @@ from turnout.bodies.locating import locate, unlocatable, unwrapped
 from turnout.bodies.messages import Job, Where, frame
 from turnout.bodies.warm import Crash, NotBegun, WarmChild
 from turnout.contracts.executor import Work
-from turnout.errors import InvalidSetting
+from turnout.errors import ExecutorUnavailable, InvalidSetting
 from turnout.executors.attending import Attended, AttendingExecutor, until_done
 from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, ExecutionStatus
@@ -73,7 +73,8 @@ class ProcessExecutor(AttendingExecutor):
                 return await self._in_child(self._next_child(), attempt, work, job)
             except NotBegun as error:
                 last = str(error)
-        return ExecutionResult.crashed(attempt.event, f"{FALSE_STARTS} processes died before they took it; one {last}")
+        said = f"{FALSE_STARTS} processes died before they took it; one {last}"
+        return ExecutionResult.crashed(attempt.event, said, unavailable=True)
 
     async def _in_child(self, child: WarmChild, attempt: Attended, work: Work, job: bytes) -> ExecutionResult:
         self._busy[child] = attempt
@@ -110,7 +111,10 @@ class ProcessExecutor(AttendingExecutor):
         return self._new_child()
 
     def _new_child(self) -> WarmChild:
-        child = WarmChild(CHILD, grace=self.grace, output_limit=self._max_output_bytes)
+        try:
+            child = WarmChild(CHILD, grace=self.grace, output_limit=self._max_output_bytes)
+        except OSError as error:
+            raise ExecutorUnavailable(f"no process could be started: {error.strerror or error}") from error
         child.gone.add_done_callback(lambda _: self._forget(child))
         return child
 

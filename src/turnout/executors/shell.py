@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from turnout.bodies.kept import Kept
 from turnout.bodies.lines import Lines
 from turnout.bodies.outcome import describe, returned_value
 from turnout.contracts.executor import Work
-from turnout.errors import CommandFailed, CommandNotFound
+from turnout.errors import CommandFailed, CommandNotFound, ExecutorUnavailable
 from turnout.executors.attending import Attended, AttendingExecutor, until_done
 from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, TaskReadyEvent
@@ -21,6 +22,8 @@ from turnout.model.values import MAX_BYTES
 
 QUICKLY = ("-I", "-S")
 """A keeper of a command needs nothing but the standard library."""
+OUT_OF_PROCESSES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+"""Errors of a start that no command is to blame for."""
 
 
 class ShellExecutor(AttendingExecutor):
@@ -51,6 +54,10 @@ class ShellExecutor(AttendingExecutor):
             )
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             return ExecutionResult.failed(event, f"it cannot run in {command.cwd!r}: {error.strerror}", retryable=False)
+        except OSError as error:
+            if error.errno not in OUT_OF_PROCESSES:
+                raise
+            raise ExecutorUnavailable(f"no process could be started: {error.strerror}") from error
         attempt.began(time.time(), work.timeout)
         try:
             await until_done(kept.gone)

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from turnout.errors import InvalidSetting
+
 
 class BreakerState(StrEnum):
     CLOSED = "closed"
@@ -22,12 +24,30 @@ BREAKER_MOVES: dict[BreakerState, frozenset[BreakerState]] = {
 
 class BreakerSettings(msgspec.Struct, frozen=True, kw_only=True):
     threshold: int = 5
-    """Failures in a row that open it."""
+    """Failures in a row that open it; 0: it never opens."""
     recovery: float = 1.0
     """Seconds that it stays open the first time; doubles with each probe that fails."""
     longest: float = 30.0
+    """Seconds that it stays open at most."""
     probes: int = 1
     """How many may try at once while it is half open."""
+
+    def check(self, path: str) -> None:
+        for name, bound in (("threshold", 0), ("probes", 1)):
+            if getattr(self, name) < bound:
+                raise InvalidSetting(
+                    f"{path}.{name} is {getattr(self, name)!r}; it must be at least {bound}", field=f"{path}.{name}"
+                )
+        if not 0 < self.recovery < float("inf"):
+            raise InvalidSetting(
+                f"{path}.recovery is {self.recovery!r}; it must be a positive number of seconds",
+                field=f"{path}.recovery",
+            )
+        if not self.recovery <= self.longest < float("inf"):
+            raise InvalidSetting(
+                f"{path}.longest is {self.longest!r}; it must be at least recovery, {self.recovery!r}",
+                field=f"{path}.longest",
+            )
 
 
 class Breaker(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +85,12 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
         if self.state is BreakerState.OPEN and now < self.until:
             return self
         return msgspec.structs.replace(self, state=BreakerState.HALF_OPEN, probing=self.probing + 1)
+
+    def untried(self) -> Breaker:
+        """Somebody who was to try did not, or found out nothing: another may."""
+        if self.state is not BreakerState.HALF_OPEN:
+            return self
+        return msgspec.structs.replace(self, probing=max(0, self.probing - 1))
 
     def succeeded(self) -> Breaker:
         """A success closes it; one that comes late, from before it opened, says nothing."""

@@ -62,6 +62,9 @@ class ExecutionStatus(StrEnum):
 # Named for the hot path, as in states.py.
 STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED
 
+NO_ROOM, UNAVAILABLE = "NoCapacity", "ExecutorUnavailable"
+"""Types of an error for which no body is to blame."""
+
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An exception as text, so that it survives the process that raised it."""
@@ -132,17 +135,22 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         return cls._of(event, ExecutionStatus.DEFERRED, deferral=signal.deferral, **more)
 
     @classmethod
-    def returned(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
-        """The attempt did not start; it goes back to ready and costs nothing."""
-        return cls._of(event, ExecutionStatus.RETURNED, error=ErrorInfo("NoCapacity", reason))
+    def returned(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
+        """The attempt did not start; it goes back to ready and costs nothing. ``unavailable``: not for lack of room,
+        but because the executor cannot start anything at present, which counts as a failure of the executor."""
+        error = ErrorInfo(UNAVAILABLE if unavailable else NO_ROOM, reason)
+        return cls._of(event, ExecutionStatus.RETURNED, error=error)
 
     @classmethod
     def lost(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
         return cls._of(event, ExecutionStatus.LOST, error=ErrorInfo("Lost", reason))
 
     @classmethod
-    def crashed(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
-        return cls._of(event, ExecutionStatus.CRASHED, error=ErrorInfo("Crashed", reason))
+    def crashed(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
+        """Its own process died; ``unavailable``: before it had taken the attempt, as the executor's failure."""
+        return cls._of(
+            event, ExecutionStatus.CRASHED, error=ErrorInfo(UNAVAILABLE if unavailable else "Crashed", reason)
+        )
 
     @classmethod
     def cancelled(cls, event: TaskReadyEvent, reason: str = "cancelled") -> ExecutionResult:

@@ -182,6 +182,16 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
+    def explain_anew(self, pos: int, reason: str) -> None:
+        """Say why a ready task waits, also if it was ready before: worth a commit where people would look in vain for
+        the cause."""
+        row = self.task(pos)
+        if row.state is TASK_READY and row.reason != reason:
+            was = self.tasks[pos]
+            if pos not in self.rows:
+                row = msgspec.structs.replace(row, was=was.state, was_attempt=was.attempt)
+            self.rows[pos] = msgspec.structs.replace(row, reason=reason)
+
     def result(self, result: ExecutionResult, pos: int) -> bool:
         """Running to whatever the verdict says: the one door out. False: not this attempt's, or a second answer."""
         row = self.task(pos)

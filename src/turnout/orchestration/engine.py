@@ -16,6 +16,7 @@ from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreUnreachable
+from turnout.model.breaker import BreakerState
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.rows import RunWrite
@@ -249,10 +250,18 @@ class Engine:
                 self.enqueue(owned, stage)
 
     def on_capacity(self, key: str) -> None:
-        room = self.dispatcher.free_places(key) if self.dispatcher is not None else 0
-        for owned in self.parking.next(key, min(max(room, TRY), UNPARK) if room else 0):
+        dispatcher = self.dispatcher
+        if dispatcher is None:
+            return
+        room = dispatcher.free_places(key)
+        if room:
+            limit = min(max(room, TRY), UNPARK)
+        else:
+            # Its breaker has just opened: all who wait shall say so. They park again at their old rank.
+            limit = len(self.parking) if dispatcher.breaker(key) == BreakerState.OPEN else 0
+        for owned in self.parking.next(key, limit):
             self.enqueue(owned, Stage.STEP_ENQUEUER)
-        if self.dispatcher is not None and self.dispatcher.idle(key):
+        if dispatcher.idle(key):
             for owned in self.parking.to_be_alone(key):
                 self.enqueue(owned, Stage.STEP_ENQUEUER)
 

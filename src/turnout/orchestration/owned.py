@@ -48,6 +48,7 @@ class OwnedRun:
     """A run, what has come in for it, and whether somebody works on it."""
 
     __slots__ = (
+        "barred",
         "busy",
         "dropped",
         "fresh",
@@ -74,6 +75,8 @@ class OwnedRun:
         """Just claimed: what an earlier owner left undone is to be looked for."""
         self.shaken = False
         """An attempt of it was lost: some of its tasks may have to run alone."""
+        self.barred = False
+        """Some of its tasks wait for an executor whose breaker was not closed when they were last looked at."""
         self.dropped = False
         self.parked: set[str] = set()
         """Executors whose capacity it waits for."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.errors import InvalidSetting, InvalidWorkflow
+from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import Duration, seconds
 from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.model.verdict import Limits
@@ -76,6 +77,8 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that ``submit`` waits then before it raises ``TooBusy``; None: until there is room, 0: not at all."""
     coordinator: CoordinatorSettings = CoordinatorSettings()
     executor_pools: PoolsSettings = PoolsSettings()
+    executor_breaker: BreakerSettings | None = BreakerSettings()
+    """The circuit breaker of each task executor; None: they have none."""
     max_commit: int = 512
     """Runs in one commit."""
     cancel_grace: float = 10.0
@@ -104,3 +107,5 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
             self.retention.check()
         self.coordinator.check()
         self.executor_pools.check()
+        if self.executor_breaker is not None:
+            self.executor_breaker.check("orchestration.executor_breaker")

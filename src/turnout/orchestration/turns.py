@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from turnout.model.breaker import BreakerState
 from turnout.model.children import CHILD, is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
-from turnout.model.reasons import LIMIT, NO_CAPACITY, TO_BE_ALONE
+from turnout.model.reasons import BREAKER_OPEN, LIMIT, NO_CAPACITY, TO_BE_ALONE
 from turnout.model.rows import TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("turnout.turns")
 
 RETRY_TURN = 1.0
+CLOSED = BreakerState.CLOSED.value
 POLLING = DispatchDecision("polling", "polling mode: there is no dispatcher")
 
 
@@ -164,10 +166,28 @@ class Turns:
             if owned.waiting:
                 owned.waiting.pop(key, None)
         if full:
+            self._explain(owned, turn, full)
+
+    def _explain(self, owned: OwnedRun, turn: Turn, full: Iterable[str]) -> None:
+        """Say of the tasks that found no place why they wait."""
+        dispatcher = self._engine.dispatcher
+        assert dispatcher is not None
+        barred = any(dispatcher.breaker(key) != CLOSED for key in full)
+        if not (barred or owned.barred):
             for pos in turn.made_ready():
-                row = turn.task(pos)
-                if row.retry_in is None and row.poll_key is None and row.reason not in (TO_BE_ALONE, LIMIT):
+                if _waits_for_room(turn.task(pos)):
                     turn.explain(pos, NO_CAPACITY)
+            return
+        owned.barred = barred
+        graph = owned.machine.graph
+        for pos in {**owned.machine.ready, **dict.fromkeys(turn.made_ready())}:
+            row = turn.task(pos)
+            if row.state is TaskState.READY and _waits_for_room(row) and not is_child(graph, row):
+                key = self._decide(owned.machine, row, pos).executor_key
+                if dispatcher.breaker(key) != CLOSED:
+                    turn.explain_anew(pos, BREAKER_OPEN)
+                elif pos in turn.rows or row.reason == BREAKER_OPEN:
+                    turn.explain_anew(pos, NO_CAPACITY)
 
     def _place_suspects(
         self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
@@ -184,7 +204,8 @@ class Turns:
             if dispatcher.reserve(decision.executor_key, alone=True):
                 events.append((decision.executor_key, turn.place(pos, decision, engine.session_id)))
             else:
-                turn.explain(pos, TO_BE_ALONE)
+                barred = dispatcher.breaker(decision.executor_key) != CLOSED
+                turn.explain(pos, BREAKER_OPEN if barred else TO_BE_ALONE)
                 engine.parking.park_alone(owned, decision.executor_key)
         return others
 
@@ -207,6 +228,10 @@ class Turns:
         assert dispatcher is not None
         task = machine.graph.tasks[pos if row.group is None else row.group]
         return dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
+
+
+def _waits_for_room(row: TaskRow) -> bool:
+    return row.retry_in is None and row.poll_key is None and row.reason not in (TO_BE_ALONE, LIMIT)
 
 
 def _in_order(graph: Graph, turn: Turn) -> list[int]:

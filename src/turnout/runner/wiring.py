@@ -21,7 +21,9 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     """A dispatcher with the rules and all executors, among them always one named ``default``."""
     polled = frozenset(config.polling)
     placement = msgspec.structs.replace(config.placement, polled_keys=polled)
-    dispatcher = DefaultDispatcher(config.routing, placement, output_limit=config.max_output_bytes)
+    dispatcher = DefaultDispatcher(
+        config.routing, placement, output_limit=config.max_output_bytes, breaker=config.settings.executor_breaker
+    )
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
     return dispatcher

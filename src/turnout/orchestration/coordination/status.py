@@ -74,6 +74,7 @@ def _executors(engine: Engine) -> dict[str, ExecutorStatus]:
             active=metrics.active_tasks,
             executed=metrics.total_executed,
             failed=metrics.total_failed,
+            breaker=engine.dispatcher.breaker(key),
         )
     return found
 

@@ -1,0 +1,31 @@
+"""Does an attempt's result speak for or against its executor? A body's failure is never the executor's."""
+
+from __future__ import annotations
+
+from turnout.model.events import UNAVAILABLE, ExecutionResult, ExecutionStatus
+
+EXECUTION_FAILED = "turnout.errors.ExecutionFailed"
+"""The last of the names in the ``mro`` of an error that the dispatcher made because an executor raised or answered
+nonsense. The names of a body's exception always end with those of Python's own classes."""
+
+
+def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
+    """True: the executor failed. False: it did its work, whatever became of the body. None: neither can be told.
+
+    ``isolates``: every attempt has a process of its own there. Where several share one, a body may have taken the
+    others with it.
+    """
+    error = result.error
+    match result.status:
+        case ExecutionStatus.FAILED | ExecutionStatus.RETRY:
+            return error is not None and error.mro[-1:] == (EXECUTION_FAILED,)
+        case ExecutionStatus.RETURNED:
+            return True if error is not None and error.type == UNAVAILABLE else None
+        case ExecutionStatus.CRASHED:
+            return error is not None and error.type == UNAVAILABLE
+        case ExecutionStatus.LOST:
+            return True if isolates else None
+        case ExecutionStatus.CANCELLED:
+            return None
+        case ExecutionStatus.COMPLETED | ExecutionStatus.TIMED_OUT | ExecutionStatus.DEFERRED:
+            return False
