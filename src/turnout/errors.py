@@ -35,6 +35,7 @@ TurnoutError
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
+├── WorkerRefused              a hub does not want this worker, and asking again is of no use
 ├── CommandFailed              a shell command that ended with a code that is not ok, or not at all as it should
 │   └── CommandNotFound
 └── TaskSignal                 raised by bodies, to say how an attempt ended
@@ -214,6 +215,12 @@ class RunTimedOut(RunFailed):
 
 class WaitTimedOut(RunError, TimeoutError):
     code = "wait_timed_out"
+
+
+class WorkerRefused(TurnoutError):
+    """``fields`` has the hub's address."""
+
+    code = "worker_refused"
 
 
 class CommandFailed(TurnoutError):

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
 
-import msgspec
-
-from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.events import ExecutionResult
 from turnout.model.rows import Session
 from turnout.model.spec import TaskSpec
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where an attempt will be: set aside before its start is committed."""
-
-    holder: str
-    """The session of who will hold it."""
 
 
 class Assigner(Protocol):
@@ -39,12 +30,20 @@ class Assigner(Protocol):
         ...
 
 
-class Given(msgspec.Struct, frozen=True):
-    """What a handler elsewhere is told besides its arguments."""
+class Settler(Protocol):
+    """An executor that holds on to results until it is told what became of them."""
 
-    run_input: Mapping[str, Any]
-    previous: Mapping[str, Any]
-    """Outputs of the tasks that this one depends on, by name."""
+    def settled(self, results: Sequence[ExecutionResult]) -> None:
+        """These are durable, or nobody waits for them. Those of other executors are among them."""
+        ...
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """Nobody here drives the runs of these: leave them for whoever does."""
+        ...
+
+    def holders_died(self, holders: Collection[str]) -> None:
+        """These sessions have ended; those of other executors are among them."""
+        ...
 
 
 class Holders(Protocol):
@@ -60,8 +59,8 @@ class Holders(Protocol):
 
     async def left(self, worker_id: str) -> None: ...
 
-    async def wanted(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
-        """Which of these attempts (task id, attempt) somebody still waits for, from this worker."""
+    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        """Say that the worker still has these (task id, attempt); returns those that somebody waits for."""
         ...
 
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
@@ -70,8 +69,4 @@ class Holders(Protocol):
 
     def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
         """Whether this orchestrator owns the attempt's run and the worker may begin it now."""
-        ...
-
-    def given(self, event: TaskReadyEvent) -> Given | None:
-        """What a handler of this attempt is told, if it is in memory."""
         ...

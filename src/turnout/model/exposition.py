@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from turnout.model.health import OrchestratorStatus
 
 Labels = tuple[tuple[str, str], ...]
+Family: TypeAlias = tuple[str, str]
+"""The kind of a metric, and what it means."""
 
-FAMILIES: Mapping[str, tuple[str, str]] = {
+FAMILIES: Mapping[str, Family] = {
     "turnout_uptime_seconds": ("gauge", "Since the orchestrator was started."),
     "turnout_owned_runs": ("gauge", "Runs that the orchestrator drives."),
     "turnout_pending_requests": ("gauge", "Submissions that are not durable yet."),
@@ -34,12 +37,23 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
 
 def exposition(statuses: Mapping[str, OrchestratorStatus]) -> str:
     """The metrics of these orchestrators, by session id."""
-    samples: dict[str, list[str]] = {name: [] for name in FAMILIES}
-    for session, status in statuses.items():
-        for name, labels, value in _samples(status):
-            samples[name].append(f"{name}{_shown((('orchestrator', session), *labels))} {value:.10g}")
+    return exposed(
+        FAMILIES,
+        (
+            (name, (("orchestrator", session), *labels), value)
+            for session, status in statuses.items()
+            for name, labels, value in _samples(status)
+        ),
+    )
+
+
+def exposed(families: Mapping[str, Family], values: Iterable[tuple[str, Labels, float]]) -> str:
+    """Values of these metrics, each with its labels, in the order of the metrics."""
+    samples: dict[str, list[str]] = {name: [] for name in families}
+    for name, labels, value in values:
+        samples[name].append(f"{name}{_shown(labels)} {value:.10g}")
     lines: list[str] = []
-    for name, (kind, meaning) in FAMILIES.items():
+    for name, (kind, meaning) in families.items():
         if samples[name]:
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}", *samples[name]]
     return "\n".join(lines) + "\n" if lines else ""
@@ -78,6 +92,8 @@ def _samples(status: OrchestratorStatus) -> Iterator[tuple[str, Labels, float]]:
 
 
 def _shown(labels: Labels) -> str:
+    if not labels:
+        return ""
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
 
 

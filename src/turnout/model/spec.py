@@ -53,6 +53,8 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["python", "shell", "handler", "workflow"]
     ref: str
     shell: ShellSpec | None = None
+    config: dict[str, Any] = {}
+    """Of a handler: what it is told whatever its arguments are."""
 
 
 HookedOn: TypeAlias = Literal["success", "failure", "exit"]

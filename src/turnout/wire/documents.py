@@ -32,6 +32,8 @@ class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     shadow: bool = False
     index: int | None = None
     saved: Any = None
+    condition: dict[str, Any] | None = None
+    """Of a Python body that waits for a condition: what to ask before it is called."""
     context: dict[str, Any] | None = None
 
 
@@ -62,6 +64,10 @@ class StepError(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str
     type: str = ""
     backtrace: tuple[str, ...] = ()
+    mro: tuple[str, ...] = ()
+    """Names of the error's classes, most specific first: what ``retry_on`` and ``never_on`` compare."""
+    code: str = ""
+    """A stable code, of an error that has one."""
 
 
 class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -56,6 +56,9 @@ class Holdings:
 
     def __init__(self) -> None:
         self.table: dict[str, Holding] = {}
+        self.waiting: dict[str, Holding] = {}
+        """Those that have not begun, in the order of their arrival."""
+        self._news: list[Holding] = []
         self._finished: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
@@ -67,18 +70,27 @@ class Holdings:
     def of(self, hub: str) -> list[Holding]:
         return [each for each in self.table.values() if each.hub == hub]
 
+    def news(self) -> list[Holding]:
+        """What has a result, or waits for leave to begin, since the last time: to be told without looking at all."""
+        news, self._news = self._news, []
+        return news
+
     def take(self, step: Step, batch_id: str, hub: str, now: float) -> bool:
         """Whether it is new: a token that is here, or was, does not begin again."""
         if step.token in self.table or step.token in self._finished:
             return False
         granted = not step.metadata.confirm_start
-        self.table[step.token] = Holding(step=step, batch_id=batch_id, hub=hub, arrived=now, granted=granted, lines=[])
+        taken = Holding(step=step, batch_id=batch_id, hub=hub, arrived=now, granted=granted, lines=[])
+        self.table[step.token] = self.waiting[step.token] = taken
+        if not granted:
+            self._news.append(taken)
         return True
 
     def begin(self, token: str) -> Step:
         holding = self.table[token]
         assert holding.state == "waiting" and holding.granted
         holding.state = "running"
+        del self.waiting[token]
         return holding.step
 
     def finish(self, token: str, result: StepResult) -> None:
@@ -86,6 +98,8 @@ class Holdings:
         holding = self.table.get(token)
         if holding is not None and holding.result is None:
             holding.result, holding.state, holding.sent = result, "done", -inf
+            self.waiting.pop(token, None)
+            self._news.append(holding)
 
     def give_back(self, token: str, reason: str) -> None:
         """It will not begin here."""
@@ -97,6 +111,7 @@ class Holdings:
         running: list[str] = []
         for token in tokens:
             holding = self.table.pop(token, None)
+            self.waiting.pop(token, None)
             if holding is not None and holding.state == "running":
                 running.append(token)
             self._finished[token] = None
@@ -126,3 +141,9 @@ def unable(step: Step, outcome: Outcome, reason: str) -> StepResult:
     status = "failed" if outcome in ("timed_out", "cancelled", "deferred") else "error"
     metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt, outcome=outcome)
     return StepResult(step_id=step.step_id, status=status, metadata=metadata, error=StepError(reason, outcome))
+
+
+def unsendable(result: StepResult, kind: str, reason: str) -> StepResult:
+    """In place of a result that cannot travel: the same would happen to the next one."""
+    metadata = msgspec.structs.replace(result.metadata, retryable=False, outcome=None, deferral=None, chosen=None)
+    return StepResult(step_id=result.step_id, status="failed", metadata=metadata, error=StepError(reason, kind))

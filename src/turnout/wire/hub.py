@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -166,6 +166,11 @@ class HubProtocol:
         worker.draining = True
         self._send(worker, Drain(reason))
 
+    def keep(self, worker: WorkerEntry, tokens: Iterable[str]) -> None:
+        """Somebody waits for these, which another hub gave: with its next heartbeat the worker hears that they are
+        this hub's now."""
+        worker.kept = worker.foreign.intersection(tokens)
+
     def forget(self, worker: WorkerEntry) -> None:
         """It cannot be let in now: let it say hello again, as if it had not."""
         if self.workers.get(worker.id) is worker and not worker.session:
@@ -321,7 +326,7 @@ class HubProtocol:
             self.events.append(EndedElsewhere(worker, tuple(elsewhere)))
 
     def _beat(self, worker: WorkerEntry, message: Heartbeat) -> None:
-        self._send(worker, Heartbeat(seq=message.seq))
+        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept))))
         if message.seq <= worker.seq:
             return
         changed = worker.credits != message.credits
@@ -353,7 +358,8 @@ class HubProtocol:
         if given is None:
             self._send(worker, Logged(message.token, message.offset + len(message.lines)))
             return
-        new = message.lines[max(0, given.lines - message.offset) :]
+        # Lines that follow on some which are not here are left out: they come again, together.
+        new = message.lines[given.lines - message.offset :] if message.offset <= given.lines else ()
         if new:
             given.lines = message.offset + len(message.lines)
             self.events.append(Said(worker, given.step, new))

@@ -12,7 +12,7 @@ import msgspec
 
 from turnout.wire.documents import StepBatch, StepResults
 from turnout.wire.frames import JSON, Malformed, UnknownKind, pack, unpack
-from turnout.wire.holdings import Holding, Holdings
+from turnout.wire.holdings import Holding, Holdings, unsendable
 from turnout.wire.messages import (
     VERSION,
     Ack,
@@ -37,7 +37,10 @@ from turnout.wire.messages import (
 RESEND_HELLO = 2.0
 FENCE = 0.8
 """The share of the lease after which a worker that had no answer begins nothing."""
-MOST_LINES_AT_ONCE = 1_000
+MOST_LINES_AT_ONCE, MOST_TEXT_AT_ONCE = 1_000, 1_048_576
+"""Lines, and characters, of one ``log``."""
+ENVELOPE = 1_024
+"""Bytes of a message that are not its body, and then some."""
 
 
 class LinkState(StrEnum):
@@ -93,11 +96,13 @@ class Link:
         """What hubs gave that the worker has no session with any more: every other hub hears of it."""
         self._greetings = hello.seq
         self._session = ""
-        self._codec = JSON
+        self.codec = JSON
         self._seq = 0
         self._sent_at: dict[int, float] = {}
         """When each heartbeat that is not answered yet was sent."""
-        self._opened = self._greeted = self._beaten = -inf
+        self._greeted = self._beaten = -inf
+        self.opened = -inf
+        """When the connection was made."""
         self.holdings = holdings
         self.credits = hello.credits
         self.state = LinkState.CLOSED
@@ -107,28 +112,55 @@ class Link:
         self.contact = -inf
         """When the last message was **sent** that the hub has answered: what it knows of us is not older."""
         self.malformed = 0
+        self.refusal = ""
+        """Why the hub does not want this worker, once it has said so."""
         self.outbox: list[list[bytes]] = []
         self.actions: list[Action] = []
 
     # -- the worker's wishes --------------------------------------------------------------------------------------
     def open(self, now: float) -> None:
         """There is a fresh connection: say hello."""
-        self._session, self._codec, self._seq = "", JSON, 0
+        self._session, self.codec, self._seq = "", JSON, 0
         self._sent_at.clear()
         self.state = LinkState.GREETING
         self._greetings += 1
-        self._opened = now
+        self.opened = now
         self._greet(now)
 
     def in_contact(self, now: float) -> bool:
         """Whether steps of this hub may begin: it cannot have given them to others yet."""
         return self.state is LinkState.OPEN and now - self.contact < FENCE * self._lease
 
+    def may_come_back(self, now: float) -> bool:
+        """Whether what this hub gave is still its own: it answers, or has not been silent for a lease."""
+        return self.state is LinkState.OPEN or now - self.contact < self._lease
+
     def set_credits(self, credits: int) -> None:
         if credits != self.credits:
             self.credits = credits
             if self.state is LinkState.OPEN:
                 self._send(Credit(self._next_seq(), credits))
+
+    def tell(self, news: Sequence[Holding], now: float) -> None:
+        """Say at once what is new about these steps of this hub."""
+        if self.state is LinkState.OPEN and self.welcome is not None:
+            self._report(news, now, self.welcome.resend_ms / 1000)
+
+    def beat(self, now: float) -> None:
+        """Let the hub know at once what is held here."""
+        if self.state is LinkState.OPEN:
+            self._beat(now)
+
+    def cut(self, reason: str) -> None:
+        """The connection is gone, and the session with it."""
+        if self.state in (LinkState.GREETING, LinkState.OPEN):
+            self._leave(reason)
+
+    def refuse(self, reason: str) -> None:
+        """The connection was not let in: nothing that is said here would be heard."""
+        if self.state is not LinkState.REFUSED:
+            self.state, self.refusal = LinkState.REFUSED, reason
+            self.actions.append(Parted(reason))
 
     def progress(self, progress: Progress) -> None:
         if self.state is LinkState.OPEN:
@@ -163,22 +195,61 @@ class Link:
                 each.asked = now
             self._send(Start(tuple(each.token for each in asking)))
         for each in holdings:
-            if each.lines and now - each.lines_sent >= resend:
+            # Before the first word of a result all lines go: those that come after its acknowledgement are of no use.
+            last = each.result is not None and each.sent == -inf
+            if each.lines and (last or now - each.lines_sent >= resend):
                 each.lines_sent = now
-                self._send(Log(each.token, each.offset, tuple(each.lines[:MOST_LINES_AT_ONCE])))
+                self._log(each, all_of_them=last)
         due = [each for each in holdings if each.result is not None and now - each.sent >= resend]
         for batch_id, some in groupby(sorted(due, key=lambda each: each.batch_id), key=lambda each: each.batch_id):
             ended = list(some)
             for each in ended:
                 each.sent = now
-            results = tuple(each.result for each in ended if each.result is not None)
-            self._send(StepResults(batch_id=batch_id, protocol_version=VERSION, results=results))
+            self._results(batch_id, ended)
+
+    def _log(self, holding: Holding, *, all_of_them: bool) -> None:
+        start, lines = 0, holding.lines
+        while start < len(lines):
+            end, size = start, 0
+            while end < len(lines) and end - start < MOST_LINES_AT_ONCE and (not size or size < MOST_TEXT_AT_ONCE):
+                size += len(lines[end].text)
+                end += 1
+            self._send(Log(holding.token, holding.offset + start, tuple(lines[start:end])))
+            start = end
+            if not all_of_them:
+                return
+
+    def _results(self, batch_id: str, ended: Sequence[Holding]) -> None:
+        """Send these in as few messages as their size allows; one that cannot be said at all becomes a failure."""
+        results = tuple(each.result for each in ended if each.result is not None)
+        frames, why = self._packed(StepResults(batch_id=batch_id, protocol_version=VERSION, results=results))
+        if frames is not None:
+            self.outbox.append(frames)
+        elif len(ended) > 1:
+            half = len(ended) // 2
+            self._results(batch_id, ended[:half])
+            self._results(batch_id, ended[half:])
+        else:
+            holding = ended[0]
+            assert holding.result is not None
+            holding.result = unsendable(holding.result, *why)
+            self._send(StepResults(batch_id=batch_id, protocol_version=VERSION, results=(holding.result,)))
+
+    def _packed(self, message: StepResults) -> tuple[list[bytes] | None, tuple[str, str]]:
+        most = self.welcome.max_message_bytes if self.welcome is not None else inf
+        try:
+            frames = pack(message, self._session, self.codec)
+        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            return None, ("NotJson", f"its output cannot be said in {self.codec}: {error}")
+        if (size := len(frames[2])) + ENVELOPE <= most:
+            return frames, ("", "")
+        return None, ("TooLarge", f"its result is {size:,} bytes; a message may have {most:,}")
 
     # -- what comes -----------------------------------------------------------------------------------------------
     def receive(self, frames: Sequence[bytes], now: float) -> None:
         """Take a message; never raises."""
         try:
-            unpacked = unpack(frames, self._codec)
+            unpacked = unpack(frames, self.codec)
         except UnknownKind as error:
             if error.session == self._session and self.state is LinkState.OPEN:
                 self._send(Error("unknown_message", str(error)))
@@ -207,6 +278,9 @@ class Link:
                 sent = self._sent_at.pop(message.seq, None)
                 if sent is not None:
                     self.contact = max(self.contact, sent)
+                for token in message.keep:
+                    if (holding := self.holdings.table.get(token)) is not None:
+                        holding.hub = self.hub
             case Started():
                 self._started(message)
             case Cancel():
@@ -224,9 +298,13 @@ class Link:
     def _welcomed(self, message: Welcome, now: float) -> None:
         if self.state is not LinkState.GREETING or message.seq != self._greetings:
             return
+        if message.codec not in self._hello.codecs:
+            self.malformed += 1
+            self._leave(f"malformed: the codec {message.codec!r} was not offered")
+            return
         self.state, self.welcome = LinkState.OPEN, message
-        self._session, self._codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
-        self.contact = self._opened
+        self._session, self.codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
+        self.contact = self.opened
         self._drop(message.release, "nobody waits for it any more")
         for each in self._mine():
             # What the hub has heard of and did not release is its own from now on, whoever gave it.
@@ -256,8 +334,7 @@ class Link:
         if session not in ("", self._session) or self.state not in (LinkState.GREETING, LinkState.OPEN):
             return
         if not message.retry:
-            self.state = LinkState.REFUSED
-            self.actions.append(Parted(f"{message.code}: {message.message}"))
+            self.refuse(f"{message.code}: {message.message}")
         elif message.code in ("no_session", "malformed", "stopping"):
             self._leave(f"{message.code}: {message.message}")
 
@@ -296,7 +373,7 @@ class Link:
         return self._seq
 
     def _send(self, message: Message) -> None:
-        self.outbox.append(pack(message, self._session, self._codec))
+        self.outbox.append(pack(message, self._session, self.codec))
 
     @property
     def _lease(self) -> float:

@@ -60,11 +60,12 @@ class Credit(msgspec.Struct, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a worker. A hub answers with the ``seq`` alone."""
+    """Of a worker. A hub answers with the ``seq``, and what it takes over."""
 
     seq: int
     credits: int = 0
     in_flight: tuple[Held, ...] = ()
+    keep: tuple[str, ...] = ()
 
 
 class Received(msgspec.Struct, frozen=True):

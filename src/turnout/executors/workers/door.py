@@ -55,11 +55,11 @@ class Door:
                 f"the hub cannot listen on {self._settings.address}: {error.strerror}", address=self._settings.address
             ) from error
         self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
-        self._loop.add_reader(socket.getsockopt(zmq.FD), self._look)
+        self._loop.add_reader(socket.fileno(), self._look)
 
     def close(self) -> None:
         if self._socket is not None:
-            self._loop.remove_reader(self._socket.getsockopt(zmq.FD))
+            self._loop.remove_reader(self._socket.fileno())
             self._socket.close()
             self._socket = None
         if self._context is not None:
@@ -87,7 +87,7 @@ class Door:
         if socket is None:
             return
         for _ in range(AT_ONCE):
-            if not socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+            if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
                 break
             frames = socket.recv_multipart(zmq.NOBLOCK, copy=False)
             self._heard(frames[0].bytes, [frame.bytes for frame in frames[1:]], _key_of(frames))

@@ -11,7 +11,7 @@ import logging
 import time
 import uuid
 from collections import Counter
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -45,7 +45,7 @@ from turnout.wire.hub import (
     StartAsked,
 )
 from turnout.wire.roster import WorkerEntry
-from turnout.wire.translation import result_of, step_of
+from turnout.wire.translation import handler_of, result_of, step_of
 
 log = logging.getLogger("turnout.hub")
 
@@ -58,6 +58,7 @@ class WorkersExecutor:
     local: bool = False
     kinds: frozenset[str] = frozenset({"python", "shell", "handler"})
     enforces_timeouts: bool = True
+    outlives: bool = True
 
     def __init__(
         self, settings: HubSettings | None = None, *, name: str = "workers", greeting: Greeting | None = None
@@ -132,7 +133,7 @@ class WorkersExecutor:
 
     # -- assigning ----------------------------------------------------------------------------------------------
     def line(self, task: TaskSpec, labels: Mapping[str, str] | None) -> str:
-        return self._roll.line(handler_of(task), labels or {})
+        return self._roll.line(handler_of(task.body), labels or {})
 
     def assign(self, line: str) -> str | None:
         return None if self._stopping else self._roll.assign(line)
@@ -187,7 +188,7 @@ class WorkersExecutor:
             self._end(flight, ExecutionResult.returned(flight.event, "its worker has gone"))
             return
         try:
-            step = step_of(work, token=flight.token, given=self.holders.given(flight.event))
+            step = step_of(work, token=flight.token, task_context=work.run_input, previous_results=work.previous)
         except Exception as error:
             self._end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
             return
@@ -228,6 +229,33 @@ class WorkersExecutor:
         for worker_id, some in by_worker.items():
             if (worker := self.protocol.workers.get(worker_id)) is not None:
                 self.protocol.acknowledge(worker, some)
+        self._carry_on()
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
+        by_worker: dict[str, list[ExecutionResult]] = {}
+        for result in results:
+            flight = self._flights.get(token_of(result.task_id, result.attempt, result.shadow))
+            if flight is not None and flight.ended:
+                by_worker.setdefault(flight.event.holder, []).append(result)
+        for worker_id, some in by_worker.items():
+            self._spawn(self._leave(worker_id, some))
+
+    async def _leave(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        assert self.holders is not None
+        while not self._stopping:
+            try:
+                await self.holders.post(worker_id, results)
+            except StoreError as error:
+                log.warning("%d results of worker %s have to wait: %s", len(results), worker_id, error)
+                await asyncio.sleep(1.0)
+            else:
+                return self.settled(results)
+
+    def holders_died(self, holders: Collection[str]) -> None:
+        for worker_id in holders:
+            if (worker := self.protocol.workers.get(worker_id)) is not None:
+                self.protocol.expel(worker, "its process has died")
         self._carry_on()
 
     def _has_ended(self, token: str) -> bool:
@@ -286,7 +314,8 @@ class WorkersExecutor:
         if flight is None or flight.event.holder != worker.id:
             self.protocol.acknowledge(worker, [result.token])
             return
-        self._end(flight, result_of(flight.event, result), keep=True)
+        context = flight.work.context if flight.work is not None else None
+        self._end(flight, result_of(flight.event, result, now=time.time(), context=context), keep=True)
 
     def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
@@ -346,7 +375,7 @@ class WorkersExecutor:
         held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
         try:
             await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
-            wanted = await self.holders.wanted(worker.id, sorted(held.values())) if held else frozenset()
+            wanted = await self.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
         except StoreError as error:
             log.warning("worker %s has to wait: %s", worker.id, error)
             self.protocol.forget(worker)
@@ -414,8 +443,9 @@ class WorkersExecutor:
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
         held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
-        wanted = await self.holders.wanted(worker.id, sorted(held.values()))
+        wanted = await self.holders.keep(worker.id, sorted(held.values()))
         gone = [token for token, attempt in held.items() if attempt not in wanted]
+        self.protocol.keep(worker, [token for token, attempt in held.items() if attempt in wanted])
         if gone:
             self.protocol.acknowledge(worker, gone)
 
@@ -423,11 +453,6 @@ class WorkersExecutor:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def handler_of(task: TaskSpec) -> str:
-    """The name under which workers know the body."""
-    return "turnout.shell" if task.body.kind == "shell" else task.body.ref
 
 
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
@@ -438,5 +463,11 @@ def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
 def _trace(way: str, route: bytes, frames: Sequence[bytes]) -> None:
     kind, session = (frames[0], frames[1]) if len(frames) > 1 else (b"?", b"")
     size = sum(len(frame) for frame in frames)
-    log.info("%s %s %s session %s, %d bytes", way, route.hex(), kind.decode(errors="replace"), session.decode(errors="replace")[:8], size)
-
+    log.info(
+        "%s %s %s session %s, %d bytes",
+        way,
+        route.hex(),
+        kind.decode(errors="replace"),
+        session.decode(errors="replace")[:8],
+        size,
+    )

@@ -1,0 +1,326 @@
+"""What are an attempt and its result in the documents that travel? Both ways, for the hub and for the worker.
+
+Whatever comes from the other side is checked here: a result that cannot be kept is a failure, never an error of ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.contracts.executor import Work
+from turnout.errors import InputError
+from turnout.model.deferral import MAX_SAVED, Condition, Deferral
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, printable
+from turnout.model.info import Output, TaskInfo
+from turnout.model.shell import ShellSpec
+from turnout.model.spec import Body, TaskSpec
+from turnout.model.values import MAX_BYTES, dump_output
+from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, StepMetadata, StepResult, StepStatus
+
+SHELL_HANDLER = "turnout.shell"
+"""The handler of command tasks: its configuration is the command."""
+CODE_MISSING = "code_missing"
+MOST_FRAMES = 200
+"""Lines of a backtrace that travel, from its end."""
+
+_decode = msgspec.json.Decoder().decode
+
+
+class _Put(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A deferral as it travels: what is saved is a value, not text."""
+
+    seconds: float = 0.0
+    until: float | None = None
+    condition: Condition | None = None
+    saved: Any = None
+    unmet: bool = False
+
+
+# At import, for the reason that ``decode_spec`` has.
+msgspec.convert({"condition": {"ref": ""}}, _Put)
+msgspec.convert({"command": ""}, ShellSpec)
+
+
+# -- the hub's side --------------------------------------------------------------------------------------------------
+def step_of(
+    work: Work,
+    *,
+    token: str,
+    task_context: Any = None,
+    previous_results: Mapping[str, Any] | None = None,
+    labels: Mapping[str, str] | None = None,
+    deadline: float | None = None,
+    confirm_start: bool | None = None,
+) -> Step:
+    """The attempt as a step. ``confirm_start`` follows ``at_most_once`` unless it is given; times are in seconds."""
+    event, task = work.event, work.task
+    handler, config = _handler_of(task.body)
+    return Step(
+        step_id=event.task_id,
+        task_id=event.run_id,
+        step_name=task.name,
+        handler_class=handler,
+        handler_config=config,
+        task_context={} if task_context is None else task_context,
+        previous_results=dict(previous_results or {}),
+        metadata=StepMetadata(
+            token=token,
+            attempt=event.attempt - 1,
+            retry_limit=max(0, event.max_attempts - 1),
+            timeout_ms=_milliseconds(work.timeout),
+            deadline_ms=_milliseconds(deadline),
+            idempotency_key=work.idempotency_key,
+            args=dict(work.kwargs),
+            positional=work.args,
+            confirm_start=task.at_most_once if confirm_start is None else confirm_start,
+            task_name=event.task_name,
+            workflow=work.workflow,
+            labels=dict(labels or {}),
+            shadow=event.shadow,
+            index=work.index,
+            saved=work.saved,
+            condition=None if work.condition is None else msgspec.to_builtins(work.condition),
+            context=work.context,
+        ),
+    )
+
+
+def handler_of(body: Body) -> str:
+    """The handler that a worker must have to run this body."""
+    return SHELL_HANDLER if body.kind == "shell" else body.ref
+
+
+def result_of(
+    event: TaskReadyEvent,
+    result: StepResult,
+    *,
+    now: float | None = None,
+    context: Mapping[str, Any] | None = None,
+    limit: int = MAX_BYTES,
+) -> ExecutionResult:
+    """The attempt's result. ``now`` is when it came, ``context`` is given for a handler in Context style: what it
+    returns is set in it."""
+    metadata = result.metadata
+    times = _times(metadata.execution_time_ms, now)
+    if result.status == "completed":
+        return _completed(event, result, context, limit, times)
+    error = _error_info(result)
+    match metadata.outcome:
+        case "timed_out":
+            return _ended(event, ExecutionStatus.TIMED_OUT, _timeout(error), times)
+        case "cancelled":
+            return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), times)
+        case "crashed":
+            return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), times)
+        case "returned":
+            return ExecutionResult.returned(event, error.message)
+        case "handler_missing":
+            return ExecutionResult.returned(event, CODE_MISSING)
+        case "deferred":
+            return _deferred(event, metadata.deferral or {}, times)
+        case None:
+            after = metadata.retry_after_ms
+            retry_after = None if after is None else max(0, after) / 1000
+            return ExecutionResult.failed(event, error, metadata.retryable, retry_after=retry_after, **times)
+
+
+def _completed(
+    event: TaskReadyEvent,
+    result: StepResult,
+    context: Mapping[str, Any] | None,
+    limit: int,
+    times: Mapping[str, float],
+) -> ExecutionResult:
+    value = result.output
+    if context is not None:
+        own = (
+            value if isinstance(value, dict) else {} if value is None else {event.task_name.rpartition("::")[2]: value}
+        )
+        value = {**context, **own}
+    try:
+        output = dump_output(value, limit=limit)
+    except InputError as error:
+        said = ErrorInfo(type(error).__qualname__, printable(f"{event.task_name}: {error.message}"), code=error.code)
+        return ExecutionResult.failed(event, said, retryable=False, **times)
+    more: dict[str, Any] = {"output": output, "chosen": result.metadata.chosen, **times}
+    return _ended(event, ExecutionStatus.COMPLETED, None, more)
+
+
+def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], times: Mapping[str, float]) -> ExecutionResult:
+    try:
+        put = msgspec.convert(said, _Put)
+        saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
+    except (msgspec.ValidationError, InputError) as error:
+        bad = ErrorInfo("BadDeferral", printable(f"the worker put it off in a way that cannot be read: {error}"))
+        return ExecutionResult.failed(event, bad, retryable=False, **times)
+    seconds = put.seconds if math.isfinite(put.seconds) else 0.0
+    until = put.until if put.until is not None and math.isfinite(put.until) else None
+    deferral = Deferral(max(0.0, seconds), until, put.condition, saved, put.unmet)
+    return _ended(event, ExecutionStatus.DEFERRED, None, {"deferral": deferral, **times})
+
+
+def _ended(
+    event: TaskReadyEvent, status: ExecutionStatus, error: ErrorInfo | None, more: Mapping[str, Any]
+) -> ExecutionResult:
+    return ExecutionResult(
+        run_id=event.run_id,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        status=status,
+        error=error,
+        shadow=event.shadow,
+        **more,
+    )
+
+
+def _error_info(result: StepResult) -> ErrorInfo:
+    said = result.error
+    if said is None:
+        return ErrorInfo("Error", f"the worker says {result.status} and not why")
+    names = said.mro or ((said.type,) if said.type else ())
+    return ErrorInfo(
+        printable(said.type) or "Error",
+        printable(said.message),
+        printable("\n".join(said.backtrace[-MOST_FRAMES:])),
+        tuple(printable(_qualified(name)) for name in names[:MOST_FRAMES]),
+        printable(said.code),
+    )
+
+
+def _qualified(name: str) -> str:
+    """``Net::OpenTimeout`` as retry rules can name it; a bare name is what they take for a builtin."""
+    plain = name.replace("::", ".")
+    return plain if "." in plain else f"builtins.{plain}"
+
+
+def _timeout(error: ErrorInfo) -> ErrorInfo:
+    return ErrorInfo("TimeoutError", error.message, mro=("builtins.TimeoutError",))
+
+
+def _times(milliseconds: float | None, now: float | None) -> dict[str, float]:
+    """When it began and ended, by the clock of whoever asks."""
+    if now is None:
+        return {}
+    took = milliseconds / 1000 if milliseconds is not None and math.isfinite(milliseconds) else 0.0
+    return {"started_at": now - max(0.0, took), "finished_at": now}
+
+
+def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
+    if body.kind == "shell":
+        assert body.shell is not None, "a shell body has its command"
+        return SHELL_HANDLER, msgspec.to_builtins(body.shell)
+    return body.ref, body.config
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else math.ceil(seconds * 1000)
+
+
+# -- the worker's side -----------------------------------------------------------------------------------------------
+def event_of(step: Step) -> TaskReadyEvent:
+    """The attempt that the step is."""
+    metadata = step.metadata
+    return TaskReadyEvent(
+        run_id=step.task_id,
+        task_id=step.step_id,
+        task_name=metadata.task_name or step.step_name,
+        attempt=metadata.attempt + 1,
+        max_attempts=metadata.retry_limit + 1,
+        shadow=metadata.shadow,
+    )
+
+
+def work_of(
+    step: Step,
+    body: Callable[..., Any] | None,
+    *,
+    arguments: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
+    call: Callable[[TaskInfo], Any] | None = None,
+    retry_predicate: Callable[[BaseException], bool] | None = None,
+    output: Output | None = None,
+) -> Work:
+    """The attempt as whatever runs bodies wants it; ``body`` is None for a command, ``arguments`` are given if they are
+    not the step's own. Raises ``msgspec.ValidationError`` for a command or a condition that is none."""
+    metadata = step.metadata
+    args, kwargs = (metadata.positional, metadata.args) if arguments is None else arguments
+    shell = None
+    if step.handler_class == SHELL_HANDLER and body is None:
+        shell = msgspec.convert(step.handler_config, ShellSpec)
+    kind = "python" if body is not None else "shell" if shell is not None else "handler"
+    condition = None if metadata.condition is None else msgspec.convert(metadata.condition, Condition)
+    return Work(
+        event=event_of(step),
+        task=TaskSpec(name=step.step_name, body=Body(kind, step.handler_class, shell)),
+        body=body,
+        workflow=metadata.workflow,
+        args=args,
+        kwargs=kwargs,
+        context=metadata.context,
+        index=metadata.index,
+        timeout=None if metadata.timeout_ms is None else metadata.timeout_ms / 1000,
+        idempotency_key=metadata.idempotency_key,
+        token=metadata.token,
+        saved=metadata.saved,
+        condition=condition,
+        retry_predicate=retry_predicate,
+        call=call,
+        output=output,
+    )
+
+
+_ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {
+    ExecutionStatus.COMPLETED: ("completed", None),
+    ExecutionStatus.FAILED: ("failed", None),
+    ExecutionStatus.RETRY: ("failed", None),
+    ExecutionStatus.TIMED_OUT: ("failed", "timed_out"),
+    ExecutionStatus.CANCELLED: ("failed", "cancelled"),
+    ExecutionStatus.DEFERRED: ("failed", "deferred"),
+    ExecutionStatus.CRASHED: ("error", "crashed"),
+    ExecutionStatus.RETURNED: ("error", "returned"),
+    ExecutionStatus.LOST: ("error", None),
+}
+
+
+def answer_of(step: Step, result: ExecutionResult, handler_version: str = "") -> StepResult:
+    """The result as it travels."""
+    status, outcome = _ENDS[result.status]
+    error = result.error
+    if outcome == "returned" and error is not None and error.message == CODE_MISSING:
+        outcome = "handler_missing"
+    took = None
+    if result.started_at is not None and result.finished_at is not None:
+        took = max(0.0, round((result.finished_at - result.started_at) * 1000, 3))
+    said = None
+    if status != "completed":
+        said = StepError("put off", "Deferred") if error is None else _step_error(error)
+    return StepResult(
+        step_id=step.step_id,
+        status=status,
+        output=None if result.output is None else _decode(result.output),
+        error=said,
+        metadata=ResultMetadata(
+            token=step.token,
+            attempt=step.metadata.attempt,
+            execution_time_ms=took,
+            handler_version=handler_version,
+            retryable=result.retryable,
+            outcome=outcome,
+            retry_after_ms=_milliseconds(result.retry_after),
+            deferral=None if result.deferral is None else _deferral(result.deferral),
+            chosen=result.chosen,
+        ),
+    )
+
+
+def _step_error(error: ErrorInfo) -> StepError:
+    backtrace = tuple(error.traceback.rstrip("\n").split("\n")[-MOST_FRAMES:]) if error.traceback else ()
+    return StepError(error.message, error.type, backtrace, error.mro, error.code)
+
+
+def _deferral(deferral: Deferral) -> dict[str, Any]:
+    saved = None if deferral.saved is None else _decode(deferral.saved)
+    return msgspec.to_builtins(_Put(deferral.seconds, deferral.until, deferral.condition, saved, deferral.unmet))
