@@ -5,6 +5,7 @@ TurnoutError
 │   ├── InvalidWorkflow        cycle, unknown_dependency, duplicate_task, bad_identifier, empty_workflow, …
 │   ├── InvalidRouting         unknown_executor, malformed_pattern, unsupported_body, …
 │   ├── InvalidSetting         a value that a setting cannot have
+│   ├── InvalidYaml            malformed_yaml, duplicate_key, yaml_too_large; with its line and column
 │   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
 │   ├── NotImportable          a function that another process cannot find; unguarded_main
 │   └── NotYetAValue           a placeholder was used as if it were a value
@@ -76,6 +77,10 @@ class InvalidRouting(DefinitionError):
 
 class InvalidSetting(DefinitionError):
     code = "invalid_setting"
+
+
+class InvalidYaml(DefinitionError):
+    code = "malformed_yaml"
 
 
 class InvalidTarget(DefinitionError):

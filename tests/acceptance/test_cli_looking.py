@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.command import PATIENCE, ROOT, Done, Project
+from turnout.runner import PoolSettings, PoolsSettings
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -158,6 +159,72 @@ def test_the_configuration_is_checked(project: Project) -> None:
     good, document = all_of(project, "config check", "config check --json")
     assert good.code == 0 and "turnout.toml" in good.out
     assert document.json == {"ok": True, "file": str(project.folder / "turnout.toml"), "warnings": []}
+
+
+POOLS = """
+workflows: [flows.py]
+executors:
+  deaf: {use: "deaf:Deaf"}
+orchestration:
+  coordinator:
+    target_utilization: 0.75
+    scaling_cooldown_seconds: 1m
+  executor_pools:
+    task_claimer: {min_executors: 2, max_executors: 10}
+"""
+
+
+@pytest.fixture(scope="module")
+def in_yaml(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("yaml"))
+    (project.folder / "turnout.toml").unlink()
+    (project.folder / "turnout.yaml").write_text(POOLS)
+    return project
+
+
+@pytest.mark.parametrize("form", ["turnout.yaml", "turnout.toml"])
+def test_coordinator_and_pools_are_shown_with_their_origins(in_yaml: Project, tmp_path: Path, form: str) -> None:
+    project = in_yaml
+    if form == "turnout.toml":
+        project = Project(tmp_path)
+        (tmp_path / form).write_text(
+            "[orchestration.coordinator]\ntarget_utilization = 0.75\nscaling_cooldown_seconds = '1m'\n"
+            "[orchestration.executor_pools.task_claimer]\nmin_executors = 2\nmax_executors = 10\n"
+        )
+    share = "TURNOUT_ORCHESTRATION__COORDINATOR__TARGET_UTILIZATION"
+    most = "TURNOUT_ORCHESTRATION__EXECUTOR_POOLS__TASK_CLAIMER__MAX_EXECUTORS"
+    shown = project.run("config", "show", "--origin", "--json", **{share: "0.6", most: "4"})
+    assert shown.code == 0, shown
+    found = {each["key"]: (each["value"], each["origin"]) for each in shown.json}
+    coordinator, claimer = "orchestration.coordinator", "orchestration.executor_pools.task_claimer"
+    assert found[f"{coordinator}.target_utilization"] == (0.6, share)
+    assert found[f"{coordinator}.scaling_cooldown_seconds"] == (60.0, form)
+    assert found[f"{coordinator}.max_db_pool_usage"] == (0.85, "default")
+    assert found[f"{claimer}.min_executors"] == (2, form)
+    assert found[f"{claimer}.max_executors"] == (4, most)
+    assert found[f"{claimer}.polling_interval_ms"] == (2000, "default"), "a pool has defaults of its own"
+    for pool in PoolsSettings.__struct_fields__:
+        assert {f"orchestration.executor_pools.{pool}.{key}" for key in PoolSettings.__struct_fields__} <= set(found)
+
+
+def test_a_configuration_in_yaml_is_checked_and_used(in_yaml: Project) -> None:
+    checked, ran, text = in_yaml.run_all(
+        [["config", "check", "--json"], ["run", "flows.py:doubling", "--json"], ["config", "show", "--origin"]]
+    )
+    assert checked.json == {"ok": True, "file": str(in_yaml.folder / "turnout.yaml"), "warnings": []}
+    assert ran.code == 0 and ran.json["result"] == "it is 42", ran
+    row = next(line for line in text.out.splitlines() if ".task_claimer.max_executors" in line)
+    assert row.split()[1:] == ["10", "turnout.yaml"]
+
+
+def test_a_new_project_keeps_the_configuration_that_is_there(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (shop / "turnout.yaml").write_text("tenant: acme\n")
+    made = project.run("init", "shop", "--json")
+    assert made.json["written"] == ["README.md", "flows.py", "test_flows.py"]
+    assert made.json["kept"] == ["turnout.yaml"]
 
 
 def test_a_new_project_runs_and_its_files_are_never_overwritten(tmp_path: Path) -> None:

@@ -100,3 +100,33 @@ def test_a_wrong_configuration_is_explained(tmp_path: Path, text: str, code: str
     done = project.run("run", "flows.py:doubling")
     assert done.code == USAGE and not (tmp_path / ".turnout").exists()
     assert done.err.startswith(f"error[{code}]") and said in done.err.splitlines()[0], done
+
+
+CLAIMER = "orchestration.executor_pools.task_claimer"
+WRONG_YAML = [
+    ("tenant: a\ntenant: b\n", "duplicate_key", "turnout.yaml: line 2, column 1: the key 'tenant' is here again"),
+    ("orchestration: {executor_pools: {task_claimer: {min_executors: 9, max_executors: 4}}}", "bad_setting",
+     f"turnout.yaml: {CLAIMER}.min_executors is 9, more than max_executors, 4"),
+    ("orchestration: {coordinator: {target_utilization: 1}}", "bad_setting",
+     "turnout.yaml: orchestration.coordinator.target_utilization is 1; write a number above 0 and below 1"),
+    ("orchestration: {executor_pools: {task_clamer: {}}}", "unknown_setting", "did you mean 'task_claimer'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "said"), WRONG_YAML)
+def test_a_wrong_configuration_in_yaml_is_explained(tmp_path: Path, text: str, code: str, said: str) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").unlink()
+    (tmp_path / "turnout.yaml").write_text(text)
+    checked, ran = project.run_all([["config", "check"], ["run", "flows.py:doubling"]])
+    for done in (checked, ran):
+        assert done.code == USAGE and done.out == "" and not (tmp_path / ".turnout").exists()
+        assert done.err.startswith(f"error[{code}]") and said in done.err.splitlines()[0], done
+
+
+def test_two_configurations_in_one_folder_are_refused(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.yaml").write_text("tenant: acme\n")
+    done = project.run("config", "check")
+    assert done.code == USAGE and done.err.startswith("error[several_config_files]")
+    assert "holds both turnout.toml and turnout.yaml" in done.err

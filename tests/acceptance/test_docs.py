@@ -16,7 +16,8 @@ import pytest
 
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
-from turnout.runner import EngineSettings, LogSettings, Retention
+from turnout.runner import CoordinatorSettings, EngineSettings, LogSettings, PoolSettings, PoolsSettings, Retention
+from turnout.runner.config import read_config
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -89,6 +90,29 @@ def test_the_lifecycle_describes_every_state() -> None:
         assert f"| {state} |" in text
 
 
+def test_the_yaml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> None:
+    for number, (_, text) in enumerate(blocks(DOCS / "configuration.md", "yaml")):
+        (tmp_path / f"{number}.yaml").write_text(text)
+        settings = read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.yaml"}).orchestration
+        assert settings is not None
+    assert number == 1, "the last one is of the coordinator and the pools"
+    coordinator, pools = settings.coordinator, settings.executor_pools
+    assert (coordinator.scaling_interval_seconds, coordinator.max_db_pool_usage) == (30.0, 0.85)
+    sizes = [(pool.min_executors, pool.max_executors, pool.batch_size) for pool in each_pool(pools)]
+    assert sizes[:4] == [(1, 5, 10), (2, 10, 20), (2, 8, 50), (2, 10, 20)]
+    assert pools.task_finalizer == PoolsSettings().task_finalizer, "a pool that is not named keeps its defaults"
+
+
+def test_the_toml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> None:
+    for number, (_, text) in enumerate(blocks(DOCS / "configuration.md", "toml")):
+        (tmp_path / f"{number}.toml").write_text(text)
+        assert read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.toml"}).orchestration is not None
+
+
+def each_pool(pools: PoolsSettings) -> list[PoolSettings]:
+    return [getattr(pools, name) for name in pools.__struct_fields__]
+
+
 SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention)
 
 
@@ -102,6 +126,28 @@ def test_the_settings_are_listed_with_their_defaults(settings: type[msgspec.Stru
     for name, default in fields.items():
         if not isinstance(default, msgspec.Struct):
             assert ast.literal_eval(listed[name]) == default, name
+
+
+@pytest.mark.parametrize(
+    ("title", "settings"), [("Settings of the coordinator", CoordinatorSettings), ("Settings of a pool", PoolSettings)]
+)
+def test_the_settings_of_coordinator_and_pools_are_listed(title: str, settings: type[msgspec.Struct]) -> None:
+    section = (DOCS / "pools.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", section, re.MULTILINE)
+    expected = [(field.name, field.default) for field in msgspec.structs.fields(settings)]
+    assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
+
+
+def test_what_differs_between_the_defaults_of_pools_is_listed() -> None:
+    usual, text = PoolSettings(), (DOCS / "pools.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| (`\w+` \d+(?:, `\w+` \d+)*) \|$", text, re.MULTILINE))
+    for name, pool in zip(PoolsSettings.__struct_fields__, each_pool(PoolsSettings()), strict=True):
+        own = [
+            f"`{key}` {getattr(pool, key)}"
+            for key in pool.__struct_fields__
+            if getattr(pool, key) != getattr(usual, key)
+        ]
+        assert rows.get(name, "") == ", ".join(own)
 
 
 def test_the_tests_that_show_the_guarantees_exist() -> None:

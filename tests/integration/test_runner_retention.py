@@ -191,7 +191,7 @@ def test_coroutines_delete_and_prune_too(store_url: str) -> None:
 def test_a_retention_that_makes_no_sense_is_refused(given: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         keeping(**given).check()
-    assert caught.value.fields["field"] == field
+    assert caught.value.fields["field"] == f"orchestration.retention.{field}"
 
 
 def test_pruning_what_has_not_ended_is_refused(sqlite_runner: Runner) -> None:

@@ -42,7 +42,7 @@ def checkup(database: str | None) -> list[Check]:
     found = [_versions()]
     try:
         config = configuration()
-        said = "no turnout.toml: defaults" if config.file is None else str(config.file)
+        said = "no file: defaults and the environment" if config.file is None else str(config.file)
         found.append(Check("configuration", Grade.GOOD, said))
     except TurnoutError as error:
         return [*found, Check("configuration", Grade.BAD, error.message)]

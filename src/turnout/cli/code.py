@@ -36,7 +36,7 @@ def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -
     raise InvalidTarget(
         f"the code of workflow {spec.full_name} was not found",
         code="no_code",
-        hint="say where it is: --target file.py or --target module, or `workflows = [...]` in turnout.toml",
+        hint="say where it is: --target file.py or --target module, or `workflows` in the configuration",
     )
 
 

@@ -34,7 +34,8 @@ def validate(
     wanted = targets or config.get("workflows")
     if not wanted:
         raise InvalidTarget(
-            "there is nothing to validate: name a file or module, or set `workflows` in turnout.toml", code="no_target"
+            "there is nothing to validate: name a file or module, or set `workflows` in the configuration",
+            code="no_target",
         )
     plan = Plan(config)
     found: list[dict[str, Any]] = []

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.errors import InvalidSetting
+from turnout.model.bounds import at_least, positive_seconds
 from turnout.model.logs import Stream, storable
 from turnout.orchestration.log_lines import Line, Piece, Voice
 
@@ -43,14 +43,10 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_waiting_logs: int = 8_388_608
     """Bytes in memory, waiting for the database. Above it, the oldest lines of the noisiest attempt are dropped."""
 
-    def check(self) -> None:
-        if not self.log_flush > 0:
-            raise InvalidSetting(
-                f"log_flush is {self.log_flush!r}; it must be a positive number of seconds", field="log_flush"
-            )
+    def check(self, path: str = "orchestration.logs") -> None:
+        positive_seconds(self.log_flush, f"{path}.log_flush")
         for name in ("max_line", "max_attempt_logs", "max_waiting_logs"):
-            if getattr(self, name) < 1:
-                raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
+            at_least(getattr(self, name), 1, f"{path}.{name}")
 
 
 class LogBuffer:

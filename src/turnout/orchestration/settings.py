@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.errors import InvalidSetting, InvalidWorkflow
+from turnout.model.bounds import at_least, positive_seconds
 from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import Duration, seconds
 from turnout.model.states import RUN_TERMINAL, RunState
@@ -29,28 +30,27 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
     rows: int = 2_000
     """Rows of one table in one transaction."""
 
-    def check(self) -> None:
+    def check(self, path: str = "orchestration.retention") -> None:
         for name in ("older_than", "every"):
-            value = getattr(self, name)
+            value, at = getattr(self, name), f"{path}.{name}"
             try:
-                number = seconds(value, name)
+                number = seconds(value, at)
             except InvalidWorkflow as error:
-                raise InvalidSetting(error.message, field=name) from error
+                raise InvalidSetting(error.message, field=at) from error
             if name == "every" and number <= 0:
-                raise InvalidSetting(f"every is {value!r}; it must be more than nothing", field=name)
+                raise InvalidSetting(f"{at} is {value!r}; it must be more than nothing", field=at)
         for name in ("runs", "rows"):
-            if getattr(self, name) < 1:
-                raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
-        ended_states(self.states)
+            at_least(getattr(self, name), 1, f"{path}.{name}")
+        ended_states(self.states, f"{path}.states")
 
 
-def ended_states(states: Sequence[RunState | str]) -> list[RunState]:
+def ended_states(states: Sequence[RunState | str], path: str = "states") -> list[RunState]:
     """These states, if runs can end in them: nothing else is ever pruned."""
     known = {str(state): state for state in RUN_TERMINAL}
     for state in states:
         if str(state) not in known:
             may = ", ".join(sorted(known))
-            raise InvalidSetting(f"states holds {str(state)!r}: only runs that ended go, in {may}", field="states")
+            raise InvalidSetting(f"{path} holds {str(state)!r}: only runs that ended go, in {may}", field=path)
     return [known[str(state)] for state in states]
 
 
@@ -89,23 +89,27 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
     retention: Retention | None = None
     """None: nothing is deleted by itself."""
 
-    def check(self) -> None:
+    def check(self, path: str = "orchestration") -> None:
+        """Refuse what cannot work, by the names that configuration files use."""
         for name in ("heartbeat", "lease", "self_fence", "sweep", "cancel_grace", "stop_grace"):
-            value = getattr(self, name)
-            if not value > 0:
-                raise InvalidSetting(f"{name} is {value!r}; it must be a positive number of seconds", field=name)
+            positive_seconds(getattr(self, name), f"{path}.{name}")
         if not self.heartbeat <= self.self_fence < self.lease:
             raise InvalidSetting(
-                f"heartbeat {self.heartbeat:g} ≤ self_fence {self.self_fence:g} < lease {self.lease:g} must hold",
-                field="self_fence",
+                f"{path}.self_fence is {self.self_fence:g}; it must be at least heartbeat, {self.heartbeat:g}, "
+                f"and less than lease, {self.lease:g}",
+                field=f"{path}.self_fence",
+                beside=(f"{path}.heartbeat", f"{path}.lease"),
             )
         for name in ("max_owned_runs", "claim_batch", "max_commit", "lanes", "connections", "request_high_water"):
-            if getattr(self, name) < 1:
-                raise InvalidSetting(f"{name} is {getattr(self, name)!r}; it must be at least 1", field=name)
-        self.logs.check()
+            at_least(getattr(self, name), 1, f"{path}.{name}")
+        if self.submit_wait is not None:
+            at_least(self.submit_wait, 0, f"{path}.submit_wait")
+        for name in self.limits.__struct_fields__:
+            at_least(getattr(self.limits, name), 0, f"{path}.limits.{name}")
+        self.logs.check(f"{path}.logs")
         if self.retention is not None:
-            self.retention.check()
-        self.coordinator.check()
-        self.executor_pools.check()
+            self.retention.check(f"{path}.retention")
+        self.coordinator.check(f"{path}.coordinator")
+        self.executor_pools.check(f"{path}.executor_pools")
         if self.executor_breaker is not None:
-            self.executor_breaker.check("orchestration.executor_breaker")
+            self.executor_breaker.check(f"{path}.executor_breaker")

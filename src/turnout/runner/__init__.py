@@ -2,6 +2,7 @@
 
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
+from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
 from turnout.orchestration.log_buffer import LogSettings
 from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
@@ -12,11 +13,14 @@ from turnout.runner.views import RunView, TaskFailure, TaskView
 __all__ = [
     "AsyncRunHandle",
     "AsyncRunner",
+    "CoordinatorSettings",
     "Deleted",
     "EngineSettings",
     "LogLine",
     "LogSettings",
     "Poller",
+    "PoolSettings",
+    "PoolsSettings",
     "Retention",
     "RunHandle",
     "RunView",

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from turnout.errors import DefinitionError, InvalidSetting
+from turnout.model.bounds import Ratio
 from turnout.model.durations import Duration, seconds
 from turnout.model.suggestions import close
 from turnout.orchestration.settings import EngineSettings
@@ -36,6 +37,7 @@ class Kind(Enum):
     TEXT = "text"
     TEXTS = "a list of texts"
     SECONDS = 'a number of seconds, or text such as "30s", "5m" or "1h30m"'
+    RATIO = "a number above 0 and below 1"
     COUNT = "a whole number"
     FLAG = "true or false"
     MODE = '"local" or "distributed"'
@@ -45,41 +47,52 @@ class Kind(Enum):
 
 def _settings(kind: type[msgspec.Struct], at: Key) -> dict[Key, Kind]:
     found: dict[Key, Kind] = {}
-    for name, annotation in typing.get_type_hints(kind).items():
+    for name, annotation in typing.get_type_hints(kind, include_extras=True).items():
         wanted = _without_none(annotation)
         if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
             found |= _settings(wanted, (*at, name))
         elif typing.get_origin(wanted) in (tuple, list):
             found[*at, name] = Kind.TEXTS
         else:
-            found[*at, name] = Kind.SECONDS if wanted == Duration else _KINDS.get(wanted, Kind.FREE)
+            found[*at, name] = next((kind for known, kind in _KINDS if wanted == known), Kind.FREE)
     return found
 
 
-def built(kind: type[S], said: Mapping[str, Any]) -> S:
-    """The settings of nested values whose kinds were checked one by one."""
-    hints = typing.get_type_hints(kind)
+def overlaid(settings: S, said: Mapping[str, Any], path: str) -> S:
+    """The settings with nested values, whose kinds were checked one by one, in place of their own."""
+    hints = typing.get_type_hints(type(settings))
     values: dict[str, Any] = {}
     for name, value in said.items():
-        wanted = _without_none(hints[name])
+        wanted, at = _without_none(hints[name]), f"{path}.{name}"
         if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
-            values[name] = built(wanted, value)
+            # Beside what was said stay the defaults of this very place: pools have defaults of their own.
+            values[name] = overlaid(getattr(settings, name) or wanted(), value, at)
         elif typing.get_origin(wanted) in (tuple, list):
-            values[name] = msgspec.convert(value, wanted)
+            try:
+                values[name] = msgspec.convert(value, wanted)
+            except msgspec.ValidationError as error:
+                raise InvalidSetting(f"{at} is {value!r}: {error}", field=at) from error
         else:
             values[name] = value
-    return kind(**values)
+    return msgspec.structs.replace(settings, **values)
 
 
 def _without_none(annotation: Any) -> Any:
     """``float`` of ``float | None``."""
-    if isinstance(annotation, types.UnionType):
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
         left = [each for each in typing.get_args(annotation) if each is not types.NoneType]
         return left[0] if len(left) == 1 else annotation
     return annotation
 
 
-_KINDS: Mapping[Any, Kind] = {float: Kind.SECONDS, int: Kind.COUNT, bool: Kind.FLAG, str: Kind.TEXT}
+_KINDS: tuple[tuple[Any, Kind], ...] = (
+    (float, Kind.SECONDS),
+    (Duration, Kind.SECONDS),
+    (Ratio, Kind.RATIO),
+    (int, Kind.COUNT),
+    (bool, Kind.FLAG),
+    (str, Kind.TEXT),
+)
 
 SHAPE: Mapping[Key, Kind] = {
     ("database",): Kind.TEXT,
@@ -115,10 +128,10 @@ def kind_of(key: Key) -> Kind | None:
 
 def unknown(key: Key, where: str) -> InvalidSetting:
     """The error for a key that does not exist, with what was probably meant."""
-    above = {each[: len(key)] for each in (*SHAPE, (EXECUTORS,)) if each[: len(key) - 1] == key[:-1]}
-    siblings = [each[-1] for each in above if len(each) == len(key)]
+    known = next(length for length in range(len(key) - 1, -1, -1) if length == 0 or key[:length] in TABLES)
+    siblings = {each[known] for each in (*SHAPE, (EXECUTORS,)) if each[:known] == key[:known] and len(each) > known}
     return InvalidSetting(
-        f"{where}: there is no setting {dotted(key)!r}{close(key[-1], siblings)}",
+        f"{where}: there is no setting {dotted(key)!r}{close(key[known], siblings)}",
         code="unknown_setting",
         key=dotted(key),
         where=where,
@@ -131,8 +144,9 @@ def checked(key: Key, value: Any, where: str) -> Any:
     assert kind is not None
     good, result = _CHECKS[kind](value)
     if not good:
+        shown = "empty" if value is None else repr(value)
         raise InvalidSetting(
-            f"{where}: {dotted(key)} is {value!r}; write {kind.value}", code="bad_setting", key=dotted(key), where=where
+            f"{where}: {dotted(key)} is {shown}; write {kind.value}", code="bad_setting", key=dotted(key), where=where
         )
     return _rules(result, where) if kind is Kind.RULES else result
 
@@ -152,6 +166,12 @@ def _seconds(value: Any) -> tuple[bool, Any]:
         return True, seconds(float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value)
     except DefinitionError:
         return False, math.nan
+
+
+def _ratio(value: Any) -> tuple[bool, Any]:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
+    return isinstance(value, int | float) and 0 < value < 1, value
 
 
 def _count(value: Any) -> tuple[bool, Any]:
@@ -174,12 +194,13 @@ def _is_list(value: Any) -> tuple[bool, Any]:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value), value
 
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 _WHOLE = re.compile(r"-?\d+(?:_\d+)*")
 _CHECKS = {
     Kind.TEXT: _text,
     Kind.TEXTS: _texts,
     Kind.SECONDS: _seconds,
+    Kind.RATIO: _ratio,
     Kind.COUNT: _count,
     Kind.FLAG: _flag,
     Kind.MODE: _mode,

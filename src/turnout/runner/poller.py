@@ -50,7 +50,7 @@ class Poller:
         logs: LogSettings | None = None,
     ) -> None:
         logs = logs or LogSettings()
-        logs.check()
+        logs.check("logs")
         registry = registry_of(workflows, tenant)
         self._store = connect(default_url(database_url))
         self._store.open()

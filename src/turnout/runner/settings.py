@@ -19,7 +19,8 @@ from turnout.executors.workers.settings import HubSettings
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.config import CONFIG_VARIABLE, Config, read_config
+from turnout.runner.config import Config, read_config
+from turnout.runner.config_files import CONFIG_VARIABLE
 from turnout.runner.configured_executors import make_executor
 
 ConfigSource: TypeAlias = bool | str | Path | Config

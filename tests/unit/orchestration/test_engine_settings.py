@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from turnout.errors import InvalidSetting
-from turnout.orchestration.settings import EngineSettings
+from turnout.model.verdict import Limits
+from turnout.orchestration.coordination.settings import PoolSettings, PoolsSettings
+from turnout.orchestration.log_buffer import LogSettings
+from turnout.orchestration.settings import EngineSettings, Retention
 
 
 def test_the_defaults_are_valid() -> None:
@@ -19,17 +22,17 @@ def test_the_defaults_are_valid() -> None:
 def test_a_time_must_be_positive(field: str, value: float) -> None:
     with pytest.raises(InvalidSetting) as caught:
         EngineSettings(**{field: value}).check()
-    assert caught.value.fields == {"field": field}
+    assert caught.value.fields == {"field": f"orchestration.{field}"}
     assert caught.value.code == "invalid_setting"
-    assert field in caught.value.message
+    assert caught.value.message.startswith(f"orchestration.{field} is ")
 
 
-@pytest.mark.parametrize("field", ["max_owned_runs", "claim_batch", "max_commit"])
+@pytest.mark.parametrize("field", ["max_owned_runs", "claim_batch", "max_commit", "lanes", "connections"])
 @pytest.mark.parametrize("value", [0, -5])
 def test_a_bound_must_be_at_least_one(field: str, value: int) -> None:
     with pytest.raises(InvalidSetting) as caught:
         EngineSettings(**{field: value}).check()
-    assert caught.value.fields == {"field": field}
+    assert caught.value.fields == {"field": f"orchestration.{field}"}
 
 
 @pytest.mark.parametrize(
@@ -44,8 +47,28 @@ def test_a_bound_must_be_at_least_one(field: str, value: int) -> None:
 def test_an_owner_must_fence_itself_after_a_heartbeat_and_before_its_lease_is_over(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidSetting) as caught:
         EngineSettings(**given).check()
-    assert caught.value.fields == {"field": "self_fence"}
+    assert caught.value.fields["field"] == "orchestration.self_fence"
+    assert caught.value.fields["beside"] == ("orchestration.heartbeat", "orchestration.lease")
 
 
 def test_a_fast_test_setting_is_valid() -> None:
     EngineSettings(heartbeat=0.2, self_fence=0.2, lease=0.3, sweep=0.1).check()
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        (EngineSettings(submit_wait=-1.0), "orchestration.submit_wait"),
+        (EngineSettings(limits=Limits(crashes=-1)), "orchestration.limits.crashes"),
+        (EngineSettings(limits=Limits(refused_delay=-0.1)), "orchestration.limits.refused_delay"),
+        (EngineSettings(logs=LogSettings(max_line=0)), "orchestration.logs.max_line"),
+        (EngineSettings(retention=Retention(every=0)), "orchestration.retention.every"),
+        (EngineSettings(executor_pools=PoolsSettings(task_finalizer=PoolSettings(batch_size=0))),
+         "orchestration.executor_pools.task_finalizer.batch_size"),
+    ],
+)  # fmt: skip
+def test_what_is_nested_is_refused_by_its_full_path(settings: EngineSettings, path: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        settings.check()
+    assert caught.value.fields["field"] == path
+    assert caught.value.message.startswith(f"{path} is ")

@@ -198,4 +198,4 @@ def test_attempts_that_were_heard_long_ago_are_forgotten() -> None:
 def test_a_bound_that_makes_no_sense_is_refused(field: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         LogSettings(**{field: 0}).check()  # type: ignore[arg-type]
-    assert caught.value.fields == {"field": field}
+    assert caught.value.fields == {"field": f"orchestration.logs.{field}"}

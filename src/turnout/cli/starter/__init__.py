@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from turnout.errors import InvalidInput
+from turnout.runner.config_files import FILES, config_files_in
 
 SUFFIX = ".in"
 
@@ -18,12 +19,19 @@ def starter_files() -> dict[str, str]:
 
 
 def write_starter(folder: Path) -> tuple[list[str], list[str]]:
-    """Write what is not there yet; returns the names written, and those that were there."""
+    """Write what is not there yet; returns the names written, and those that were there.
+
+    A configuration in another form stands for the one that would be written: two in one folder are refused.
+    """
     written: list[str] = []
     kept: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        configured = [file.name for file in config_files_in(folder)]
         for name, text in starter_files().items():
+            if name in FILES and configured:
+                kept += configured
+                continue
             try:
                 with (folder / name).open("x", encoding="utf-8") as file:
                     file.write(text)

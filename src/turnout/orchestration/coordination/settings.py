@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from turnout.errors import InvalidSetting
+from turnout.model.bounds import Ratio, at_least, in_order, positive_seconds, share
 from turnout.model.breaker import BreakerSettings
 
 
@@ -33,11 +33,7 @@ class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
             "circuit_breaker_threshold",
         ):
             at_least(getattr(self, name), 1, f"{path}.{name}")
-        if self.min_executors > self.max_executors:
-            raise InvalidSetting(
-                f"{path}.min_executors is {self.min_executors}, more than max_executors, {self.max_executors}",
-                field=f"{path}.min_executors",
-            )
+        in_order(self, "min_executors", "max_executors", path)
 
 
 class PoolsSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,19 +55,19 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How the pools are sized and watched."""
 
     auto_scaling_enabled: bool = True
-    target_utilization: float = 0.75
+    target_utilization: Ratio = 0.75
     scaling_interval_seconds: float = 5.0
     health_check_interval_seconds: float = 1.0
     scaling_cooldown_seconds: float = 15.0
-    max_db_pool_usage: float = 0.85
+    max_db_pool_usage: Ratio = 0.85
     """The share of the store's connections that this orchestrator uses at most."""
     backpressure_interval_seconds: float = 0.5
-    scale_up_error_rate: float = 0.05
+    scale_up_error_rate: Ratio = 0.05
     """Above it a pool does not grow: more of what fails is no help."""
-    scale_up_saturation: float = 0.2
+    scale_up_saturation: Ratio = 0.2
     """Above it no pool grows: the database is the bottleneck."""
-    degraded_error_rate: float = 0.1
-    unhealthy_error_rate: float = 0.5
+    degraded_error_rate: Ratio = 0.1
+    unhealthy_error_rate: Ratio = 0.5
     degraded_after_seconds: float = 10.0
     """A batch that takes longer than this makes its stage executor degraded."""
     stuck_after_seconds: float = 60.0
@@ -85,38 +81,13 @@ class CoordinatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Age at which a stage executor is replaced by a new one, so that nothing grows in it for ever."""
 
     def check(self, path: str = "orchestration.coordinator") -> None:
-        for name in (
-            "target_utilization",
-            "max_db_pool_usage",
-            "degraded_error_rate",
-            "unhealthy_error_rate",
-            "scale_up_error_rate",
-            "scale_up_saturation",
-        ):
-            value = getattr(self, name)
-            if not 0 < value < 1:
-                raise InvalidSetting(
-                    f"{path}.{name} is {value!r}; it must be above 0 and below 1", field=f"{path}.{name}"
-                )
-        for name in self.__struct_fields__:
-            if name.endswith("_seconds") and not getattr(self, name) > 0:
-                raise InvalidSetting(
-                    f"{path}.{name} is {getattr(self, name)!r}; it must be a positive number of seconds",
-                    field=f"{path}.{name}",
-                )
-        at_least(self.error_window, 1, f"{path}.error_window")
-        at_least(self.restart_after_items, 1, f"{path}.restart_after_items")
-        for low, high in (
-            ("degraded_error_rate", "unhealthy_error_rate"),
-            ("degraded_after_seconds", "stuck_after_seconds"),
-        ):
-            if getattr(self, low) > getattr(self, high):
-                raise InvalidSetting(
-                    f"{path}.{low} is {getattr(self, low)!r}, more than {high}, {getattr(self, high)!r}",
-                    field=f"{path}.{low}",
-                )
-
-
-def at_least(value: int, bound: int, path: str) -> None:
-    if value < bound:
-        raise InvalidSetting(f"{path} is {value!r}; it must be at least {bound}", field=path)
+        for field in msgspec.structs.fields(self):
+            value, at = getattr(self, field.name), f"{path}.{field.name}"
+            if field.type == Ratio:
+                share(value, at)
+            elif field.type is float:
+                positive_seconds(value, at)
+            elif field.type is int:
+                at_least(value, 1, at)
+        in_order(self, "degraded_error_rate", "unhealthy_error_rate", path)
+        in_order(self, "degraded_after_seconds", "stuck_after_seconds", path)

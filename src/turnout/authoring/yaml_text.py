@@ -1,0 +1,155 @@
+"""What does a YAML document say? Plain values only, within bounds, and every slip with its line and column.
+
+Plain scalars are read by YAML 1.2: ``on``, ``yes``, ``12:30`` and ``2024-01-01`` are text. Importing this module loads
+the YAML library, so it is imported where a YAML file is read and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import yaml
+
+from turnout.errors import InvalidYaml
+
+if TYPE_CHECKING:
+    from yaml import SafeLoader
+else:
+    # The one in C is there unless PyYAML was built without libyaml; both do the same.
+    SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+MAX_CHARACTERS = 1 << 20
+MAX_DEPTH = 50
+MAX_VALUES = 100_000
+"""Values in a document, those behind an alias counted wherever it stands. Above any of the three, it is refused."""
+
+_TAG = "tag:yaml.org,2002:"
+_STR, _MERGE = f"{_TAG}str", f"{_TAG}merge"
+
+
+def read_yaml(text: str) -> Any:
+    """The values of the one document in the text: dicts with text as keys, lists, text, numbers, flags and None."""
+    if len(text) > MAX_CHARACTERS:
+        raise InvalidYaml(f"it has {len(text):,} characters; {MAX_CHARACTERS:,} are the most", code="yaml_too_large")
+    try:
+        _check_bounds(text)
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        said = ", ".join(each for each in (error.context, error.problem) if each)
+        mark = error.problem_mark or error.context_mark
+        raise _invalid(said, *((mark.line, mark.column) if mark else (0, 0))) from error
+    except yaml.reader.ReaderError as error:
+        before = text[: max(0, text.find(chr(error.character)))]
+        column = len(before) - (before.rfind("\n") + 1)
+        raise _invalid(f"there is the character {error.character:#04x}", before.count("\n"), column) from error
+
+
+def _check_bounds(text: str) -> None:
+    """Refuse a document that would be too large or too deep, before anything is made of it."""
+    values = 0
+    open_: list[tuple[str | None, int]] = []
+    """The anchor of each list and table that has not ended, and the count of values before it."""
+    sizes: dict[str, int] = {}
+    for event in yaml.parse(text, Loader=_Loader):
+        match event:
+            case yaml.ScalarEvent(anchor=anchor):
+                values += 1
+                if anchor:
+                    sizes[anchor] = 1
+            case yaml.CollectionStartEvent(anchor=anchor):
+                open_.append((anchor, values))
+                values += 1
+                sizes.pop(anchor, None)
+            case yaml.CollectionEndEvent():
+                anchor, before = open_.pop()
+                if anchor:
+                    sizes[anchor] = values - before
+            case yaml.AliasEvent(anchor=anchor):
+                if any(anchor == each for each, _ in open_):
+                    _refuse(event, f"*{anchor} stands inside of what it means")
+                values += sizes.get(anchor, 1)
+            case _:
+                pass
+        if values > MAX_VALUES:
+            _refuse(event, f"there are more than {MAX_VALUES:,} values, with those behind aliases", "yaml_too_large")
+        if len(open_) > MAX_DEPTH:
+            _refuse(event, f"lists and tables are more than {MAX_DEPTH} deep", "yaml_too_large")
+
+
+class _Loader(SafeLoader):
+    """The plain values of YAML 1.2, and of 1.1 the merge key ``<<``."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._flattened: set[Any] = set()
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Called for every table, before it is made. Its keys are looked at before merged ones stand among them."""
+        if node in self._flattened:
+            return
+        self._flattened.add(node)
+        first: dict[str, int] = {}
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in (_STR, _MERGE):
+                shown = repr(key.value) if isinstance(key, yaml.ScalarNode) else "a list or table"
+                _refuse(key, f"a key must be text, not {shown}; put it into quotes")
+            if key.value in first:
+                _refuse(key, f"the key {key.value!r} is here again, after line {first[key.value]}", "duplicate_key")
+            first[key.value] = key.start_mark.line + 1
+        super().flatten_mapping(node)
+
+
+def _scalar(tag: str, read: Callable[[str], Any], pattern: str = "", first: Iterable[str] = "") -> None:
+    """Read plain scalars of this pattern, which begin with one of these characters, and those with this tag."""
+
+    def construct(loader: _Loader, node: yaml.Node) -> Any:
+        if not isinstance(node, yaml.ScalarNode):
+            _refuse(node, f"a list or table cannot be read as {tag}")
+        text = loader.construct_scalar(node)
+        try:
+            if re.fullmatch(pattern or "(?s:.*)", text):
+                return read(text)
+        except ValueError:  # a whole number with thousands of digits
+            pass
+        _refuse(node, f"{text[:40]!r} cannot be read as {tag}")
+
+    _Loader.add_constructor(f"{_TAG}{tag}", construct)
+    if pattern:
+        _Loader.add_implicit_resolver(f"{_TAG}{tag}", re.compile(rf"(?:{pattern})\Z"), list(first))
+
+
+def _whole(text: str) -> int:
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    return int(text, base)
+
+
+def _unknown_tag(_loader: _Loader, node: yaml.Node) -> Any:
+    _refuse(node, f"the tag {node.tag.replace(_TAG, '!!')} is not understood: write plain text, numbers, lists, tables")
+
+
+# Nothing of what the library would read by itself: dates, sets, binary, numbers by the older rules.
+_Loader.yaml_implicit_resolvers = {}
+_Loader.yaml_constructors = {None: _unknown_tag}
+_scalar("null", lambda _: None, "~|null|Null|NULL|", ["~", "n", "N", ""])
+_scalar("bool", lambda text: text.lower() == "true", "true|True|TRUE|false|False|FALSE", "tTfF")
+_scalar("int", _whole, r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789")
+_scalar(
+    "float",
+    lambda text: float(text.replace(".inf", "inf").replace(".nan", "nan")),
+    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan",
+    "-+.0123456789",
+)
+_scalar("str", str)
+_Loader.add_implicit_resolver(_MERGE, re.compile(r"<<\Z"), ["<"])
+_Loader.add_constructor(f"{_TAG}seq", SafeLoader.construct_yaml_seq)
+_Loader.add_constructor(f"{_TAG}map", SafeLoader.construct_yaml_map)
+
+
+def _refuse(at: yaml.Node | yaml.Event, said: str, code: str | None = None) -> NoReturn:
+    raise _invalid(said, at.start_mark.line, at.start_mark.column, code)
+
+
+def _invalid(said: str, line: int, column: int, code: str | None = None) -> InvalidYaml:
+    return InvalidYaml(f"line {line + 1}, column {column + 1}: {said}", code=code, line=line + 1, column=column + 1)
