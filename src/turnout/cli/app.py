@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli import config, demo, doctor, explain, graph, init, logs, prune, run, runs, validate
+from turnout.cli import config, conformance, demo, doctor, explain, graph, init, logs, prune, run, runs, validate
 
 HELP = """Durable workflows for Python.
 
@@ -47,6 +47,7 @@ for command in (
     init.init,
     doctor.doctor,
     prune.prune,
+    conformance.conformance,
     demo.demo,
 ):
     app.command()(command)

@@ -52,7 +52,7 @@ def pack(message: Message, session: str, codec: str = JSON) -> list[bytes]:
 
     >>> from turnout.wire.messages import Drain
     >>> pack(Drain("deploy"), "s1")
-    [b'drain', b's1', b'{"reason":"deploy"}', b'87ef1e5e']
+    [b'drain', b's1', b'{"reason":"deploy"}', b'17b87713']
     """
     kind = KIND_OF[type(message)]
     body = _ENCODE[JSON if kind in ALWAYS_JSON else codec](message)

@@ -1,0 +1,53 @@
+# frozen_string_literal: true
+
+require "date"
+require "time"
+require "turnout/errors"
+
+module Turnout
+  # What of a handler's return value can travel? JSON values do; some others have one obvious form; the rest is refused.
+  module Plain
+    INTEGERS = (-(2**63)..(2**64 - 1)).freeze
+    DEEPEST = 100
+
+    module_function
+
+    #   Plain.of({at: Date.new(2026, 1, 31), tags: Set[:new]})   # => {"at" => "2026-01-31", "tags" => ["new"]}
+    def of(value, depth = 0)
+      raise NotJson, "the handler returned values nested more than #{DEEPEST} deep" if depth > DEEPEST
+
+      case value
+      when nil, true, false then value
+      when String then text(value)
+      when Symbol then value.name
+      when Integer then INTEGERS.cover?(value) ? value : refuse(value, "an integer of more than 64 bits")
+      when Float then value.finite? ? value : refuse(value, "a number that JSON does not know")
+      when Hash then value.to_h { |key, each| [text(key.to_s), of(each, depth + 1)] }
+      when Array then value.map { |each| of(each, depth + 1) }
+      else converted(value, depth)
+      end
+    end
+
+    def converted(value, depth)
+      case value
+      when Time, Date then value.iso8601
+      when Struct then of(value.to_h, depth)
+      when ->(each) { defined?(::BigDecimal) && each.is_a?(::BigDecimal) } then value.to_s("F")
+      when ->(each) { each.respond_to?(:as_json) } then of(value.as_json, depth + 1)
+      when Enumerable then of(value.to_a, depth)
+      else refuse(value, "a #{value.class}")
+      end
+    end
+
+    def text(value)
+      utf8 = value.encode(Encoding::UTF_8)
+      utf8.valid_encoding? ? utf8 : refuse(value, "text that is not UTF-8")
+    rescue EncodingError
+      refuse(value, "text that is not UTF-8")
+    end
+
+    def refuse(value, what)
+      raise NotJson, "the handler returned #{what} (#{value.inspect.scrub[0, 80]}), which is no JSON value"
+    end
+  end
+end

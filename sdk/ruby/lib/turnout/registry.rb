@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "turnout/errors"
+require "turnout/process_interface"
+
+module Turnout
+  # Which code answers to which +handler_class+?
+  class Registry
+    CONSTANT = /\A[A-Z]\w*(::[A-Z]\w*)*\z/
+    ANY = "*"
+
+    # A handler, ready to be called with a step.
+    Entry = Struct.new(:callable, :version) do
+      def call(step) = callable.call(step)
+    end
+
+    # Asked for classes by their names when nothing is registered: +true+, or the name of the module that they must
+    # be in ("OrderFulfillment").
+    attr_accessor :autoload
+
+    def initialize
+      @entries = {}
+      @around = []
+    end
+
+    # A block, an object with +call(step)+, or a class whose instances have +call(step)+ or
+    # <tt>process(task, sequence, step)</tt>; a class gets a new instance for each step.
+    def register(name, callable = nil, version: nil, &block)
+      given = callable || block
+      raise ArgumentError, "handler #{name}: give a block, an object with call(step), or a class" unless given
+
+      @entries[name.to_s] = entry(given, version)
+      given
+    end
+
+    # Wraps every handler: the block gets the step and a callable, and must call it.
+    def around(&block) = @around << block
+
+    # What a worker tells its hubs.
+    def names = autoload ? [ANY] : @entries.keys
+
+    # The Entry of this name; raises HandlerMissing. Classes that are found by name are looked up each time: a
+    # framework that reloads code may have replaced them.
+    def find(name) = @entries[name] || entry(constant(name), nil)
+
+    # Runs a handler inside everything that is around it.
+    def call(entry, step)
+      @around.reverse.reduce(-> { entry.call(step) }) { |inner, outer| -> { outer.call(step, inner) } }.call
+    end
+
+    private
+
+    def entry(given, version)
+      return Entry.new(given, version || version_of(given.class)) unless given.is_a?(Class)
+
+      Entry.new(instances_of(given), version || version_of(given))
+    end
+
+    def instances_of(handler)
+      if handler.method_defined?(:process)
+        ->(step) { handler.new.process(*ProcessInterface.arguments(step)) }
+      elsif handler.method_defined?(:call)
+        ->(step) { handler.new.call(step) }
+      else
+        raise HandlerMissing, "#{handler} has neither call(step) nor process(task, sequence, step)"
+      end
+    end
+
+    # Its own VERSION, or one that it inherits; not one that happens to stand at the top.
+    def version_of(handler)
+      home = (handler.ancestors - Object.ancestors).find { |each| each.const_defined?(:VERSION, false) }
+      home && home::VERSION.to_s
+    end
+
+    def constant(name)
+      allowed = autoload == true || (autoload && name.start_with?("#{autoload}::"))
+      raise HandlerMissing, "there is no handler #{name} here" unless allowed && CONSTANT.match?(name)
+
+      found = Object.const_get(name)
+      found.is_a?(Class) ? found : raise(HandlerMissing, "#{name} is not a class")
+    rescue NameError
+      raise HandlerMissing, "there is no handler #{name} here, and no class of this name"
+    end
+  end
+end

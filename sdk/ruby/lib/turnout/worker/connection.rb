@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require "turnout/wire/link"
+require "turnout/worker/hub_socket"
+
+module Turnout
+  class Worker
+    # One address: its socket while there is one, its link, and when to try again.
+    class Connection
+      FIRST_PAUSE = 0.1
+      LONGEST_PAUSE = 5.0
+      # So many messages at a time: other connections, and handlers, have their turn.
+      MOST_AT_ONCE = 256
+
+      attr_reader :address, :link, :failures
+
+      # +discovered+: a hub told of it; nobody asked for it by name.
+      def initialize(address, link, discovered: false, &make_socket)
+        @address = address
+        @link = link
+        @discovered = discovered
+        @make_socket = make_socket
+        @failures = 0
+        @retry_at = Wire::NEVER
+      end
+
+      def discovered? = @discovered
+      def io = @socket&.io
+      def open? = @link.open?
+      def readable? = @socket ? @socket.readable? : false
+
+      # Takes what has come and says what is due.
+      def turn(now)
+        connect(now) if @socket.nil? && now >= @retry_at && !@link.refused?
+        return if @socket.nil?
+
+        MOST_AT_ONCE.times do
+          frames = @socket.receive or break
+          @link.receive(frames, now)
+        end
+      end
+
+      def flush(now)
+        @link.tick(now)
+        return @link.outbox.clear if @socket.nil?
+
+        @link.outbox.each { |frames| @socket.deliver(frames) }
+        @link.outbox.clear
+      end
+
+      def next_due
+        return @link.next_due if @socket
+
+        @link.refused? ? Float::INFINITY : @retry_at
+      end
+
+      def welcomed = @failures = 0
+
+      # Another socket, after a pause that grows; not all workers at the same moment.
+      def try_again(now)
+        close
+        pause = [FIRST_PAUSE * 2**@failures, LONGEST_PAUSE].min
+        @failures = [@failures + 1, 16].min
+        @retry_at = now + pause * rand(0.5..1.0)
+      end
+
+      def close
+        @socket&.close
+        @socket = nil
+      end
+
+      private
+
+      def connect(now)
+        @socket = @make_socket.call(@address)
+        @link.open(now)
+      rescue ConfigurationError
+        raise unless discovered?
+
+        # A hub told of an address that cannot be used here.
+        @retry_at = Float::INFINITY
+      end
+    end
+  end
+end

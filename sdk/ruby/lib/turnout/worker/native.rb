@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+require "ffi-rzmq"
+
+module Turnout
+  class Worker
+    # libzmq's calls that return at once, without giving up the interpreter's lock.
+    #
+    # ffi-rzmq gives it up in every call, also in those that never wait; each time, a handler that computes may keep it
+    # for a tenth of a second. A message of four frames would take seconds.
+    module Native
+      extend FFI::Library
+      ffi_lib LibZMQ.ffi_libraries.map(&:name)
+
+      attach_function :zmq_send, %i[pointer buffer_in size_t int], :int
+      attach_function :zmq_msg_init, %i[pointer], :int
+      attach_function :zmq_msg_recv, %i[pointer pointer int], :int
+      attach_function :zmq_msg_data, %i[pointer], :pointer
+      attach_function :zmq_msg_more, %i[pointer], :int
+      attach_function :zmq_msg_close, %i[pointer], :int
+      attach_function :zmq_getsockopt, %i[pointer int pointer pointer], :int
+    end
+  end
+end

@@ -1,0 +1,96 @@
+# frozen_string_literal: true
+
+require "logger"
+require "securerandom"
+require "socket"
+require "turnout/errors"
+require "turnout/version"
+require "turnout/wire/frames"
+
+module Turnout
+  class Worker
+    # How is a worker told what to do? What is not given comes from the environment.
+    class Options
+      # The three keys of an encrypted connection, as Z85 text.
+      Curve = Struct.new(:server_key, :public_key, :secret_key)
+
+      CURVE_VARIABLES = %w[TURNOUT_CURVE_SERVER_KEY TURNOUT_CURVE_PUBLIC_KEY TURNOUT_CURVE_SECRET_KEY].freeze
+      Z85_KEY = /\A[0-9A-Za-z.\-:+=^!\/*?&<>()\[\]{}@%$#]{40}\z/
+      MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+
+      attr_reader :connect, :name, :labels, :concurrency, :curve, :capture, :grace, :max_message_bytes, :logger,
+                  :worker_id
+
+      # +connect+:: addresses of hubs: text (comma-separated) or a list
+      # +labels+:: a Hash, or text ("gpu=true,zone=a")
+      # +concurrency+:: how many handlers run at once; twice as many steps are held
+      # +curve+:: a Hash with +server_key+, +public_key+ and +secret_key+
+      # +capture+:: whether what handlers write to $stdout and $stderr goes to the run's log
+      # +grace+:: seconds that an interrupted handler has to end before it is reported as one that does not
+      # +max_message_bytes+:: the largest message that is taken from a hub
+      def initialize(connect: nil, name: nil, labels: nil, concurrency: nil, curve: nil, capture: true, grace: 5.0,
+                     max_message_bytes: MAX_MESSAGE_BYTES, logger: nil, env: ENV)
+        @connect = list(connect || env["TURNOUT_CONNECT"])
+        @name = name || env["TURNOUT_WORKER_NAME"] || "#{Socket.gethostname}-#{Process.pid}"
+        @labels = pairs(labels || env["TURNOUT_WORKER_LABELS"] || {})
+        @concurrency = count(concurrency || env["TURNOUT_WORKER_CONCURRENCY"] || 4)
+        @curve = keys(curve || env.to_h.slice(*CURVE_VARIABLES))
+        @capture = capture
+        @grace = grace
+        @max_message_bytes = max_message_bytes
+        @logger = logger || Logger.new($stderr, progname: "turnout-worker")
+        @worker_id = SecureRandom.hex(16)
+      end
+
+      # The fields of hello that stay the same.
+      def hello(handlers)
+        {
+          "versions" => [Wire::PROTOCOL], "worker_id" => @worker_id, "name" => @name, "language" => "ruby",
+          "sdk_version" => VERSION, "host" => Socket.gethostname, "pid" => Process.pid, "labels" => @labels,
+          "handlers" => handlers, "codecs" => Wire::Codec::NAMES
+        }
+      end
+
+      private
+
+      def list(addresses)
+        found = (addresses.is_a?(String) ? addresses.split(",") : Array(addresses)).map(&:strip).reject(&:empty?).uniq
+        return found unless found.empty?
+
+        raise ConfigurationError, "no hub to connect to: give connect: or set TURNOUT_CONNECT (tcp://127.0.0.1:5890)"
+      end
+
+      def pairs(labels)
+        return labels.to_h { |name, value| [name.to_s, value.to_s] } if labels.is_a?(Hash)
+
+        labels.split(",").map(&:strip).reject(&:empty?).to_h do |pair|
+          name, value = pair.split("=", 2).map(&:strip)
+          raise ConfigurationError, "label #{pair.inspect} must be name=value" if value.nil? || name.empty?
+
+          [name, value]
+        end
+      end
+
+      def count(value)
+        number = Integer(value.to_s, 10, exception: false)
+        return number if number&.between?(1, 10_000)
+
+        raise ConfigurationError, "concurrency is #{value.inspect}; it must be a number from 1 to 10000"
+      end
+
+      def keys(given)
+        given = given.transform_keys { |name| name.to_s.downcase.delete_prefix("turnout_curve_") }
+        given = given.reject { |_name, value| value.nil? || value.empty? }
+        return if given.empty?
+
+        missing = Curve.members.map(&:name) - given.keys
+        raise ConfigurationError, "CURVE needs all three keys; missing: #{missing.join(', ')}" unless missing.empty?
+
+        bad = given.reject { |_name, value| Z85_KEY.match?(value) }.keys
+        raise ConfigurationError, "#{bad.join(', ')} must be 40 characters of Z85 text" unless bad.empty?
+
+        Curve.new(*given.values_at(*Curve.members.map(&:name)))
+      end
+    end
+  end
+end

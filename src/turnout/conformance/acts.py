@@ -1,0 +1,40 @@
+"""What does a script ask of whoever owns the sockets and the program, and what does it come to in the end?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+
+
+class Post(msgspec.Struct, frozen=True):
+    hub: int
+    route: bytes
+    frames: list[bytes]
+
+
+class Drop(msgspec.Struct, frozen=True):
+    """Close the hub's socket, and open it again unless it is to stay away."""
+
+    hub: int
+    down: bool
+
+
+class Kill(msgspec.Struct, frozen=True):
+    signal: str
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Say what is in this file: call ``looked``."""
+
+    file: str
+
+
+Act: TypeAlias = Post | Drop | Kill | Look
+
+
+class Verdict(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"

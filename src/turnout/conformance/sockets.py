@@ -1,0 +1,124 @@
+"""Where do workers connect to? A ROUTER on loopback for each scripted hub, and who may come in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import zmq
+from zmq.utils import z85
+
+LOWEST_PORT, HIGHEST_PORT = 16_000, 32_000
+"""Below the ports that systems give to outgoing connections: one that is let go for a moment is still free then."""
+MAX_MESSAGE = 64 * 1024 * 1024
+_ZAP = "inproc://zeromq.zap.01"
+
+
+class Keys(msgspec.Struct, frozen=True):
+    """A pair of CURVE keys, as Z85 text."""
+
+    public: str
+    secret: str
+
+
+def new_keys() -> Keys:
+    public, secret = zmq.curve_keypair()
+    return Keys(public.decode(), secret.decode())
+
+
+class Sockets:
+    """The sockets of one session; one thread uses them."""
+
+    def __init__(self, hubs: int, server: Keys | None = None, allowed: str = "") -> None:
+        self._context = zmq.Context()
+        self._server = server
+        self._allowed = allowed
+        self._open: dict[int, zmq.Socket[bytes]] = {}
+        self._ports: dict[int, int] = {}
+        self._zap: zmq.Socket[bytes] | None = None
+        if server is not None:
+            self._zap = self._context.socket(zmq.REP)
+            self._zap.bind(_ZAP)
+        for number in range(1, hubs + 1):
+            socket = self._router(number)
+            self._ports[number] = socket.bind_to_random_port("tcp://127.0.0.1", LOWEST_PORT, HIGHEST_PORT, 1_000)
+
+    def address(self, hub: int) -> str:
+        return f"tcp://127.0.0.1:{self._ports[hub]}"
+
+    def receive(self, wait_ms: int) -> Iterator[tuple[int, bytes, list[bytes]]]:
+        """What has come: hub, route, frames."""
+        poller = zmq.Poller()
+        for socket in (*self._open.values(), *([self._zap] if self._zap is not None else [])):
+            poller.register(socket, zmq.POLLIN)
+        ready = dict(poller.poll(wait_ms))
+        if self._zap in ready:
+            self._admit()
+        for number, socket in list(self._open.items()):
+            while socket in ready:
+                try:
+                    route, *frames = socket.recv_multipart(zmq.NOBLOCK)
+                except zmq.Again:
+                    break
+                yield number, route, frames
+                if self._open.get(number) is not socket:
+                    break
+
+    def post(self, hub: int, route: bytes, frames: list[bytes]) -> None:
+        if hub in self._open:
+            self._open[hub].send_multipart([route, *frames], zmq.NOBLOCK)
+
+    def drop(self, hub: int, *, down: bool) -> None:
+        """Break every connection; unless it is to stay down, listen again at the same address."""
+        if (before := self._open.pop(hub, None)) is not None:
+            before.close(linger=0)
+        if not down:
+            socket = self._router(hub)
+            _patiently_bind(socket, self.address(hub))
+
+    def close(self) -> None:
+        self._context.destroy(linger=0)
+
+    def _router(self, hub: int) -> zmq.Socket[bytes]:
+        socket = self._context.socket(zmq.ROUTER)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
+        if self._server is not None:
+            socket.curve_server = True
+            socket.curve_secretkey = self._server.secret.encode()
+            socket.curve_publickey = self._server.public.encode()
+            socket.setsockopt(zmq.ZAP_DOMAIN, b"conformance")
+        self._open[hub] = socket
+        return socket
+
+    def _admit(self) -> None:
+        """Only the key that the program was told may come in (ZeroMQ RFC 27)."""
+        assert self._zap is not None
+        version, request, _, _, _, mechanism, *credentials = self._zap.recv_multipart()
+        key = z85.encode(credentials[0]).decode() if mechanism == b"CURVE" and credentials else ""
+        status = (b"200", b"OK") if key == self._allowed else (b"400", b"not this key")
+        self._zap.send_multipart([version, request, *status, b"", b""])
+
+
+def _patiently_bind(socket: zmq.Socket[bytes], address: str) -> None:
+    """ZeroMQ lets go of an address a moment after its socket was closed."""
+    until = time.monotonic() + 10
+    while True:
+        try:
+            socket.bind(address)
+            return
+        except zmq.ZMQError as error:
+            if error.errno != zmq.EADDRINUSE or time.monotonic() > until:
+                raise
+        time.sleep(0.005)
+
+
+@contextmanager
+def opened(hubs: int, server: Keys | None, allowed: str) -> Iterator[Sockets]:
+    sockets = Sockets(hubs, server, allowed)
+    try:
+        yield sockets
+    finally:
+        sockets.close()

@@ -1,0 +1,41 @@
+"""How is a session told to people? One line for each message, and what was expected in few words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+from turnout.conformance.script import Wanted
+
+
+class Traced(msgspec.Struct, frozen=True):
+    """One line of what happened."""
+
+    seconds: float
+    hub: int
+    arrow: str
+    text: str
+
+    def __str__(self) -> str:
+        where = "" if self.hub == 1 else f"(hub {self.hub}) "
+        return f"{self.seconds:7.3f}  {self.arrow} {where}{self.text}"
+
+
+def brief(wanted: Wanted) -> str:
+    return f"{wanted.kind} {json.dumps(wanted.body, ensure_ascii=False)}" if wanted.body else wanted.kind
+
+
+def told(frames: Sequence[bytes], longest: int = 600) -> str:
+    """A message for people: kind, session, body."""
+    if len(frames) != 4:
+        return f"{len(frames)} frames: {list(frames)!r}"[:longest]
+    body = bytes(frames[2])
+    try:
+        text = body.decode() if body[:1] == b"{" else json.dumps(msgspec.msgpack.decode(body), ensure_ascii=False)
+    except (ValueError, TypeError, msgspec.MsgspecError):
+        text = repr(body)
+    kind, session = (bytes(each).decode("utf-8", "replace") for each in frames[:2])
+    said = f"{kind} [{session}] {text}"
+    return said if len(said) <= longest else said[:longest] + "…"

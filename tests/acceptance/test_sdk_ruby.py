@@ -1,0 +1,63 @@
+"""The Ruby worker keeps its own tests, and the protocol: every session of the vectors, played by the scripted hub."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 280
+NEEDED = 'require "ffi-rzmq"; require "minitest"'
+
+
+@pytest.fixture(scope="module")
+def ruby() -> str:
+    found = shutil.which("ruby")
+    if found is None:
+        pytest.skip("there is no ruby on this machine")
+    asked = subprocess.run([found, "-e", NEEDED], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if asked.returncode != 0:
+        pytest.skip(f"ruby lacks ffi-rzmq or minitest (Debian: ruby-ffi-rzmq ruby-minitest): {asked.stderr[-200:]}")
+    return found
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNOUT_", "RUBY"))}
+    return {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8", "LANG": "C.UTF-8"}
+
+
+def test_the_ruby_worker_keeps_its_own_tests(ruby: str) -> None:
+    done = subprocess.run(
+        [ruby, "-w", str(ROOT / "sdk/ruby/bin/test")],
+        cwd=ROOT / "sdk/ruby",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failures, 0 errors, 0 skips" in done.stdout
+    assert "sdk/ruby" not in done.stderr, "Ruby warns about this code"
+
+
+def test_the_ruby_worker_keeps_the_protocol_in_every_session(ruby: str) -> None:
+    program = f"{ruby} {ROOT / 'sdk/ruby/conformance/worker.rb'}"
+    done = subprocess.run(
+        [sys.executable, "-m", "turnout", "conformance", "--cmd", program, "--patience", "4", "--json"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    played = json.loads(done.stdout)
+    broken = [each for each in played["sessions"] if each["verdict"] != "passed"]
+    assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
+    assert done.returncode == 0
