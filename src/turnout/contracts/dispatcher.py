@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from turnout.contracts.executor import TaskExecutor
+from turnout.contracts.workers import Assigner
 from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
@@ -52,13 +53,36 @@ class Dispatcher(Protocol):
         executor until it has ended."""
         ...
 
-    def release(self, key: str) -> None:
-        """Give back a place that was reserved and will not be used (the commit did not apply)."""
+    def release(self, key: str, holder: str = "") -> None:
+        """Give back a place that was reserved, with whoever was to hold it, and will not be used (the commit did not
+        apply)."""
         ...
 
     def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:
         """Hand over attempts whose places were reserved. Returns once they are accepted; every event brings exactly
         one result, whatever the executor does."""
+        ...
+
+    @property
+    def assigners(self) -> Mapping[str, Assigner]:
+        """Executors that choose among several holders, by key: each names one before a place is reserved there."""
+        ...
+
+    @property
+    def settles(self) -> bool:
+        """Whether anybody here wants to be told what became of results."""
+        ...
+
+    def settled(self, results: Sequence[ExecutionResult]) -> None:
+        """These results are durable, or nobody waits for them."""
+        ...
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """These came for runs that this orchestrator does not drive, or not any more: somebody else may."""
+        ...
+
+    def holders_died(self, holders: Collection[str]) -> None:
+        """The sessions of these holders have ended."""
         ...
 
     def cancel(self, event: TaskReadyEvent) -> None:

@@ -30,6 +30,10 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kwargs: Mapping[str, Any] = {}
     context: dict[str, Any] | None = None
     """Context style: the merged context to hand to the body."""
+    run_input: Mapping[str, Any] = {}
+    """For handlers elsewhere: what the run was started with."""
+    previous: Mapping[str, Any] = {}
+    """For handlers elsewhere: the outputs of the tasks that this one depends on, by name."""
     index: int | None = None
     """Of an item of a mapped task: which one, from 0."""
     timeout: float | None = None
@@ -125,6 +129,10 @@ class TaskExecutor(Protocol):
     - ``enforces_timeouts = True`` if it applies task timeouts itself;
     - ``refuses(task)`` says why it can never run this task (a function that it could not find), None if it may;
     - ``isolates = True`` if every attempt has a process of its own, so that none can take others with it;
+    - ``outlives = True`` if its attempts go on when this process ends, and are answered for elsewhere;
+    - ``assign(line)`` and what goes with it (``contracts.workers.Assigner``) if it chooses among several holders;
+    - ``settled(results)`` and what goes with it (``contracts.workers.Settler``) if it keeps results until they are
+      durable;
     - ``trusted = True`` if its outputs were made by ``dump_output``, so that nobody need check them again.
     """
 

@@ -7,7 +7,7 @@ callers that must not block run it in a thread). Driver exceptions never leave: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from turnout.model.events import ExecutionResult
@@ -74,6 +74,14 @@ class Store(Protocol):
 
     def renew_session(self, session_id: str, lease: float, health: str | None = None) -> Lease:
         """On a connection of its own. A session that was declared dead stays dead."""
+        ...
+
+    def join_worker(self, worker: Session, lease: float, about: str) -> None:
+        """The worker's session stands, also if it was declared dead before: what it held then is fenced by attempt."""
+        ...
+
+    def renew_workers(self, about: Mapping[str, str], lease: float) -> frozenset[str]:
+        """Renew the sessions of these workers, with what is to be known of each; returns those that have ended."""
         ...
 
     def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:

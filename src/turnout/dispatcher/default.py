@@ -7,11 +7,13 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import cast
 
 import msgspec
 
 from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
+from turnout.contracts.workers import Assigner, Settler
 from turnout.dispatcher.delivery import Delivery, Timeouts
 from turnout.dispatcher.explain import Explanation, explain
 from turnout.dispatcher.guard import Guard
@@ -21,7 +23,7 @@ from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.validation import validate_routing
 from turnout.errors import InvalidRouting
 from turnout.model.breaker import BreakerSettings, BreakerState
-from turnout.model.events import DispatchDecision, TaskReadyEvent
+from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
 from turnout.model.names import is_identifier
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.values import MAX_BYTES
@@ -66,6 +68,8 @@ class DefaultDispatcher:
         """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
         self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
         self._opening: set[asyncio.Task[None]] = set()
+        self._assigners: dict[str, Assigner] = {}
+        self._settlers: list[Settler] = []
 
     # Executors
 
@@ -86,6 +90,10 @@ class DefaultDispatcher:
         if (on_capacity := slot.optional("on_capacity")) is not None:
             on_capacity(self._delivery.flights.room(slot))
         slot.ready = slot.optional("start") is None
+        if slot.optional("assign") is not None:
+            self._assigners[key] = cast("Assigner", executor)
+        if slot.optional("settled") is not None:
+            self._settlers.append(cast("Settler", executor))
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
         kinds = {name: frozenset(each.executor.kinds) for name, each in self._slots.items()}
         self._settings = msgspec.structs.replace(self._settings, local_keys=local, kinds=kinds)
@@ -200,11 +208,17 @@ class DefaultDispatcher:
         self._used.add(key)
         return False
 
-    def release(self, key: str) -> None:
+    @property
+    def assigners(self) -> Mapping[str, Assigner]:
+        return self._assigners
+
+    def release(self, key: str, holder: str = "") -> None:
         """Give back a place that was reserved and will not be used."""
         slot = self._slots.get(key)
         if slot is not None and slot.reserved:
             slot.release()
+            if key in self._assigners:
+                self._assigners[key].unassign(holder)
             self._delivery.announce_soon(slot)
 
     def has_capacity(self, key: str | None = None) -> bool:
@@ -245,6 +259,25 @@ class DefaultDispatcher:
     def cancel(self, event: TaskReadyEvent) -> None:
         """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
         self._delivery.cancel(event)
+
+    @property
+    def settles(self) -> bool:
+        return bool(self._settlers)
+
+    def settled(self, results: Sequence[ExecutionResult]) -> None:
+        """These results are durable, or nobody waits for them."""
+        for settler in self._settlers:
+            settler.settled(results)
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """These came for runs that this orchestrator does not drive."""
+        for settler in self._settlers:
+            settler.unclaimed(results)
+
+    def holders_died(self, holders: Collection[str]) -> None:
+        """The sessions of these holders have ended."""
+        for settler in self._settlers:
+            settler.holders_died(holders)
 
     def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
         """(task_id, attempt) of everything handed over and not yet answered, shadow copies left out."""

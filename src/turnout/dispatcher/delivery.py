@@ -118,7 +118,8 @@ class Delivery:
         await asyncio.gather(*(self._stop_one(slot, timeout) for slot in slots))
         batch = self.flights.drain()
         for flight in tuple(self.flights.table.values()):
-            self.flights.take(batch, flight, _stopped(flight))
+            if not flight.slot.outlives:
+                self.flights.take(batch, flight, _stopped(flight))
         self._deliver(batch)
 
     # Handing over

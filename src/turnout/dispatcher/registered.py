@@ -55,6 +55,7 @@ class RegisteredExecutor:
         "isolates",
         "key",
         "limited",
+        "outlives",
         "ready",
         "refused",
         "report",
@@ -82,6 +83,7 @@ class RegisteredExecutor:
         self.limited: bool = getattr(executor, "capacity", None) is not None
         self.enforces_timeouts: bool = bool(getattr(executor, "enforces_timeouts", False))
         self.trusted: bool = bool(getattr(executor, "trusted", False))
+        self.outlives: bool = bool(getattr(executor, "outlives", False))
         self.isolates: bool = bool(getattr(executor, "isolates", False))
         self.solitude: Solitude | None = None
         """Set while somebody runs, or waits to run, alone here."""

@@ -26,6 +26,8 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """1-based and never used twice for one task: with the task's id, the fencing token."""
     max_attempts: int
     shadow: bool = False
+    holder: str = ""
+    """Who was chosen to hold it, where an executor has several: a worker's id."""
 
     @property
     def pipeline_execution_id(self) -> str:

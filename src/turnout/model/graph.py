@@ -114,6 +114,9 @@ class Graph:
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
         if task.hook is not None:
             return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
+        if task.body.kind == "handler":
+            # A handler elsewhere is told what came before it, whatever its arguments are.
+            return tuple(self.position[name] for name in task.depends_on)
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
 

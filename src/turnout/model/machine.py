@@ -98,6 +98,7 @@ class RunMachine:
             attempt=row.attempt,
             max_attempts=row.attempt + max(0, task.retry.attempts - 1 - row.failures),
             shadow=shadow,
+            holder=row.holder or "",
         )
 
     def due(self, pos: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -17,6 +18,7 @@ BREAKER_OPEN = "breaker_open"
 """Why a task waits whose executor has failed too often to get more than a probe now and then."""
 LIMIT = "limit"
 """Why an item waits whose group has as many under way as ``max_parallel`` allows."""
+NO_WORKER_MATCHES = "no_worker_matches"
 ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 
@@ -33,6 +35,16 @@ def decided(executor: str, reason: str) -> str:
 def because(reason: str | None) -> str | None:
     """The detail of a move that no result caused."""
     return None if reason is None else _encode({"reason": reason}).decode()
+
+
+def no_worker_matches(labels: Mapping[str, str], handler: str) -> str:
+    """Why a task waits for which no worker is there: what one would need.
+
+    >>> no_worker_matches({"gpu": "true"}, "train")
+    'no_worker_matches{gpu=true} handler train'
+    """
+    asked = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
+    return f"{NO_WORKER_MATCHES}{{{asked}}} handler {handler}"
 
 
 def chose(chosen: tuple[str, ...]) -> str:

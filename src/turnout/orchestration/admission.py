@@ -98,9 +98,9 @@ class Admission:
         except Exception as error:
             log.exception("run %s could not be admitted", request.new.run_id)
             engine.runs.pop(request.new.run_id, None)
-            for key, _ in events:
+            for key, event in events:
                 if engine.dispatcher is not None:
-                    engine.dispatcher.release(key)
+                    engine.dispatcher.release(key, event.holder)
             request.refuse(error)
             return None
 

@@ -278,6 +278,8 @@ class Engine:
             owned = self.runs.get(result.run_id)
             if owned is None:
                 self.late_results += 1
+                if self.dispatcher is not None and self.dispatcher.settles:
+                    self.dispatcher.unclaimed([result])
             elif not result.shadow:
                 owned.results.append(Answer(split_task_id(result.task_id)[1], result))
                 self.enqueue(owned, stage)
@@ -292,8 +294,9 @@ class Engine:
         else:
             # Its breaker has just opened: all who wait shall say so. They park again at their old rank.
             limit = len(self.parking) if dispatcher.breaker(key) == BreakerState.OPEN else 0
-        for owned in self.parking.next(key, limit):
-            self.enqueue(owned, Stage.STEP_ENQUEUER)
+        for line in self.parking.lines_of(key) if key in dispatcher.assigners else (key,):
+            for owned in self.parking.next(line, limit):
+                self.enqueue(owned, Stage.STEP_ENQUEUER)
         if dispatcher.idle(key):
             for owned in self.parking.to_be_alone(key):
                 self.enqueue(owned, Stage.STEP_ENQUEUER)
@@ -321,6 +324,8 @@ class Engine:
             del self.runs[owned.run_id]
         if owned.timer is not None:
             owned.timer.cancel()
+        if owned.results and self.dispatcher is not None and self.dispatcher.settles:
+            self.dispatcher.unclaimed([answer.result for answer in owned.results])
         for order in owned.orders:
             if owned.machine.row.state.terminal:
                 order.carried_out()

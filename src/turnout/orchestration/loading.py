@@ -35,6 +35,8 @@ from turnout.orchestration.owned import OwnedRun
 REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""
 
+HANDLER = "handler"
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -211,6 +213,11 @@ def prepare(
         args = tuple([resolve(template, params, output_of) for template in task.args])
         if task.kwargs:
             kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
+    previous: dict[str, Any] = {}
+    if task.body.kind == HANDLER:
+        values = {name: output_of(name) for name in task.depends_on}
+        previous = {name: value for name, value in values.items() if value is not ABSENT}
+        params = params or _decode(input)
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
     work = Work(
         event=event,
@@ -220,6 +227,8 @@ def prepare(
         args=args,
         kwargs=kwargs,
         context=context,
+        run_input=params if task.body.kind == HANDLER else {},
+        previous=previous,
         index=None if call is None else call.index,
         timeout=task.timeout,
         idempotency_key=key,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnout.model.events import ExecutionResult
 from turnout.model.machine import RunMachine
+
+NOTHING_SAID: Mapping[str, str] = {}
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -48,7 +51,6 @@ class OwnedRun:
     """A run, what has come in for it, and whether somebody works on it."""
 
     __slots__ = (
-        "barred",
         "busy",
         "dropped",
         "fresh",
@@ -56,6 +58,7 @@ class OwnedRun:
         "orders",
         "parked",
         "queued",
+        "reasons",
         "results",
         "shaken",
         "timer",
@@ -75,11 +78,11 @@ class OwnedRun:
         """Just claimed: what an earlier owner left undone is to be looked for."""
         self.shaken = False
         """An attempt of it was lost: some of its tasks may have to run alone."""
-        self.barred = False
-        """Some of its tasks wait for an executor whose breaker was not closed when they were last looked at."""
         self.dropped = False
         self.parked: set[str] = set()
         """Executors whose capacity it waits for."""
+        self.reasons: Mapping[str, str] = NOTHING_SAID
+        """Why its tasks wait, by line, as it was last said; where nothing was, for room."""
         self.waiting: dict[str, float] = {}
         """Since when, by executor: its rank in that line until it gets a place there."""
         self.timer: Any = None

@@ -13,8 +13,23 @@ PATIENCE = 0.5
 first of them has waited this long: then it queues behind them. So nobody starves, and hops stay at one commit."""
 
 
+def line_of(key: str, rest: str) -> str:
+    """The name of one of several lines of an executor; executors with one line name it by their key alone."""
+    return f"{key} {rest}"
+
+
+def key_of(line: str) -> str:
+    """The executor that a line is for; the same object for an executor's only line."""
+    return line.partition(" ")[0] if " " in line else line
+
+
+def rest_of(line: str) -> str:
+    """What the executor itself calls the line."""
+    return line.partition(" ")[2]
+
+
 class Parking:
-    """One waiting line per executor key."""
+    """Waiting lines: one for each executor, or several where it chooses among holders."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[tuple[int, float, int, OwnedRun]]] = {}
@@ -66,7 +81,11 @@ class Parking:
 
     def wanted(self) -> list[str]:
         """The executors that somebody waits for."""
-        return [key for key, line in self._lines.items() if line]
+        return list(dict.fromkeys(key_of(name) for name, line in self._lines.items() if line))
+
+    def lines_of(self, key: str) -> list[str]:
+        """All lines of this executor."""
+        return [name for name in self._lines if key_of(name) == key]
 
     def __len__(self) -> int:
         return sum(len(line) for line in self._lines.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,8 @@ class Settlement:
         machine = owned.machine
         shadowing = engine.dispatcher is not None and engine.dispatcher.has_shadows
         machine.adopt(turn)
+        if move.results:
+            self.settled(move.results)
         if move.request is not None:
             engine.admission.accepted(move, move.request)
         for key, event in move.events:
@@ -88,6 +91,12 @@ class Settlement:
         if machine.graph.hooks:
             self._warn_of_hooks(owned, turn)
         self._go_on(owned, turn)
+
+    def settled(self, answers: Sequence[Answer]) -> None:
+        """These results have done what they can: who sent them need not keep them."""
+        dispatcher = self._engine.dispatcher
+        if dispatcher is not None and dispatcher.settles:
+            dispatcher.settled([answer.result for answer in answers])
 
     def _go_on(self, owned: OwnedRun, turn: Turn) -> None:
         """Bring the run to where it has to go next."""
@@ -160,14 +169,15 @@ class Settlement:
     def _fail(self, move: Move, error: BaseException) -> None:
         """The ledger is closed: whoever owns these runs next finds them as they are stored."""
         self._release(move)
+        move.owned.results[:0] = move.results
         if move.request is not None:
             self._engine.admission.failed(move.request, error)
         self._engine.drop(move.owned)
 
     def _release(self, move: Move) -> None:
         if self._engine.dispatcher is not None:
-            for key, _ in move.events:
-                self._engine.dispatcher.release(key)
+            for key, event in move.events:
+                self._engine.dispatcher.release(key, event.holder)
 
     # -- timers -------------------------------------------------------------------------------------------------
     def wait_until_due(self, owned: OwnedRun, row: TaskRow) -> None:

@@ -125,6 +125,8 @@ class Sweeper:
         buried = await engine.in_thread(engine.store.bury_sessions, gone=gone)
         if buried:
             log.info("declared dead: %s", ", ".join(buried))
+            if engine.dispatcher is not None:
+                engine.dispatcher.holders_died(buried)
         return buried
 
     async def _commands(self) -> None:
@@ -154,11 +156,13 @@ class Sweeper:
             self._wake("inbox")
 
     async def _lapsed(self) -> None:
-        """Attempts of pollers that have gone silent."""
+        """Attempts of pollers and workers that have gone silent."""
         engine = self._engine
-        for run_id, pos, attempt, holder in await engine.in_thread(engine.store.lapsed_attempts, engine.session_id):
+        lapsed = await engine.in_thread(engine.store.lapsed_attempts, engine.session_id)
+        flying = engine.dispatcher.in_flight() if lapsed and engine.dispatcher is not None else {}
+        for run_id, pos, attempt, holder in lapsed:
             owned = engine.runs.get(run_id)
-            if owned is not None and not owned.busy:
+            if owned is not None and not owned.busy and (task_id(run_id, pos), attempt) not in flying:
                 lost = ExecutionResult(
                     run_id=run_id,
                     task_id=task_id(run_id, pos),

@@ -24,6 +24,7 @@ from turnout.model.turn import Turn
 from turnout.model.verdict import suspect
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.parking import key_of, line_of, rest_of
 from turnout.orchestration.stages import Stage
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ class Turns:
             return self._turn(owned, events)
         except Exception:
             log.exception("run %s: its turn failed and will be taken again", owned.run_id)
-            for key, _ in events:
+            for key, event in events:
                 if self._engine.dispatcher is not None:
-                    self._engine.dispatcher.release(key)
+                    self._engine.dispatcher.release(key, event.holder)
             self._engine.later(RETRY_TURN, lambda: self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR))
             return None
 
@@ -86,6 +87,7 @@ class Turns:
         if turn.empty and not inbox and not commands:
             for order in orders:
                 order.carried_out()
+            self._engine.settlement.settled(results)
             return None
         write = turn.write()
         if inbox or commands:
@@ -128,11 +130,18 @@ class Turns:
         mine: list[int] = []
         for pos in running:
             # A child run is not given up: its parent ends when it has.
-            if turn.task(pos).holder in (self._engine.session_id, CHILD):
+            row = turn.task(pos)
+            if row.holder in (self._engine.session_id, CHILD) or self._flies(turn, row):
                 mine.append(pos)
             else:
                 turn.stop_running(pos, turn.run_row.reason or "cancelled")
         return mine
+
+    def _flies(self, turn: Turn, row: TaskRow) -> bool:
+        """Whether an executor here has it, although somebody else holds it."""
+        dispatcher = self._engine.dispatcher
+        flying = dispatcher.in_flight() if dispatcher is not None and dispatcher.assigners else {}
+        return (turn.machine.event(row.pos, row).task_id, row.attempt) in flying
 
     def place(self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Give ready tasks to executors that have room: reserve first, commit, and only then dispatch."""
@@ -144,50 +153,83 @@ class Turns:
         if dispatcher is None or not engine.may_start:
             return
         now = time.monotonic()
-        full: set[str] = set()
+        assigners, full = dispatcher.assigners, set[str]()
         ready = _in_order(owned.machine.graph, turn)
         if owned.shaken:
             ready = self._place_suspects(owned, turn, events, ready)
         for pos in ready:
             decision = self._decide(owned.machine, turn.task(pos), pos)
-            key = decision.executor_key
-            if key in full:
+            key = line = decision.executor_key
+            if assigners and key in assigners:
+                line = self._line(owned.machine, turn.task(pos), decision)
+            if line in full:
                 continue
-            if engine.parking.must_queue(owned, key, now) or not dispatcher.reserve(key):
-                full.add(key)
-                engine.parking.park(owned, key, now)
+            holder = None if engine.parking.must_queue(owned, line, now) else self._reserve(key, line)
+            if holder is None:
+                full.add(line)
+                engine.parking.park(owned, line, now)
                 if not dispatcher.has_capacity():
                     # Not every ready task was looked at, so any executor's room may be of use to this run.
                     for other in dispatcher.used:
                         engine.parking.park(owned, other, now)
                     break
                 continue
-            events.append((key, turn.place(pos, decision, engine.session_id)))
+            events.append((key, turn.place(pos, decision, holder)))
             if owned.waiting:
-                owned.waiting.pop(key, None)
+                owned.waiting.pop(line, None)
         if full:
             self._explain(owned, turn, full)
 
-    def _explain(self, owned: OwnedRun, turn: Turn, full: Iterable[str]) -> None:
-        """Say of the tasks that found no place why they wait."""
+    def _reserve(self, key: str, line: str) -> str | None:
+        """Set a place aside there; returns who will hold the attempt, None if there is no room."""
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
-        barred = any(dispatcher.breaker(key) != CLOSED for key in full)
-        if not (barred or owned.barred):
-            for pos in turn.made_ready():
+        if key is line:
+            return self._engine.session_id if dispatcher.reserve(key) else None
+        assigner = dispatcher.assigners[key]
+        holder = assigner.assign(rest_of(line))
+        if holder is not None and not dispatcher.reserve(key):
+            assigner.unassign(holder)
+            return None
+        return holder
+
+    def _line(self, machine: RunMachine, row: TaskRow, decision: DispatchDecision) -> str:
+        """The line in which this task waits: its executor's, or one of several where that chooses among holders."""
+        dispatcher, key = self._engine.dispatcher, decision.executor_key
+        assert dispatcher is not None
+        assigner = dispatcher.assigners.get(key)
+        if assigner is None:
+            return key
+        task = machine.graph.tasks[row.pos if row.group is None else row.group]
+        return line_of(key, assigner.line(task, decision.labels))
+
+    def _explain(self, owned: OwnedRun, turn: Turn, full: Iterable[str]) -> None:
+        """Say of the tasks that found no place why they wait."""
+        reasons = {line: self._reason(line) for line in full}
+        changed = any(owned.reasons.get(line, NO_CAPACITY) != reason for line, reason in reasons.items())
+        fresh = turn.made_ready()
+        if not changed and all(reason == NO_CAPACITY for reason in reasons.values()):
+            for pos in fresh:
                 if _waits_for_room(turn.task(pos)):
                     turn.explain(pos, NO_CAPACITY)
             return
-        owned.barred = barred
-        graph = owned.machine.graph
-        for pos in {**owned.machine.ready, **dict.fromkeys(turn.made_ready())}:
+        owned.reasons = {**owned.reasons, **reasons}
+        machine = owned.machine
+        for pos in {**machine.ready, **dict.fromkeys(fresh)} if changed else fresh:
             row = turn.task(pos)
-            if row.state is TaskState.READY and _waits_for_room(row) and not is_child(graph, row):
-                key = self._decide(owned.machine, row, pos).executor_key
-                if dispatcher.breaker(key) != CLOSED:
-                    turn.explain_anew(pos, BREAKER_OPEN)
-                elif pos in turn.rows or row.reason == BREAKER_OPEN:
-                    turn.explain_anew(pos, NO_CAPACITY)
+            if row.state is TaskState.READY and _waits_for_room(row) and not is_child(machine.graph, row):
+                line = self._line(machine, row, self._decide(machine, row, pos))
+                reason = reasons.get(line, NO_CAPACITY)
+                if pos in turn.rows or (row.reason or NO_CAPACITY) != reason:
+                    turn.explain_anew(pos, reason)
+
+    def _reason(self, line: str) -> str:
+        """Why those wait who stand in this line."""
+        dispatcher, key = self._engine.dispatcher, key_of(line)
+        assert dispatcher is not None
+        if dispatcher.breaker(key) != CLOSED:
+            return BREAKER_OPEN
+        return NO_CAPACITY if key is line else dispatcher.assigners[key].why_not(rest_of(line))
 
     def _place_suspects(
         self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
@@ -201,7 +243,9 @@ class Turns:
                 others.append(pos)
                 continue
             decision = self._decide(owned.machine, turn.task(pos), pos)
-            if dispatcher.reserve(decision.executor_key, alone=True):
+            if decision.executor_key in dispatcher.assigners:
+                others.append(pos)  # whoever takes it with him, it is not this process
+            elif dispatcher.reserve(decision.executor_key, alone=True):
                 events.append((decision.executor_key, turn.place(pos, decision, engine.session_id)))
             else:
                 barred = dispatcher.breaker(decision.executor_key) != CLOSED

@@ -17,13 +17,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import Context
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
-from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
+from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, StoreError, TurnoutError
 from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
@@ -36,6 +36,7 @@ from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
+from turnout.orchestration.elsewhere import Elsewhere
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.log_writer import LogWriter
@@ -55,6 +56,9 @@ from turnout.runner.views import failure_of
 from turnout.runner.wiring import make_dispatcher, refuse_in_child
 from turnout.store import connect
 from turnout.store.urls import shown_url
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.executor import WorkersExecutor
 
 log = logging.getLogger("turnout.runner")
 T = TypeVar("T")
@@ -92,12 +96,14 @@ class Core:
         logs = config.settings.logs
         self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
         self._end_capture = lambda: None
+        self.workers: WorkersExecutor | None = None
         if self.dispatcher is not None:
             fenced = lambda: self.engine.keeper.fenced  # noqa: E731
             self.dispatcher.bind(
                 MemoryLoader(self.store, self.registry, self.engine.runs, fenced, output=self.log_writer)
             )
             self.dispatcher.timeouts = self._timeout_of
+            self._join_hub(self.dispatcher)
         self.engine.children.births.output_limit = config.max_output_bytes
         self._checked: dict[str, WorkflowSpec] = {}
         """Workflows whose routes were checked, with those that they call."""
@@ -110,6 +116,13 @@ class Core:
         dispatcher = make_dispatcher(config)
         dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
         return dispatcher
+
+    def _join_hub(self, dispatcher: DefaultDispatcher) -> None:
+        """Tell the executor of workers, if there is one, who keeps what they hold."""
+        if self.config.hub is not None:
+            workers = cast("WorkersExecutor", dispatcher.executors[WORKERS])
+            workers.holders = Elsewhere(self.engine, seconds(self.config.hub.lease))
+            self.workers = workers
 
     def _open(self) -> None:
         try:

@@ -15,6 +15,7 @@ import msgspec
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
+from turnout.executors.workers.settings import HubSettings
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
@@ -39,6 +40,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     polling: Iterable[str] = ()
     settings: EngineSettings = EngineSettings()
     placement: PlacementSettings = PlacementSettings()
+    hub: HubSettings | None = None
+    """Where workers connect; None: there is no hub here."""
     max_output_bytes: int = MAX_BYTES
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
@@ -64,6 +67,8 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     """The given arguments, and for those that are absent or None what is configured."""
     said = configuration(config)
     given = {name: value for name, value in arguments.items() if value is not None}
+    if "hub" in given:
+        given["hub"] = hub_settings(given["hub"])
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
@@ -79,6 +84,11 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     return RunnerConfig(
         executors=executors, **{name: value for name, value in configured.items() if value is not None} | given
     )
+
+
+def hub_settings(hub: str | HubSettings) -> HubSettings:
+    """The hub of an address, or as it is given."""
+    return HubSettings(address=hub) if isinstance(hub, str) else hub
 
 
 def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:

@@ -16,6 +16,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import Duration, seconds
 from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
@@ -169,6 +170,7 @@ class Runner(Submitting):
         polling: Iterable[str] | None = None,
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
+        hub: str | HubSettings | None = None,
         max_output_bytes: int | None = None,
         on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
@@ -188,6 +190,7 @@ class Runner(Submitting):
                 polling=polling,
                 settings=settings,
                 placement=placement,
+                hub=hub,
                 max_output_bytes=max_output_bytes,
                 on_output=on_output,
                 claims=claims,
@@ -197,6 +200,11 @@ class Runner(Submitting):
         super().__init__(core)
         runner_opened(self)
         self._restore = self._hand_over_on_sigterm() if handle_sigterm else lambda: None
+
+    @property
+    def hub(self) -> str | None:
+        """The address that workers connect to; None if there is no hub here."""
+        return self._core.workers.door.address if self._core.workers is not None else None
 
     @property
     def url(self) -> str:

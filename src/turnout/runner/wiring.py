@@ -9,7 +9,7 @@ import msgspec
 
 from turnout.bodies.locating import runs_main_again
 from turnout.contracts.executor import TaskExecutor
-from turnout.dispatcher import DefaultDispatcher
+from turnout.dispatcher import WORKERS, DefaultDispatcher
 from turnout.errors import DefinitionError
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
@@ -20,10 +20,15 @@ from turnout.runner.settings import RunnerConfig
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     """A dispatcher with the rules and all executors, among them always one named ``default``."""
     polled = frozenset(config.polling)
-    placement = msgspec.structs.replace(config.placement, polled_keys=polled)
+    hub = config.hub is not None or config.placement.hub_configured
+    placement = msgspec.structs.replace(config.placement, polled_keys=polled, hub_configured=hub)
     dispatcher = DefaultDispatcher(
         config.routing, placement, output_limit=config.max_output_bytes, breaker=config.settings.executor_breaker
     )
+    if config.hub is not None:
+        from turnout.executors.workers.executor import WorkersExecutor
+
+        dispatcher.register_executor(WORKERS, WorkersExecutor(config.hub))
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
     return dispatcher

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,18 @@ class Ownership:
             held = execute("renew_session", id=session_id, lease=float(lease), health=health)
             peers = execute("count_peers", id=session_id)
         return Lease(held=bool(held), peers=int(peers[0][0]))
+
+    def join_worker(self, worker: Session, lease: float, about: str) -> None:
+        columns = msgspec.structs.asdict(worker) | {"workflows": json_list(worker.workflows)}
+        self._database.write("join_worker", lease=float(lease), health=about, **columns)
+
+    def renew_workers(self, about: Mapping[str, str], lease: float) -> frozenset[str]:
+        dead: set[str] = set()
+        with self._database.transaction() as execute:
+            for worker_id, text in sorted(about.items()):
+                if not execute("renew_session", id=worker_id, lease=float(lease), health=text):
+                    dead.add(worker_id)
+        return frozenset(dead)
 
     def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
         self._database.write("release_my_runs", wake="runs", session=session_id, ids=json_list(sorted(run_ids)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -102,10 +102,12 @@ class Progressed(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """A worker is gone, with or without a word."""
+    """A worker is gone."""
 
     worker: WorkerEntry
     reason: str
+    graceful: bool = False
+    """It said bye, and holds nothing."""
 
 
 Event: TypeAlias = Greeted | Room | Ended | EndedElsewhere | StartAsked | Lost | NeverArrived | Said | Progressed | Left
@@ -163,6 +165,23 @@ class HubProtocol:
     def drain(self, worker: WorkerEntry, reason: str) -> None:
         worker.draining = True
         self._send(worker, Drain(reason))
+
+    def keep(self, worker: WorkerEntry, tokens: Iterable[str]) -> None:
+        """Somebody waits for these, which another hub gave: with its next heartbeat the worker hears that they are
+        this hub's now."""
+        worker.kept = worker.foreign.intersection(tokens)
+
+    def forget(self, worker: WorkerEntry) -> None:
+        """It cannot be let in now: let it say hello again, as if it had not."""
+        if self.workers.get(worker.id) is worker and not worker.session:
+            self._refuse(worker.route, Error("no_session", "come again soon"), "")
+            worker.hello = msgspec.structs.replace(worker.hello, seq=worker.hello.seq - 1)
+
+    def expel(self, worker: WorkerEntry, reason: str) -> None:
+        """What it holds is given to others; it may come back, and is told then."""
+        if self.workers.get(worker.id) is worker:
+            self._refuse(worker.route, Error("no_session", reason), worker.session)
+            self._part(worker, reason)
 
     def close(self, reason: str) -> None:
         """The hub goes; the workers keep what they have and look for another."""
@@ -275,7 +294,7 @@ class HubProtocol:
                 # It holds nothing any more, so what is still out never reached it.
                 self._set_right(worker, set())
                 self._send(worker, Bye("bye"))
-                self._part(worker, message.reason or "it said bye")
+                self._part(worker, message.reason or "it said bye", graceful=True)
             case Error():
                 pass
             case _:
@@ -307,7 +326,7 @@ class HubProtocol:
             self.events.append(EndedElsewhere(worker, tuple(elsewhere)))
 
     def _beat(self, worker: WorkerEntry, message: Heartbeat) -> None:
-        self._send(worker, Heartbeat(seq=message.seq))
+        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept))))
         if message.seq <= worker.seq:
             return
         changed = worker.credits != message.credits
@@ -327,8 +346,8 @@ class HubProtocol:
             self.events.append(Room(worker))
 
     def _start(self, worker: WorkerEntry, message: Start) -> None:
-        here = tuple(token for token in message.tokens if token in worker.out)
-        gone = tuple(token for token in message.tokens if token not in worker.out and token not in worker.foreign)
+        here = tuple(token for token in message.tokens if token in worker.out or token in worker.foreign)
+        gone = tuple(token for token in message.tokens if token not in here)
         if here:
             self.events.append(StartAsked(worker, here))
         if gone:
@@ -346,7 +365,7 @@ class HubProtocol:
             self.events.append(Said(worker, given.step, new))
         self._send(worker, Logged(message.token, given.lines))
 
-    def _part(self, worker: WorkerEntry, reason: str) -> None:
+    def _part(self, worker: WorkerEntry, reason: str, *, graceful: bool = False) -> None:
         del self.workers[worker.id]
         self._routes.pop(worker.route, None)
         worker.session = ""
@@ -354,7 +373,7 @@ class HubProtocol:
         worker.out = {}
         if arrived:
             self.events.append(Lost(worker, arrived, f"its worker is gone: {reason}"))
-        self.events.append(Left(worker, reason))
+        self.events.append(Left(worker, reason, graceful))
 
     # -- what goes --------------------------------------------------------------------------------------------------
     def _welcome_to(self, worker: WorkerEntry) -> Welcome:

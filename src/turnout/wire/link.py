@@ -278,6 +278,9 @@ class Link:
                 sent = self._sent_at.pop(message.seq, None)
                 if sent is not None:
                     self.contact = max(self.contact, sent)
+                for token in message.keep:
+                    if (holding := self.holdings.table.get(token)) is not None:
+                        holding.hub = self.hub
             case Started():
                 self._started(message)
             case Cancel():
@@ -309,6 +312,8 @@ class Link:
             for each in self.holdings.of(before):
                 each.hub = self.hub
         for each in self._mine():
+            # What the hub has heard of and did not release is its own from now on, whoever gave it.
+            each.hub = self.hub
             each.sent = each.asked = each.lines_sent = -inf
         self._beat(now)
 

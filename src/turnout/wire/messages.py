@@ -34,6 +34,9 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     sdk_version: str = ""
     host: str = ""
     pid: int = 0
+    boot_id: str = ""
+    pid_namespace: str = ""
+    process_started: str = ""
     in_flight: tuple[Held, ...] = ()
 
 
@@ -57,11 +60,12 @@ class Credit(msgspec.Struct, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a worker. A hub answers with the ``seq`` alone."""
+    """Of a worker. A hub answers with the ``seq``, and what it takes over."""
 
     seq: int
     credits: int = 0
     in_flight: tuple[Held, ...] = ()
+    keep: tuple[str, ...] = ()
 
 
 class Received(msgspec.Struct, frozen=True):

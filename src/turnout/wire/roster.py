@@ -49,6 +49,8 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
     """Tokens whose results are durable: who sends one again is told again."""
     foreign: set[str] = set()
     """What it holds from other hubs that are gone."""
+    kept: set[str] = set()
+    """Those of them that somebody waits for: they are this hub's now."""
     released: tuple[str, ...] = ()
     """What it was told at its welcome to let go."""
 

@@ -4,6 +4,14 @@ insert into session (id, kind, host, boot_id, pid_namespace, pid, process_starte
 values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :workflows,
     :lease, :lease_now + :lease, :now /*sqlite , :boot */)
 
+-- name: join_worker
+insert into session (id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
+    lease, lease_until, started_at /*sqlite , lease_boot */)
+values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :workflows, :health,
+    :lease, :lease_now + :lease, :now /*sqlite , :boot */)
+on conflict (id) do update set ended_at = null, health = excluded.health, lease = excluded.lease,
+    lease_until = excluded.lease_until /*sqlite , lease_boot = excluded.lease_boot */
+
 -- name: renew_session
 update session set lease = :lease, lease_until = :lease_now + :lease, /*sqlite lease_boot = :boot, */
     health = coalesce(:health, health)
@@ -93,7 +101,11 @@ where id in {ids uuid}
 -- name: fence_tasks
 -- The epoch lives on the task rows too: comparing the run row's alone would let an old owner's write that is already
 -- waiting for a lock slip through.
-update task set epoch = (select run.epoch from run where run.id = task.run_id)
+-- What a worker holds goes on, but somebody has to say so from now on: its lease begins.
+update task set epoch = (select run.epoch from run where run.id = task.run_id),
+    /*sqlite lease_boot = case when state = 'running' and lease_until is null then :boot else lease_boot end, */
+    lease_until = case when state = 'running' and lease_until is null then (select :lease_now + session.lease
+        from session where session.id = task.holder and session.kind = 'worker') else lease_until end
 where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
 
 -- name: claimed_runs

@@ -1,0 +1,72 @@
+"""What an executor whose places are elsewhere asks of the orchestrator, and the orchestrator of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from turnout.model.events import ExecutionResult
+from turnout.model.rows import Session
+from turnout.model.spec import TaskSpec
+
+
+class Assigner(Protocol):
+    """An executor that has several holders, of which not every one can run every task."""
+
+    def line(self, task: TaskSpec, labels: Mapping[str, str] | None) -> str:
+        """The line in which such a task waits: tasks in one line want the same holders."""
+        ...
+
+    def assign(self, line: str) -> str | None:
+        """Set a place aside and name its holder; None if there is none now."""
+        ...
+
+    def unassign(self, holder: str) -> None:
+        """The place that was set aside will not be used."""
+        ...
+
+    def why_not(self, line: str) -> str:
+        """The reason for which tasks in this line wait."""
+        ...
+
+
+class Settler(Protocol):
+    """An executor that holds on to results until it is told what became of them."""
+
+    def settled(self, results: Sequence[ExecutionResult]) -> None:
+        """These are durable, or nobody waits for them. Those of other executors are among them."""
+        ...
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """Nobody here drives the runs of these: leave them for whoever does."""
+        ...
+
+    def holders_died(self, holders: Collection[str]) -> None:
+        """These sessions have ended; those of other executors are among them."""
+        ...
+
+
+class Holders(Protocol):
+    """What the orchestrator knows, and keeps in the database, of workers and of what they hold."""
+
+    async def joined(self, worker: Session, about: str) -> None:
+        """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people."""
+        ...
+
+    async def renew(self, about: Mapping[str, str]) -> frozenset[str]:
+        """Renew the sessions of these workers; returns those that count as dead."""
+        ...
+
+    async def left(self, worker_id: str) -> None: ...
+
+    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        """Say that the worker still has these (task id, attempt); returns those that somebody waits for."""
+        ...
+
+    async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        """Leave results for whoever owns their runs. What nobody waits for is dropped."""
+        ...
+
+    def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
+        """Whether this orchestrator owns the attempt's run and the worker may begin it now."""
+        ...

@@ -1,0 +1,104 @@
+"""How do messages get in and out? A ROUTER socket on the event loop of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import zmq
+
+from turnout.errors import HubUnavailable
+from turnout.executors.workers.settings import HubSettings
+
+log = logging.getLogger("turnout.hub")
+
+AT_ONCE = 500
+"""Messages taken in one turn of the loop, so that others have theirs."""
+
+Heard = Callable[[bytes, Sequence[bytes], str | None], None]
+
+
+class Door:
+    """A bound socket. Everything happens on the loop that opened it; libzmq has a thread of its own for the network."""
+
+    def __init__(self, settings: HubSettings, heard: Heard, after: Callable[[], None]) -> None:
+        self._settings = settings
+        self._heard = heard
+        self._after = after
+        """Called when everything that had come was heard."""
+        self._context: zmq.Context[Any] | None = None
+        self._socket: zmq.Socket[bytes] | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._looking = False
+        self.address = settings.address
+        self.dropped = 0
+        """Messages to workers that were not there, or did not take what waited for them."""
+
+    def open(self, configure: Callable[[zmq.Socket[bytes]], None] = lambda socket: None) -> None:
+        """Bind; raises HubUnavailable if the address is taken."""
+        self._loop = asyncio.get_running_loop()
+        self._context = zmq.Context()
+        socket = self._socket = self._context.socket(zmq.ROUTER)
+        socket.setsockopt(zmq.LINGER, 200)
+        socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
+        socket.setsockopt(zmq.SNDHWM, self._settings.queue)
+        socket.setsockopt(zmq.RCVHWM, self._settings.queue)
+        configure(socket)
+        try:
+            socket.bind(self._settings.address)
+        except zmq.ZMQError as error:
+            self.close()
+            raise HubUnavailable(
+                f"the hub cannot listen on {self._settings.address}: {error.strerror}", address=self._settings.address
+            ) from error
+        self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._loop.add_reader(socket.fileno(), self._look)
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket.fileno())
+            self._socket.close()
+            self._socket = None
+        if self._context is not None:
+            self._context.term()
+            self._context = None
+
+    def send(self, route: bytes, frames: Sequence[bytes]) -> None:
+        if self._socket is None:
+            return
+        try:
+            self._socket.send_multipart([route, *frames], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            self.dropped += 1
+        # The descriptor tells of changes only, and sending may have swallowed one.
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._loop.call_soon(self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        socket = self._socket
+        if socket is None:
+            return
+        for _ in range(AT_ONCE):
+            if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+                break
+            frames = socket.recv_multipart(zmq.NOBLOCK, copy=False)
+            self._heard(frames[0].bytes, [frame.bytes for frame in frames[1:]], _key_of(frames))
+        else:
+            self._look_soon()
+        self._after()
+
+
+def _key_of(frames: Sequence[zmq.Frame]) -> str | None:
+    """The public key of the connection, where there is one."""
+    try:
+        return str(frames[-1].get("User-Id"))
+    except zmq.ZMQError:
+        return None

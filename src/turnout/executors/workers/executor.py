@@ -1,0 +1,473 @@
+"""How do attempts get to workers, and their results back? The executor that is a hub.
+
+Everything here runs on the engine's event loop. A worker is chosen before the start of an attempt is committed, so the
+database knows from the first moment who holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections import Counter
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.bodies.capture import relay
+from turnout.contracts.executor import Loader, Report, Work
+from turnout.contracts.workers import Holders
+from turnout.errors import ExecutionFailed, StoreError
+from turnout.executors.workers.door import Door
+from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
+from turnout.executors.workers.roll import Roll
+from turnout.executors.workers.settings import HubSettings
+from turnout.model.durations import seconds
+from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.reasons import NO_CAPACITY, no_worker_matches
+from turnout.model.spec import TaskSpec
+from turnout.wire.documents import Step
+from turnout.wire.greeting import Greeting, HubFacts
+from turnout.wire.hub import (
+    Ended,
+    EndedElsewhere,
+    Event,
+    Greeted,
+    HubProtocol,
+    Left,
+    Lost,
+    NeverArrived,
+    Progressed,
+    Room,
+    Said,
+    StartAsked,
+)
+from turnout.wire.roster import WorkerEntry
+from turnout.wire.translation import handler_of, result_of, step_of
+
+log = logging.getLogger("turnout.hub")
+
+TICK = 0.25
+
+
+class WorkersExecutor:
+    """Gives attempts to workers that match, and holds on to their results until they are durable."""
+
+    local: bool = False
+    kinds: frozenset[str] = frozenset({"python", "shell", "handler"})
+    enforces_timeouts: bool = True
+    outlives: bool = True
+
+    def __init__(
+        self, settings: HubSettings | None = None, *, name: str = "workers", greeting: Greeting | None = None
+    ) -> None:
+        self.settings = settings or HubSettings()
+        self.settings.check()
+        self._name = name
+        self.hub_id = uuid.uuid4().hex
+        facts = HubFacts(
+            hub_id=self.hub_id,
+            heartbeat_ms=int(seconds(self.settings.heartbeat) * 1000),
+            lease_ms=int(seconds(self.settings.lease) * 1000),
+            resend_ms=int(seconds(self.settings.resend) * 1000),
+            max_message_bytes=self.settings.max_message_bytes,
+        )
+        self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
+        self.door = Door(self.settings, self._heard, self._carry_on)
+        self._roll = Roll(self.protocol)
+        self._flights = Flights()
+        self._loader: Loader | None = None
+        self.holders: Holders | None = None
+        """Set before the start."""
+        self._room = lambda: None
+        self._to_give: dict[str, list[Step]] = {}
+        """Steps that go out at the end of this turn of the loop, by worker."""
+        self._background: set[asyncio.Task[None]] = set()
+        self._ticker: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._executed: Counter[str] = Counter()
+
+    # -- the contract of executors ------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def capacity(self) -> int:
+        return self._flights.active + self._roll.free
+
+    def bind(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def on_capacity(self, callback: Any) -> None:
+        self._room = callback
+
+    def has_capacity(self) -> bool:
+        return not self._stopping and self._roll.free > 0
+
+    def metrics(self) -> ExecutorMetrics:
+        total = sum(self._executed.values())
+        failed = total - self._executed[ExecutionStatus.COMPLETED]
+        return ExecutorMetrics(active_tasks=self._flights.active, total_executed=total, total_failed=failed)
+
+    async def start(self) -> None:
+        assert self.holders is not None, "an executor of workers is told by its orchestrator who holds what"
+        self.door.open()
+        self._ticker = asyncio.ensure_future(self._tick())
+        log.info("the hub listens on %s", self.door.address)
+
+    async def stop(self, timeout: float) -> None:
+        """Workers keep what they have: whoever owns their runs then hears of it."""
+        self._stopping = True
+        self.protocol.close("the hub is stopping")
+        self._carry_on()
+        for task in (self._ticker, *self._background):
+            if task is not None:
+                task.cancel()
+        self.door.close()
+
+    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
+        raise ExecutionFailed(f"executor {self._name!r} takes attempts in batches")
+
+    # -- assigning ----------------------------------------------------------------------------------------------
+    def line(self, task: TaskSpec, labels: Mapping[str, str] | None) -> str:
+        return self._roll.line(handler_of(task.body), labels or {})
+
+    def assign(self, line: str) -> str | None:
+        return None if self._stopping else self._roll.assign(line)
+
+    def unassign(self, holder: str) -> None:
+        self._roll.unassign(holder)
+
+    def why_not(self, line: str) -> str:
+        wanted = self._roll.wanted(line)
+        return NO_CAPACITY if self._roll.anybody(line) else no_worker_matches(wanted.labels, wanted.handler)
+
+    # -- giving -------------------------------------------------------------------------------------------------
+    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
+        """Send these to the workers that were chosen for them."""
+        assert self._loader is not None
+        for event in events:
+            flight = Flight(event, report, token_of(event.task_id, event.attempt, event.shadow))
+            self._flights.add(flight)
+            if event.shadow:
+                self._assign_shadow(flight)
+                continue
+            self._roll.unassign(event.holder)
+            work = self._loader.load_now(event)
+            if work is None:
+                self._spawn(self._load(flight))
+            else:
+                self._give(flight, work)
+        self._carry_on()
+
+    def _assign_shadow(self, flight: Flight) -> None:
+        """A shadow has no row, so nobody was chosen for it."""
+        self._end(flight, ExecutionResult.returned(flight.event, "shadow copies do not go to workers"))
+
+    async def _load(self, flight: Flight) -> None:
+        assert self._loader is not None
+        event = flight.event
+        try:
+            work = await self._loader.load(event)
+        except StoreError as error:
+            self._end(flight, ExecutionResult.returned(event, error.code))
+        except Exception as error:
+            self._end(flight, ExecutionResult.failed(event, error))
+        else:
+            self._give(flight, work)
+            self._carry_on()
+
+    def _give(self, flight: Flight, work: Work) -> None:
+        assert self.holders is not None
+        flight.work, flight.confirms = work, work.task.at_most_once
+        worker = self.protocol.workers.get(flight.event.holder)
+        if worker is None:
+            self._end(flight, ExecutionResult.returned(flight.event, "its worker has gone"))
+            return
+        try:
+            step = step_of(work, token=flight.token, task_context=work.run_input, previous_results=work.previous)
+        except Exception as error:
+            self._end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
+            return
+        self._to_give.setdefault(worker.id, []).append(step)
+
+    def _flush(self) -> None:
+        now, batch = time.monotonic(), self.settings.batch
+        for worker_id, steps in list(self._to_give.items()):
+            worker = self.protocol.workers.get(worker_id)
+            if worker is None:
+                del self._to_give[worker_id]
+                self._return([step.token for step in steps], "its worker has gone")
+                continue
+            while steps and (count := min(worker.free, batch, len(steps))):
+                some, steps[:count] = steps[:count], []
+                for step in some:
+                    if (flight := self._flights.get(step.token)) is not None:
+                        flight.given = True
+                self.protocol.give(worker, some, now)
+            if not steps:
+                del self._to_give[worker_id]
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        flight = self._flights.of(event)
+        if flight is None or flight.ended:
+            return
+        worker = self.protocol.workers.get(event.holder)
+        if worker is not None and flight.given:
+            self.protocol.cancel(worker, [flight.token], "cancelled")
+            self._carry_on()
+
+    def settled(self, results: Sequence[ExecutionResult]) -> None:
+        """These are durable, or nobody wants them: their workers may forget them."""
+        tokens = [token_of(each.task_id, each.attempt, each.shadow) for each in results]
+        by_worker: dict[str, list[str]] = {}
+        for flight in self._flights.remove([token for token in tokens if self._has_ended(token)]):
+            by_worker.setdefault(flight.event.holder, []).append(flight.token)
+        for worker_id, some in by_worker.items():
+            if (worker := self.protocol.workers.get(worker_id)) is not None:
+                self.protocol.acknowledge(worker, some)
+        self._carry_on()
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
+        by_worker: dict[str, list[ExecutionResult]] = {}
+        for result in results:
+            flight = self._flights.get(token_of(result.task_id, result.attempt, result.shadow))
+            if flight is not None and flight.ended:
+                by_worker.setdefault(flight.event.holder, []).append(result)
+        for worker_id, some in by_worker.items():
+            self._spawn(self._leave(worker_id, some))
+
+    async def _leave(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        assert self.holders is not None
+        while not self._stopping:
+            try:
+                await self.holders.post(worker_id, results)
+            except StoreError as error:
+                log.warning("%d results of worker %s have to wait: %s", len(results), worker_id, error)
+                await asyncio.sleep(1.0)
+            else:
+                return self.settled(results)
+
+    def holders_died(self, holders: Collection[str]) -> None:
+        for worker_id in holders:
+            if (worker := self.protocol.workers.get(worker_id)) is not None:
+                self.protocol.expel(worker, "its process has died")
+        self._carry_on()
+
+    def _has_ended(self, token: str) -> bool:
+        flight = self._flights.get(token)
+        return flight is not None and flight.ended
+
+    # -- hearing ------------------------------------------------------------------------------------------------
+    def _heard(self, route: bytes, frames: Sequence[bytes], key: str | None) -> None:
+        if self.settings.trace:
+            _trace("from", route, frames)
+        self.protocol.receive(route, frames, time.monotonic(), key)
+
+    def _carry_on(self) -> None:
+        """What follows from what was heard or done: events first, then everything that is to be sent."""
+        while self.protocol.events:
+            events, self.protocol.events = self.protocol.events, []
+            for event in events:
+                try:
+                    self._on(event)
+                except Exception:
+                    log.exception("the hub stumbled over %s and goes on", type(event).__name__)
+        self._flush()
+        out, self.protocol.outbox = self.protocol.outbox, []
+        for route, frames in out:
+            if self.settings.trace:
+                _trace("to", route, frames)
+            self.door.send(route, frames)
+
+    def _on(self, event: Event) -> None:
+        match event:
+            case Ended():
+                for result in event.results:
+                    self._ended(event.worker, result)
+            case Room():
+                self._roll.changed()
+                self._room()
+            case Greeted():
+                self._spawn(self._let_in(event))
+            case EndedElsewhere():
+                self._spawn(self._pass_on(event))
+            case StartAsked():
+                self._start(event)
+            case NeverArrived():
+                self._return([step.token for step in event.steps], "it did not reach its worker")
+            case Lost():
+                self._lose(event)
+            case Said():
+                self._say(event)
+            case Progressed():
+                self._progress(event)
+            case Left():
+                self._left(event)
+
+    def _ended(self, worker: WorkerEntry, result: Any) -> None:
+        flight = self._flights.get(result.token)
+        if flight is None or flight.event.holder != worker.id:
+            self.protocol.acknowledge(worker, [result.token])
+            return
+        context = flight.work.context if flight.work is not None else None
+        self._end(flight, result_of(flight.event, result, now=time.time(), context=context), keep=True)
+
+    def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
+        """Hand the result in. One that a worker sent is kept until it is durable."""
+        self._flights.end(flight)
+        if not keep:
+            self._flights.remove([flight.token])
+        self._executed[result.status] += 1
+        flight.report(result)
+
+    def _return(self, tokens: Sequence[str], reason: str) -> None:
+        for flight in self._flights.remove(tokens):
+            if not flight.ended:
+                self._end(flight, ExecutionResult.returned(flight.event, reason))
+
+    def _lose(self, event: Lost) -> None:
+        for flight in self._flights.remove([step.token for step in event.steps]):
+            if flight.ended:
+                continue
+            # What needs leave to begin and had none has not begun.
+            unbegun = flight.confirms and not flight.begun
+            make = ExecutionResult.returned if unbegun else ExecutionResult.lost
+            self._end(flight, make(flight.event, event.reason))
+
+    def _start(self, event: StartAsked) -> None:
+        assert self.holders is not None
+        granted: list[str] = []
+        denied: list[str] = []
+        for token in event.tokens:
+            flight, attempt = self._flights.get(token), attempt_of(token)
+            if attempt is None or (flight is None and token not in event.worker.foreign):
+                denied.append(token)
+            elif self.holders.may_begin(event.worker.id, *attempt):
+                granted.append(token)
+                if flight is not None:
+                    flight.begun = True
+        if granted or denied:
+            self.protocol.answer_start(event.worker, granted, denied)
+
+    def _say(self, event: Said) -> None:
+        flight = self._flights.get(event.step.token)
+        if flight is not None and flight.work is not None and flight.work.output is not None:
+            for line in event.lines:
+                relay(flight.work.output, flight.event, line.stream, f"{line.text}\n")
+
+    def _progress(self, event: Progressed) -> None:
+        flight = self._flights.get(event.step.token)
+        if flight is not None and flight.work is not None and flight.work.output is not None:
+            said = event.progress
+            text = msgspec.json.encode({"done": said.done, "total": said.total, "message": said.message}).decode()
+            flight.work.output(flight.event, "progress", text)
+
+    # -- workers that come and go -------------------------------------------------------------------------------
+    async def _let_in(self, event: Greeted) -> None:
+        """Its session stands in the database before it is given anything."""
+        assert self.holders is not None
+        worker = event.worker
+        held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
+        try:
+            await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
+            wanted = await self.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+        except StoreError as error:
+            log.warning("worker %s has to wait: %s", worker.id, error)
+            self.protocol.forget(worker)
+            return
+        release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
+        self.protocol.welcome(worker, release)
+        log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
+        self._carry_on()
+
+    async def _pass_on(self, event: EndedElsewhere) -> None:
+        """Results of steps that another hub gave, or this one before it was started again."""
+        assert self.holders is not None
+        results: list[ExecutionResult] = []
+        for result in event.results:
+            if (attempt := attempt_of(result.token)) is not None:
+                results.append(result_of(_event_of(*attempt), result))
+        try:
+            await self.holders.post(event.worker.id, results)
+        except StoreError as error:
+            log.warning("%d results of worker %s have to wait: %s", len(results), event.worker.id, error)
+            return
+        self.protocol.acknowledge(event.worker, [result.token for result in event.results])
+        self._carry_on()
+
+    def _left(self, event: Left) -> None:
+        log.info("worker %s has left: %s", event.worker.id, event.reason)
+        self._roll.changed()
+        assert self.holders is not None
+        if event.graceful:
+            self._spawn(self._say_goodbye(event.worker.id))
+
+    async def _say_goodbye(self, worker_id: str) -> None:
+        assert self.holders is not None
+        try:
+            await self.holders.left(worker_id)
+        except StoreError as error:
+            log.warning("the session of worker %s will run out instead: %s", worker_id, error)
+
+    # -- time ---------------------------------------------------------------------------------------------------
+    async def _tick(self) -> None:
+        renewed = time.monotonic()
+        while True:
+            await asyncio.sleep(TICK)
+            self.protocol.tick(time.monotonic())
+            self._carry_on()
+            if time.monotonic() - renewed >= seconds(self.settings.heartbeat) / 2 and self.protocol.workers:
+                renewed = time.monotonic()
+                await self._renew()
+
+    async def _renew(self) -> None:
+        """Keep the sessions of those who are there, and tell them what nobody waits for any more."""
+        assert self.holders is not None
+        workers = [worker for worker in self.protocol.workers.values() if worker.session]
+        try:
+            dead = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
+            for worker in workers:
+                if worker.id in dead:
+                    self.protocol.expel(worker, "its session was declared dead")
+                elif worker.foreign:
+                    await self._check_foreign(worker)
+        except StoreError as error:
+            log.warning("the sessions of %d workers were not renewed: %s", len(workers), error)
+        self._carry_on()
+
+    async def _check_foreign(self, worker: WorkerEntry) -> None:
+        assert self.holders is not None
+        held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
+        wanted = await self.holders.keep(worker.id, sorted(held.values()))
+        gone = [token for token, attempt in held.items() if attempt not in wanted]
+        self.protocol.keep(worker, [token for token, attempt in held.items() if attempt in wanted])
+        if gone:
+            self.protocol.acknowledge(worker, gone)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
+    run_id = task_id.rpartition(".")[0]
+    return TaskReadyEvent(run_id=run_id, task_id=task_id, task_name="", attempt=attempt, max_attempts=attempt)
+
+
+def _trace(way: str, route: bytes, frames: Sequence[bytes]) -> None:
+    kind, session = (frames[0], frames[1]) if len(frames) > 1 else (b"?", b"")
+    size = sum(len(frame) for frame in frames)
+    log.info(
+        "%s %s %s session %s, %d bytes",
+        way,
+        route.hex(),
+        kind.decode(errors="replace"),
+        session.decode(errors="replace")[:8],
+        size,
+    )

@@ -1,0 +1,74 @@
+"""Which attempts are with workers, and what has been said of each?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from turnout.contracts.executor import Report, Work
+from turnout.model.events import TaskReadyEvent
+
+
+class Flight(msgspec.Struct, eq=False):
+    """One attempt in the hands of a worker, or on its way there, until its result is durable."""
+
+    event: TaskReadyEvent
+    report: Report
+    token: str
+    work: Work | None = None
+    confirms: bool = False
+    """It may begin only once, and its worker asks first."""
+    begun: bool = False
+    """Its worker was told that it may begin."""
+    given: bool = False
+    """It has been sent."""
+    ended: bool = False
+    """Its result was handed in and is not durable yet."""
+
+
+class Flights:
+    """By token, and by attempt."""
+
+    def __init__(self) -> None:
+        self._by_token: dict[str, Flight] = {}
+        self.active = 0
+        """How many have no result yet."""
+
+    def __len__(self) -> int:
+        return len(self._by_token)
+
+    def add(self, flight: Flight) -> None:
+        self._by_token[flight.token] = flight
+        self.active += 1
+
+    def end(self, flight: Flight) -> None:
+        """Its result is known."""
+        if not flight.ended:
+            flight.ended = True
+            self.active -= 1
+
+    def get(self, token: str) -> Flight | None:
+        return self._by_token.get(token)
+
+    def of(self, event: TaskReadyEvent) -> Flight | None:
+        return self._by_token.get(token_of(event.task_id, event.attempt, event.shadow))
+
+    def remove(self, tokens: Iterable[str]) -> list[Flight]:
+        """Forget these; what has no result yet is for the caller to end."""
+        return [flight for token in tokens if (flight := self._by_token.pop(token, None)) is not None]
+
+    def of_worker(self, worker_id: str) -> Sequence[Flight]:
+        return [flight for flight in self._by_token.values() if flight.event.holder == worker_id]
+
+
+def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
+    """What an attempt is called on the wire: never the same for two."""
+    return f"{task_id}:{attempt}:shadow" if shadow else f"{task_id}:{attempt}"
+
+
+def attempt_of(token: str) -> tuple[str, int] | None:
+    """The task id and attempt that a token names; None if it is none of ours."""
+    task_id, _, number = token.removesuffix(":shadow").rpartition(":")
+    run_id, _, pos = task_id.rpartition(".")
+    return (task_id, int(number)) if run_id and pos.isdecimal() and number.isdecimal() else None

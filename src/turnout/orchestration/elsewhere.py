@@ -1,0 +1,53 @@
+"""What does the database know of workers, and of what they hold? The orchestrator's side of a hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from turnout.model.events import ExecutionResult
+from turnout.model.names import split_task_id
+from turnout.model.names import task_id as id_of
+from turnout.model.rows import Session
+from turnout.model.states import TaskState
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+
+class Elsewhere:
+    """Workers have sessions of their own, as pollers have. What one holds from an orchestrator that is gone is kept
+    alive attempt by attempt, and answered through the inbox."""
+
+    def __init__(self, engine: Engine, lease: float) -> None:
+        self._engine = engine
+        self._lease = lease
+
+    async def joined(self, worker: Session, about: str) -> None:
+        await self._engine.in_thread(self._engine.store.join_worker, worker, self._lease, about)
+
+    async def renew(self, about: Mapping[str, str]) -> frozenset[str]:
+        return await self._engine.in_thread(self._engine.store.renew_workers, about, self._lease)
+
+    async def left(self, worker_id: str) -> None:
+        await self._engine.in_thread(self._engine.store.end_session, worker_id)
+
+    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        engine = self._engine
+        held = [(*split_task_id(task), attempt) for task, attempt in attempts]
+        gone = await engine.in_thread(engine.store.renew_attempts, worker_id, held, self._lease)
+        return frozenset(attempts) - {(id_of(run_id, pos), attempt) for run_id, pos, attempt in gone}
+
+    async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        engine = self._engine
+        await engine.in_thread(engine.store.post_results, worker_id, results)
+        engine.wake("inbox")
+
+    def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
+        """This orchestrator is the only one that writes to the run, so what it has in memory decides."""
+        run_id, pos = split_task_id(task_id)
+        owned = self._engine.runs.get(run_id)
+        if owned is None or owned.dropped or self._engine.keeper.fenced or pos >= len(owned.machine.tasks):
+            return False
+        row = owned.machine.tasks[pos]
+        return row.state is TaskState.RUNNING and (row.attempt, row.holder) == (attempt, worker_id)

@@ -1,0 +1,246 @@
+"""Attempts on workers: a real hub in a Runner, real sockets, small workers in threads of the test."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from small_worker import SmallWorker
+
+from turnout import Runner, task, workflow
+from turnout.dispatcher import RoutingConfig, RoutingRule
+from turnout.errors import HubUnavailable, RunFailed
+from turnout.executors.workers.settings import HubSettings
+from turnout.model.states import TaskState
+from turnout.wire.documents import Step
+
+EVERYTHING = RoutingConfig("default", (RoutingRule("**", "workers"),))
+QUICK = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=1.0, resend=0.2)
+
+
+@task
+def add_one(x: int) -> int:
+    return x + 1
+
+
+@task
+def double(x: int) -> int:
+    return x * 2
+
+
+@task(at_most_once=True)
+def pay(x: int) -> int:
+    return x
+
+
+@workflow
+def sums(x: int) -> int:
+    return double(add_one(x))
+
+
+@workflow
+def payment(x: int) -> int:
+    return pay(x)
+
+
+@workflow(worker_selector={"gpu": "true"})
+def labelled(x: int) -> int:
+    return add_one(x)
+
+
+def argument(step: Step) -> Any:
+    return [*step.metadata.positional, *step.metadata.args.values()][0]
+
+
+HANDLERS: dict[str, Callable[[Step], Any]] = {
+    add_one.ref: lambda step: argument(step) + 1,
+    double.ref: lambda step: argument(step) * 2,
+    pay.ref: argument,
+}
+
+
+@contextmanager
+def runner_of(url: str, hub: HubSettings = QUICK, **options: Any) -> Iterator[Runner]:
+    workflows = [sums, payment, labelled]
+    with Runner(url, hub=hub, routing=EVERYTHING, workflows=workflows, handle_sigterm=False, **options) as runner:
+        yield runner
+
+
+def address_of(runner: Runner) -> str:
+    assert runner.hub is not None
+    return runner.hub
+
+
+def until(check: Callable[[], object]) -> None:
+    """Wait for something that must come; the test's own limit ends a wait that is in vain."""
+    while not check():
+        time.sleep(0.01)
+
+
+def test_a_run_goes_over_workers(store_url: str) -> None:
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers=HANDLERS) as worker:
+        handles = [runner.submit(sums, number) for number in range(20)]
+        assert [handle.result() for handle in handles] == [(number + 1) * 2 for number in range(20)]
+        assert len(worker.begun) == 40 and set(worker.begun.values()) == {1}
+        until(lambda: len(worker.holdings) == 0)
+
+
+def test_a_task_that_no_worker_matches_names_the_labels_and_starts_when_one_joins(store_url: str) -> None:
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers=HANDLERS):
+        handle = runner.submit(labelled, 1)
+        until(lambda: handle.tasks()[0].reason)
+        reason = handle.tasks()[0].reason
+        assert reason is not None and reason.startswith("no_worker_matches{gpu=true}")
+        with SmallWorker(address_of(runner), handlers=HANDLERS, labels={"gpu": "true"}) as matching:
+            assert handle.result() == 2
+            assert len(matching.begun) == 1
+
+
+def test_a_worker_that_vanishes_loses_its_attempts_and_another_does_them(store_url: str) -> None:
+    with runner_of(store_url) as runner:
+        going = SmallWorker(address_of(runner), handlers=HANDLERS)
+        going.held.set()
+        with going:
+            handle = runner.submit(sums, 1)
+            until(lambda: len(going.holdings))
+            going.vanish()
+        with SmallWorker(address_of(runner), handlers=HANDLERS) as staying:
+            assert handle.result() == 4
+            assert not going.begun and sum(staying.begun.values()) == 2
+
+
+def test_a_worker_that_was_frozen_changes_nothing_when_it_wakes(store_url: str) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(step: Step) -> Any:
+        began.set()
+        go_on.wait()
+        return argument(step) + 100
+
+    with runner_of(store_url) as runner:
+        frozen = SmallWorker(address_of(runner), handlers={**HANDLERS, add_one.ref: slow})
+        with frozen:
+            handle = runner.submit(sums, 1)
+            began.wait()
+            # Its thread is busy in the handler, so it gives no sign of life.
+            with SmallWorker(address_of(runner), handlers=HANDLERS):
+                assert handle.result() == 4
+            go_on.set()
+            until(lambda: len(frozen.holdings) == 0)
+        assert [one.attempt for one in handle.tasks()] == [2, 1]
+
+
+def test_the_worker_keeps_its_result_until_it_is_durable_over_a_restart_of_the_runner(store_url: str) -> None:
+    ended = threading.Event()
+
+    def noted(step: Step) -> Any:
+        ended.set()
+        return argument(step) + 1
+
+    hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=20.0, resend=0.2)
+    with runner_of(store_url, hub) as first:
+        address = address_of(first)
+        worker = SmallWorker(address, handlers={**HANDLERS, add_one.ref: noted})
+        worker.held.set()
+        worker.__enter__()
+        handle = first.submit(sums, 1)
+        until(lambda: len(worker.holdings))
+        run_id = handle.id
+    # The orchestrator is gone while the worker holds a step that it has not begun.
+    worker.held.clear()
+    again = HubSettings(address=address, heartbeat=0.2, lease=20.0, resend=0.2)
+    with runner_of(store_url, again) as second:
+        assert second.get(run_id).result() == 4
+        assert set(worker.begun.values()) == {1}, "nothing was run again"
+        assert [one.attempt for one in second.get(run_id).tasks()] == [1, 1]
+        worker.vanish()
+
+
+def test_a_cancelled_run_stops_its_worker(store_url: str) -> None:
+    with runner_of(store_url) as runner:
+        worker = SmallWorker(address_of(runner), handlers=HANDLERS)
+        worker.held.set()
+        with worker:
+            handle = runner.submit(sums, 1)
+            until(lambda: len(worker.holdings))
+            handle.cancel()
+            until(lambda: handle.status().state.terminal)
+            until(lambda: len(worker.holdings) == 0)
+            assert not worker.begun
+
+
+def test_at_most_once_is_asked_for_before_it_begins_and_given_again_only_if_it_has_not(store_url: str) -> None:
+    with runner_of(store_url) as runner:
+        going = SmallWorker(address_of(runner), handlers=HANDLERS)
+        going.held.set()
+        with going:
+            handle = runner.submit(payment, 7)
+            until(lambda: len(going.holdings))
+            going.frozen.set()
+            with SmallWorker(address_of(runner), handlers=HANDLERS) as other:
+                assert handle.result() == 7
+                assert set(other.begun.values()) == {1}
+        assert not going.begun
+
+
+def test_at_most_once_that_has_begun_is_not_given_to_another(store_url: str) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def slow(step: Step) -> Any:
+        began.set()
+        go_on.wait()
+
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers={pay.ref: slow}):
+        handle = runner.submit(payment, 7)
+        began.wait()
+        with SmallWorker(address_of(runner), handlers=HANDLERS) as other:
+            with pytest.raises(RunFailed):
+                handle.result()
+            assert not other.begun
+        go_on.set()
+
+
+def test_a_handler_that_fails_fails_its_task(store_url: str) -> None:
+    def broken(step: Step) -> Any:
+        raise ValueError("no such order")
+
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers={add_one.ref: broken}):
+        handle = runner.submit(sums, 1)
+        with pytest.raises(RunFailed, match="no such order"):
+            handle.result()
+        assert handle.tasks()[0].state is TaskState.FAILED
+
+
+def test_two_hubs_share_a_worker_and_one_takes_over_what_the_other_had(store_url: str) -> None:
+    ends = {"sums": threading.Event()}
+
+    def slow(step: Step) -> Any:
+        ends["sums"].wait()
+        return argument(step) + 1
+
+    hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=3.0, resend=0.2)
+    with runner_of(store_url, hub) as staying:
+        with runner_of(store_url, hub) as going:
+            addresses = (address_of(going), address_of(staying))
+            worker = SmallWorker(*addresses, handlers={**HANDLERS, add_one.ref: slow})
+            worker.held.set()
+            worker.__enter__()
+            handle = going.submit(sums, 1)
+            until(lambda: len(worker.holdings))
+            run_id = handle.id
+        ends["sums"].set()
+        worker.held.clear()
+        assert staying.get(run_id).result() == 4
+        assert set(worker.begun.values()) == {1}
+        worker.vanish()
+
+
+def test_an_address_that_is_taken_is_said_at_the_start(store_url: str) -> None:
+    with runner_of(store_url) as runner:
+        taken = HubSettings(address=address_of(runner))
+        with pytest.raises(HubUnavailable, match="cannot listen"), runner_of(store_url, taken):
+            raise AssertionError("it opened")

@@ -1,0 +1,126 @@
+"""A worker in a thread of the test, on the sans-IO session: it runs its handlers one after another."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import zmq
+
+from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
+from turnout.wire.holdings import Holdings
+from turnout.wire.link import Link, Parted, Reconnect, Stop
+from turnout.wire.messages import Hello
+
+Handler = Callable[[Step], Any]
+
+
+class SmallWorker:
+    """``held`` stops it from beginning anything, or asking to; ``frozen`` from doing anything at all."""
+
+    def __init__(
+        self,
+        *addresses: str,
+        handlers: Mapping[str, Handler],
+        labels: Mapping[str, str] | None = None,
+        credits: int = 8,
+        worker_id: str | None = None,
+    ) -> None:
+        self.id = worker_id or uuid.uuid4().hex
+        self.handlers = dict(handlers)
+        self.begun: Counter[str] = Counter()
+        self.held = threading.Event()
+        self.frozen = threading.Event()
+        self.stopped: set[str] = set()
+        self._ended = threading.Event()
+        self._addresses = addresses
+        self._hello = Hello(
+            versions=("1.0",),
+            worker_id=self.id,
+            seq=0,
+            codecs=("msgpack", "json"),
+            credits=credits,
+            handlers=tuple(handlers),
+            labels=dict(labels or {}),
+            name="small",
+            language="python",
+        )
+        self.holdings = Holdings()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def __enter__(self) -> SmallWorker:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.vanish()
+
+    def vanish(self) -> None:
+        """End without a word."""
+        self._ended.set()
+        self._thread.join(10)
+
+    def _orphans(self) -> list[Any]:
+        open_hubs = {link.hub for link in self._links if link.state == "open"}
+        return [each for each in self.holdings if each.hub not in open_hubs]
+
+    def _work(self) -> None:
+        context = zmq.Context()
+        self._links = [Link(self._hello, self.holdings, self._orphans) for _ in self._addresses]
+        sockets = [self._connect(context, address) for address in self._addresses]
+        for link in self._links:
+            link.open(time.monotonic())
+        while not self._ended.is_set():
+            if self.frozen.is_set():
+                time.sleep(0.01)
+                continue
+            for number, link in enumerate(self._links):
+                while sockets[number].poll(0):
+                    link.receive(sockets[number].recv_multipart(), time.monotonic())
+                self._run(link)
+                link.tick(time.monotonic())
+                for frames in link.outbox:
+                    if frames[0] == b"start" and self.held.is_set():
+                        continue
+                    sockets[number].send_multipart(frames, zmq.NOBLOCK)
+                link.outbox.clear()
+                actions, link.actions = link.actions, []
+                for action in actions:
+                    if isinstance(action, Stop):
+                        self.stopped.add(action.token)
+                    elif isinstance(action, Reconnect | Parted):
+                        sockets[number].close(0)
+                        sockets[number] = self._connect(context, self._addresses[number])
+                        link.open(time.monotonic())
+            time.sleep(0.002)
+        for socket in sockets:
+            socket.close(0)
+        context.term()
+
+    @staticmethod
+    def _connect(context: zmq.Context[Any], address: str) -> zmq.Socket[bytes]:
+        socket = context.socket(zmq.DEALER)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.connect(address)
+        return socket
+
+    def _run(self, link: Link) -> None:
+        for holding in self.holdings:
+            if holding.hub != link.hub or holding.state != "waiting" or not holding.granted:
+                continue
+            if self.held.is_set() or not link.in_contact(time.monotonic()):
+                continue
+            step = self.holdings.begin(holding.token)
+            self.begun[step.token] += 1
+            metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt)
+            try:
+                output = self.handlers[step.handler_class](step)
+                result = StepResult(step_id=step.step_id, status="completed", output=output, metadata=metadata)
+            except Exception as error:
+                failure = StepError(str(error), type(error).__name__)
+                result = StepResult(step_id=step.step_id, status="failed", error=failure, metadata=metadata)
+            self.holdings.finish(step.token, result)
