@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from turnout.orchestration.log_buffer import LogSettings
 
+from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
 from turnout.model.breaker import BreakerSettings
 from turnout.model.verdict import Limits
