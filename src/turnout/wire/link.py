@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from itertools import groupby
+from itertools import count, groupby
 from math import inf
 from typing import TypeAlias
 
@@ -90,11 +90,14 @@ class Link:
         hello: Hello,
         holdings: Holdings,
         orphans: Callable[[], Iterable[Holding]] = lambda: (),
+        next_greeting: Callable[[], int] | None = None,
     ) -> None:
         self._hello = hello
+        self._next_greeting = next_greeting or count(hello.seq + 1).__next__
+        """Numbers the connections of the process; links that may lead to one hub share it."""
         self._orphans = orphans
         """What hubs gave that the worker has no session with any more: every other hub hears of it."""
-        self._greetings = hello.seq
+        self._greeting = hello.seq
         self._session = ""
         self.codec = JSON
         self._seq = 0
@@ -123,7 +126,7 @@ class Link:
         self._session, self.codec, self._seq = "", JSON, 0
         self._sent_at.clear()
         self.state = LinkState.GREETING
-        self._greetings += 1
+        self._greeting = self._next_greeting()
         self.opened = now
         self._greet(now)
 
@@ -296,7 +299,7 @@ class Link:
                 self._send(Error("unknown_message", f"{type(message).__name__.lower()} is not for a worker"))
 
     def _welcomed(self, message: Welcome, now: float) -> None:
-        if self.state is not LinkState.GREETING or message.seq != self._greetings:
+        if self.state is not LinkState.GREETING or message.seq != self._greeting:
             return
         if message.codec not in self._hello.codecs:
             self.malformed += 1
@@ -346,7 +349,7 @@ class Link:
     # -- what goes ------------------------------------------------------------------------------------------------
     def _greet(self, now: float) -> None:
         self._greeted = now
-        said = {"seq": self._greetings, "credits": self.credits, "in_flight": self._listed()}
+        said = {"seq": self._greeting, "credits": self.credits, "in_flight": self._listed()}
         self.outbox.append(pack(msgspec.structs.replace(self._hello, **said), ""))
 
     def _beat(self, now: float) -> None:

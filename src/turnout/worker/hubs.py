@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from math import inf
 
 import zmq
@@ -41,6 +42,7 @@ class Hubs:
         self._polled: list[zmq.Socket[bytes]] = []
         self._shunned: dict[str, float] = {}
         """Addresses that are not tried until then."""
+        self._greetings = count(1)
         self.discovering = settings.discover
         for address in settings.connect:
             self._connect(address, 0.0)
@@ -160,7 +162,7 @@ class Hubs:
     def _connect(self, address: str, now: float, *, discovered: bool = False) -> None:
         if any(each.address == address for each in self._connections) or now < self._shunned.get(address, -inf):
             return
-        link = Link(self._hello, self._holdings, self._orphans)
+        link = Link(self._hello, self._holdings, self._orphans, self._greetings.__next__)
         self._connections.append(Connection(address, link, self._settings, discovered=discovered, trace=self._trace))
 
     def _orphans(self) -> Iterator[Holding]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from unit.wire.network import Network, Weather, Worker, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.link import LinkState
+from turnout.wire.holdings import Holdings
+from turnout.wire.link import Link, LinkState
 from turnout.wire.messages import Error, Hello, Message
 
 
@@ -24,6 +25,15 @@ def test_a_worker_says_hello_is_welcomed_and_gives_its_credits() -> None:
     network.deliver()
     assert worker.link.state is LinkState.OPEN
     assert network.hub.workers["w"].free == 7
+
+
+def test_the_connections_of_a_process_are_numbered_together_whichever_link_makes_them() -> None:
+    numbers = itertools.count(1)
+    links = [Link(hello("w"), Holdings(), next_greeting=numbers.__next__) for _ in range(2)]
+    for link in (*links, links[0]):
+        link.open(0.0)
+    said = [unpack(frames).message for link in links for frames in link.outbox]
+    assert [message.seq for message in said if isinstance(message, Hello)] == [1, 3, 2]
 
 
 def test_steps_are_done_and_acknowledged_and_forgotten() -> None:
