@@ -33,8 +33,8 @@ class Program(msgspec.Struct, frozen=True):
 
 def programs(folder: Path) -> dict[str, Program]:
     """By language; those that cannot be started on this machine are left out, and it is said why."""
-    makers: dict[str, Callable[[Path], Program]] = {"python": _python, "ruby": _ruby, "go": _go, "node": _node}
-    found: dict[str, Program] = {}
+    makers: dict[str, Callable[[Path], Program]] = {"ruby": _ruby, "go": _go, "node": _node}
+    found = {"python": python()}
     for language, make in makers.items():
         try:
             found[language] = make(folder)
@@ -43,7 +43,7 @@ def programs(folder: Path) -> dict[str, Program]:
     return found
 
 
-def _python(folder: Path) -> Program:
+def python() -> Program:
     path = f"{Path(turnout.__file__).parents[1]}{os.pathsep}{PROGRAMS}"
     return Program("python", (sys.executable, "-m", "turnout", "worker", "--import", "handlers"), {"PYTHONPATH": path})
 

@@ -416,6 +416,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--losses", type=int, default=Limits().losses)
     parser.add_argument("--die-after-commits", type=int, default=0)
     parser.add_argument("--hub", type=json.loads, default=None)
+    parser.add_argument("--serves", default=None)
     return parser.parse_args()
 
 
@@ -435,7 +436,12 @@ def main() -> None:
 
         WORKFLOWS.update(REMOTE)
         hub = HubSettings(**options.hub)
-    runner = Runner(executors={"default": ThreadExecutor(threads=options.threads)}, settings=settings, hub=hub)
+    runner = Runner(
+        executors={"default": ThreadExecutor(threads=options.threads)},
+        settings=settings,
+        hub=hub,
+        workflows=None if options.serves is None else [WORKFLOWS[options.serves]],
+    )
     with runner:
         say("ready")
         MODES[options.mode](runner, options)
