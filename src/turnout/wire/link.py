@@ -345,6 +345,10 @@ class Link:
             self.refuse(f"{message.code}: {message.message}")
         elif message.code in ("no_session", "malformed", "stopping"):
             self._leave(f"{message.code}: {message.message}")
+        elif message.code == "not_yours" and session == self._session:
+            # What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
+            mine = [token for token in message.tokens if self._is_done(token)]
+            self._drop(mine, "nobody waits for it any more")
 
     # -- what goes ------------------------------------------------------------------------------------------------
     def _greet(self, now: float) -> None:
@@ -375,6 +379,11 @@ class Link:
     def _has_begun(self, token: str) -> bool:
         holding = self.holdings.table.get(token)
         return holding is not None and holding.state != "waiting"
+
+    def _is_done(self, token: str) -> bool:
+        """Whether this hub gave it, and it has a result."""
+        holding = self.holdings.table.get(token)
+        return holding is not None and holding.hub == self.hub and holding.state == "done"
 
     def _next_seq(self) -> int:
         self._seq += 1

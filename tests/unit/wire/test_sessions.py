@@ -6,7 +6,7 @@ import itertools
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.wire.network import Network, Weather, Worker, hello, ids, step
+from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
 from turnout.wire.holdings import Holdings
@@ -148,10 +148,22 @@ def test_one_worker_cannot_answer_for_another() -> None:
     second.tick()
     network.deliver()
     assert not network.ended
+    assert len(second.holdings) == 0, "it is told which they are, and does not say them again"
     first.work()
     first.tick()
     network.deliver()
     assert network.ended == {"a.1": 1}
+
+
+def test_a_hub_does_not_judge_results_of_steps_that_another_one_gave() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    worker.holdings.take(step("a.1"), "b", "another hub", 0.0)
+    worker.holdings.finish("a.1", done(step("a.1")))
+    said = Error("not_yours", tokens=("a.1",))
+    worker.receive(pack(said, network.hub.workers["w"].session))
+    assert len(worker.holdings) == 1
 
 
 def test_an_old_version_and_a_bad_id_are_refused_for_good() -> None:

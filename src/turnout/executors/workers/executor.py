@@ -28,7 +28,7 @@ from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import NO_CAPACITY, no_worker_matches
 from turnout.model.spec import TaskSpec
-from turnout.wire.documents import Step
+from turnout.wire.documents import Step, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.hub import (
     Ended,
@@ -333,13 +333,13 @@ class WorkersExecutor:
             case Left():
                 self._left(event)
 
-    def _ended(self, worker: WorkerEntry, result: Any) -> None:
+    def _ended(self, worker: WorkerEntry, result: StepResult) -> None:
         flight = self._flights.get(result.token)
         if flight is None or flight.event.holder != worker.id:
             self.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        self._end(flight, result_of(flight.event, result, now=time.time(), context=context), keep=True)
+        self._end(flight, _taken(flight.event, result, context), keep=True)
 
     def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
@@ -416,7 +416,7 @@ class WorkersExecutor:
         results: list[ExecutionResult] = []
         for result in event.results:
             if (attempt := attempt_of(result.token)) is not None:
-                results.append(result_of(_event_of(*attempt), result))
+                results.append(_taken(_event_of(*attempt), result))
         try:
             await self.holders.post(event.worker.id, results)
         except StoreError as error:
@@ -467,9 +467,10 @@ class WorkersExecutor:
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
-        held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
+        asked = list(worker.foreign)
+        held = {token: attempt for token in asked if (attempt := attempt_of(token)) is not None}
         wanted = await self.holders.keep(worker.id, sorted(held.values()))
-        gone = [token for token, attempt in held.items() if attempt not in wanted]
+        gone = [token for token in asked if held.get(token) not in wanted]
         self.protocol.keep(worker, [token for token, attempt in held.items() if attempt in wanted])
         if gone:
             self.protocol.acknowledge(worker, gone)
@@ -478,6 +479,15 @@ class WorkersExecutor:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None) -> ExecutionResult:
+    """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
+    try:
+        return result_of(event, result, now=time.time(), context=context)
+    except Exception as error:
+        log.exception("the result of %s cannot be understood", result.token)
+        return ExecutionResult.failed(event, error, retryable=False)
 
 
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
