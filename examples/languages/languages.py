@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 SDK = HERE.parents[1] / "sdk"
-PATIENCE = 300
+PATIENCE = 100
 
 
 class Missing(Exception):

@@ -9,7 +9,7 @@ from turnout.worker import Step, handler
 def ship_order(
     order: dict[str, Any], payment: dict[str, Any], label: dict[str, Any], step: Step, info: TaskInfo
 ) -> Any:
-    if not payment["transaction_id"]:
+    if not payment.get("transaction_id"):
         raise PermanentFailure("not paid")
     if order["order_id"] % 4 == 0 and info.attempt == 1:
         raise RetryAfter(0.2, "the van is full")
