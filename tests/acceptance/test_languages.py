@@ -68,7 +68,7 @@ def left_in(folder: Path) -> list[str]:
 
 def tasks(printed: str, order: int) -> dict[str, tuple[str, str, int]]:
     """State, place and attempts of each task of an order."""
-    block = printed.split(f"\norder {order} of ")[1].split("\n\n")[0]
+    block = printed.split(f"\norder {order} of ")[1].split("\n\n", maxsplit=1)[0]
     row = re.compile(r"^  (\w+) +(\w+)(?: (.*?))? +attempt (\d+)", re.MULTILINE)
     return {name: (state, where.strip(), int(attempt)) for name, state, where, attempt in row.findall(block)}
 

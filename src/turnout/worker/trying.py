@@ -27,7 +27,7 @@ def run_step(
     >>> run_step(len, {"metadata": {"positional": ["four"]}}).output
     4
 
-    What the document leaves out is filled in. The handler is a function, a task, or all the ``Handlers`` of a worker, of
+    What the document leaves out is filled in. The handler is a function, a task, or all ``Handlers`` of a worker, of
     which the document's ``handler_class`` names one. Timeouts are not applied: nothing here could end a function.
     """
     given = document if isinstance(document, Step) else _complete(document or {})
