@@ -125,6 +125,13 @@ def test_the_labels_are_pictures(printed: str, folder: Path) -> None:
     assert (folder / ".turnout/TN00001001.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("language", ["python", "ruby", "go", "node"])
+def test_every_worker_says_that_its_hub_is_there(printed: str, folder: Path, language: str) -> None:
+    hub = re.search(r"^hub +(\S+)$", printed, re.MULTILINE)
+    said = (folder / f".turnout/worker-{language}.log").read_text()
+    assert hub and re.search(rf"hub .*{re.escape(hub[1])} is there", said), said
+
+
 def test_nothing_is_left_running(printed: str, folder: Path) -> None:
     assert printed and left_in(folder) == []
 

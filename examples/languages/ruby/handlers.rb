@@ -3,5 +3,6 @@
 require_relative "ship_order"
 require_relative "process_payment_handler"
 
-# With Rails, this file follows -r ./config/environment, and the class is one of the app's own.
-Turnout.handler("OrderFulfillment::ProcessPaymentHandler", OrderFulfillment::ProcessPaymentHandler)
+# Every class in this module that has process or call. With Rails, -r ./config/environment comes before this file, and the
+# classes are the app's own.
+Turnout.autoload_handlers = "OrderFulfillment"
