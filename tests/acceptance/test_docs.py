@@ -176,11 +176,11 @@ def test_the_words_of_the_glossary_are_explained_once() -> None:
     assert {"run", "task", "attempt", "executor", "stage", "orchestrator", "lease", "epoch"} <= set(words)
 
 
-def test_adding_a_language_names_every_session() -> None:
+def test_adding_a_language_names_sessions_that_exist() -> None:
     text = (DOCS / "conformance.md").read_text().split("Sessions become")[1].split("**6.")[0]
     sessions = {path.stem for path in (ROOT / "src/turnout/wire/vectors/sessions").glob("*.json")}
     rows = [row.split("|")[2] for row in text.splitlines() if row.startswith("| ") and "`" in row]
-    assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(sessions)
+    assert rows and {name for row in rows for name in re.findall(r"`(\w+)`", row)} <= sessions
 
 
 QUOTED = [
