@@ -116,6 +116,8 @@ def result_of(
             return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), times)
         case "crashed":
             return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), times)
+        case "lost":
+            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), times)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
@@ -282,7 +284,7 @@ _ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {
     ExecutionStatus.DEFERRED: ("failed", "deferred"),
     ExecutionStatus.CRASHED: ("error", "crashed"),
     ExecutionStatus.RETURNED: ("error", "returned"),
-    ExecutionStatus.LOST: ("error", None),
+    ExecutionStatus.LOST: ("error", "lost"),
 }
 
 

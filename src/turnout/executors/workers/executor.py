@@ -20,7 +20,7 @@ import msgspec
 from turnout.bodies.capture import relay
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.contracts.workers import Holders
-from turnout.errors import ExecutionFailed, StoreError
+from turnout.errors import ExecutionFailed, RunNotFound, StoreError
 from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
 from turnout.executors.workers.roll import Roll
@@ -420,16 +420,28 @@ class WorkersExecutor:
         """Results of steps that another hub gave, or this one before it was started again."""
         assert self.holders is not None
         results: list[ExecutionResult] = []
-        for result in event.results:
-            if (attempt := attempt_of(result.token)) is not None:
-                results.append(_taken(_event_of(*attempt), result))
         try:
+            for result in event.results:
+                if (attempt := attempt_of(result.token)) is not None:
+                    results.append(await self._taken_elsewhere(_event_of(*attempt), result))
             await self.holders.post(event.worker.id, results)
         except StoreError as error:
             log.warning("%d results of worker %s have to wait: %s", len(results), event.worker.id, error)
             return
         self.protocol.acknowledge(event.worker, [result.token for result in event.results])
         self._carry_on()
+
+    async def _taken_elsewhere(self, event: TaskReadyEvent, result: StepResult) -> ExecutionResult:
+        """In Context style, what a handler returns is set in what it was given."""
+        assert self._loader is not None
+        if result.status != "completed":
+            return _taken(event, result)
+        try:
+            work = await self._loader.load(event)
+        except RunNotFound:
+            return _taken(event, result)
+        named = msgspec.structs.replace(event, task_name=f"{work.workflow}::{work.task.name}")
+        return _taken(named, result, work.context)
 
     def _left(self, event: Left) -> None:
         log.info("worker %s has left: %s", event.worker.id, event.reason)
