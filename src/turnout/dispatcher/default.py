@@ -17,7 +17,7 @@ from turnout.contracts.workers import Assigner, Settler
 from turnout.dispatcher.delivery import Delivery, Timeouts
 from turnout.dispatcher.explain import Explanation, explain
 from turnout.dispatcher.guard import Guard
-from turnout.dispatcher.placement import SHELL, WORKERS, PlacementSettings, decide
+from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
 from turnout.dispatcher.registered import DispatcherMetrics, RegisteredExecutor
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.validation import validate_routing
@@ -333,6 +333,8 @@ class DefaultDispatcher:
                     self._used.add(task.executor)
                 if task.body.kind == SHELL:
                     self._used.add(SHELL)
+                elif task.body.kind == HANDLER:
+                    self._used.update(key for key, runs in self._settings.kinds.items() if HANDLER in runs)
 
     def _checked(self, config: RoutingConfig, workflows: Mapping[str, WorkflowSpec]) -> list[str]:
         warnings = validate_routing(config, self.executors, self._settings, workflows.values())

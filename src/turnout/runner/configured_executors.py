@@ -15,6 +15,7 @@ BUILT_IN = {
     "process": "turnout.executors.process:ProcessExecutor",
     "shell": "turnout.executors.shell:ShellExecutor",
     "thread": "turnout.executors.thread:ThreadExecutor",
+    "zmq_pubsub": "turnout.executors.pubsub.executor:ZmqPubSubExecutor.of",
 }
 """Short names of the executors that come with Turnout."""
 
