@@ -67,6 +67,8 @@ class DefaultDispatcher:
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
         """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
         self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
+        self.starts = True
+        """Whether executors are started; who drives no runs needs only to know them."""
         self._opening: set[asyncio.Task[None]] = set()
         self._assigners: dict[str, Assigner] = {}
         self._settlers: list[Settler] = []
@@ -292,7 +294,7 @@ class DefaultDispatcher:
 
     async def open(self) -> None:
         """Starts executors that have a ``start``; the first failure is raised after the others are stopped."""
-        waiting = [slot for slot in self._slots.values() if not slot.ready]
+        waiting = [slot for slot in self._slots.values() if self.starts and not slot.ready]
         outcomes = await asyncio.gather(*(slot.start() for slot in waiting), return_exceptions=True)
         failed = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failed:
@@ -305,7 +307,7 @@ class DefaultDispatcher:
         self.validate()
         self._delivery.start(results, capacity_freed)
         for slot in self._slots.values():
-            if not slot.ready:
+            if self.starts and not slot.ready:
                 opening = asyncio.ensure_future(self._start_one(slot))
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)

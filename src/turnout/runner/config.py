@@ -24,7 +24,6 @@ from turnout.runner.config_shape import (
 )
 from turnout.runner.config_variables import said_by_variables
 
-
 S = TypeVar("S", EngineSettings, PubSubSettings)
 
 

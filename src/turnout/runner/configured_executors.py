@@ -74,10 +74,9 @@ def _with_name(factory: Callable[..., Any], key: str, given: dict[str, Any], at:
         parameters = inspect.signature(factory).parameters
     except ValueError:
         return given
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
-        return given
+    free = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
     for name in given:
-        if name not in parameters:
+        if name not in parameters and not free:
             raise InvalidSetting(
                 f"{at} has no option {name!r}{close(name, parameters)}", code="unknown_setting", key=f"{key}.{name}"
             )

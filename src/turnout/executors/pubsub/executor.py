@@ -94,9 +94,9 @@ class ZmqPubSubExecutor:
         self._executed: Counter[str] = Counter()
 
     @classmethod
-    def of(cls, **said: Any) -> ZmqPubSubExecutor:
+    def of(cls, *, name: str = PUBSUB, **said: Any) -> ZmqPubSubExecutor:
         """The executor of a table of options: ``use = "zmq_pubsub"`` and the keys of ``step_execution``."""
-        return cls(PubSubSettings.of(said))
+        return cls(PubSubSettings.of(said), name=name)
 
     # -- the contract of executors ------------------------------------------------------------------------------
     @property

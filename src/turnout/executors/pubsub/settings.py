@@ -16,7 +16,7 @@ STEP_EXECUTION = "step_execution"
 """The table of these keys in a configuration."""
 PUBSUB = "zmq_pubsub"
 """The key of the executor that this table makes."""
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost")
 ANY_PORT = ("0", "*")
 
 
@@ -86,14 +86,14 @@ def _check_endpoint(endpoint: str, path: str, bound: bool) -> None:
     if parts.scheme != "tcp":
         return
     host, _, port = parts.netloc.rpartition(":")
-    if host.strip("[]") not in LOOPBACK:
+    if host and host not in LOOPBACK:
         raise InvalidSetting(
             f"{path} is {endpoint!r}, which is not this machine alone, and this pattern knows neither keys nor "
             "encryption; write tcp://127.0.0.1:5555, and for handlers on other machines use workers and a hub",
             field=path,
         )
     number = port.isdecimal() and int(port) <= 65535
-    if not (number or port == "*") or (port in ANY_PORT and not bound):
+    if not host or not (number or port == "*") or (port in ANY_PORT and not bound):
         raise InvalidSetting(f"{path} is {endpoint!r}; it needs the number of a port", field=path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket as sockets
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -96,6 +98,8 @@ class Sockets:
 
     def _bind(self, socket: zmq.Socket[bytes], endpoint: str, name: str) -> str:
         try:
+            if _is_taken(endpoint):
+                raise zmq.ZMQError(errno.EADDRINUSE)
             socket.bind(endpoint)
         except zmq.ZMQError as error:
             socket.close(0)
@@ -169,3 +173,17 @@ class Sockets:
             self._came(said[1:])
         elif said[:1] == b"\x00":
             self._left(said[1:])
+
+
+def _is_taken(endpoint: str) -> bool:
+    """Whether somebody listens at this path: ZeroMQ would take it from them without a word."""
+    path = endpoint.removeprefix("ipc://")
+    if path == endpoint or path.startswith("@"):
+        return False
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as knocking:
+        knocking.settimeout(1.0)
+        try:
+            knocking.connect(path)
+        except OSError:
+            return False
+    return True
