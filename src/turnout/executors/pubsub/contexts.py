@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import zmq
@@ -29,7 +30,8 @@ class Contexts:
 
     def close(self, socket: zmq.Socket[bytes]) -> None:
         endpoint = socket.getsockopt_string(zmq.LAST_ENDPOINT)
-        if endpoint.startswith("inproc:") and socket.socket_type in (zmq.XPUB, zmq.PUB):
+        if endpoint.startswith("inproc:"):
             # Closing frees an endpoint some time later, this at once.
-            socket.unbind(endpoint)
+            with suppress(zmq.ZMQError):
+                socket.unbind(endpoint)
         socket.close()

@@ -298,10 +298,11 @@ class ZmqPubSubExecutor:
         now, subscribers = time.monotonic(), self.subscribers
         self._serve(subscribers.waited(now))
         self._return(self.window.never_published(now), "its subscriber takes nothing more")
-        self._lose(self.window.lost(now, anybody=subscribers.present > 0), "it was published and never answered")
         if subscribers.served is not None:
             self._publish(self.window.overdue(now), subscribers.served, now)
-        self._carry_on()
+        self._lose(self.window.lost(now, anybody=subscribers.present > 0), "it was published and never answered")
+        if self._sockets is not None:
+            self._sockets.look()
 
     def _publish(self, batches: Iterable[Batch], served: Subscriber, now: float) -> None:
         for batch in batches:

@@ -80,7 +80,7 @@ class Sockets:
         socket.setsockopt(zmq.XPUB_MANUAL, 1)
         socket.setsockopt(zmq.XPUB_NODROP, 1)
         self.step_endpoint = self._bind(socket, self._settings.rust_step_publisher, "rust_step_publisher")
-        self._loop.add_reader(socket.fileno(), self._look)
+        self._loop.add_reader(socket.fileno(), self.look)
         return socket
 
     def _subscriber(self, context: zmq.Context[Any]) -> zmq.Socket[bytes]:
@@ -93,7 +93,7 @@ class Sockets:
             self.result_endpoint = self._bind(socket, self.result_endpoint, "rust_result_subscriber")
         else:
             socket.connect(self.result_endpoint)
-        self._loop.add_reader(socket.fileno(), self._look)
+        self._loop.add_reader(socket.fileno(), self.look)
         return socket
 
     def _bind(self, socket: zmq.Socket[bytes], endpoint: str, name: str) -> str:
@@ -148,9 +148,10 @@ class Sockets:
     def _look_soon(self) -> None:
         if not self._looking:
             self._looking = True
-            self._loop.call_soon(self._look)
+            self._loop.call_soon(self.look)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Hear everything that has come."""
         self._looking = False
         # Results first: an answer that came before its sender left is still an answer.
         whole = self._take(self._results, self._heard)
