@@ -109,7 +109,7 @@ def test_orders_are_fulfilled_by_handlers_in_ruby(ruby: str, folder: Path, sqlit
             code, said = handler.end()
             assert code == 0 and str(PROGRAM) not in said, said
         assert len(log.read_text().splitlines()) == 20 * 4 + 1
-        assert executor.counts.malformed == executor.counts.unmatched == 0
+        assert executor.publisher.counts.malformed == executor.publisher.counts.unmatched == 0
 
 
 def test_a_handler_in_ruby_that_is_killed_and_started_again_goes_on(ruby: str, folder: Path, sqlite_url: str) -> None:

@@ -83,7 +83,7 @@ def orchestrate(options: dict[str, Any]) -> None:
         say("ready")
         handles = [runner.submit_with(chain, f"r{number}", key=f"r{number}") for number in range(options["runs"])]
         wrong = [n for n, handle in enumerate(handles) if handle.result() != expected(n)]
-        say("finished", json.dumps({"wrong": wrong, "redelivered": executor.window.redelivered}))
+        say("finished", json.dumps({"wrong": wrong, "redelivered": executor.publisher.window.redelivered}))
 
 
 if __name__ == "__main__":

@@ -171,7 +171,11 @@ def test_messages_that_are_dropped_doubled_delayed_cut_and_spoiled(place: Place,
     ):
         run_all(runner)
     assert set(proxy.done) == set(HARMS)
-    print(dict(proxy.done), executor.counts, f"{executor.window.redelivered} steps were published again")
+    print(
+        dict(proxy.done),
+        executor.publisher.counts,
+        f"{executor.publisher.window.redelivered} steps were published again",
+    )
     all_right(sqlite_url, place.executions)
 
 
@@ -207,7 +211,7 @@ def test_a_subscriber_that_was_refused_does_the_rest_when_the_first_is_killed(pl
         first = place.start("handle", bind_results=True)
         assert runner.submit_with(chain, "r0", key="r0").result(timeout=PATIENCE) == expected(0)
         second = place.start("handle", bind_results=True)
-        eventually("it is refused", lambda: executor.subscribers.refused)
+        eventually("it is refused", lambda: executor.publisher.subscribers.refused)
         handles = [runner.submit_with(chain, f"r{number}", key=f"r{number}") for number in range(RUNS)]
         more_ran(place.executions, random.Random(10))
         first.kill()

@@ -133,14 +133,14 @@ def test_a_subscriber_that_joins_late_gets_the_work(
     runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single])
     handles = [runner.submit(single, number) for number in range(10)]
     until(lambda: all(handle.tasks()[0].reason == "no_capacity" for handle in handles))
-    assert len(executor.window) == 0, "nothing is published while nobody subscribes"
+    assert len(executor.publisher.window) == 0, "nothing is published while nobody subscribes"
     for _ in range(2):
         with ZmqPubSubHandler(HANDLERS, for_handler(executor)):
             assert [handle.result() for handle in handles] == [number + 1 for number in range(10)]
             handles = [runner.submit(single, number) for number in range(10)]
             assert [handle.result() for handle in handles] == [number + 1 for number in range(10)]
         handles = [runner.submit(single, number) for number in range(10)]
-    assert executor.counts.malformed == 0
+    assert executor.publisher.counts.malformed == 0
 
 
 def test_what_is_published_is_one_frame_with_the_documents_words(by_hand: Any) -> None:
@@ -168,7 +168,7 @@ def test_what_is_published_is_one_frame_with_the_documents_words(by_hand: Any) -
 @pytest.fixture
 def endless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is lost because this machine was busy for a moment."""
-    monkeypatch.setattr("turnout.executors.pubsub.executor.DELIVERIES", 10_000)
+    monkeypatch.setattr("turnout.executors.pubsub.publisher.DELIVERIES", 10_000)
 
 
 @pytest.mark.usefixtures("endless")
@@ -181,7 +181,7 @@ def test_a_step_that_is_not_answered_is_published_again_and_taken_once(by_hand: 
     handler.answer(first, 2)
     assert handle.result() == 2
     handler.answer(first, 3)
-    until(lambda: executor.counts.unmatched == 1, "the second answer is dropped")
+    until(lambda: executor.publisher.counts.unmatched == 1, "the second answer is dropped")
     assert runner.get(handle.id).result() == 2
     assert handle.tasks()[0].attempt == 1
 
@@ -247,7 +247,7 @@ def test_a_second_subscriber_is_refused_and_takes_over_when_the_first_has_left(
             assert second.take() == batch
             second.answer(batch, 8)
             assert handle.result() == 8
-    assert executor.counts.unmatched == 0
+    assert executor.publisher.counts.unmatched == 0
     runner.close()
     if context is not None:
         context.term()
@@ -262,7 +262,7 @@ def test_a_cancelled_run_ends_at_once_and_the_late_result_is_dropped(by_hand: An
     with pytest.raises(RunCancelled):
         handle.result()
     handler.answer(batch, 2)
-    until(lambda: executor.counts.unmatched == 1)
+    until(lambda: executor.publisher.counts.unmatched == 1)
     assert executor.metrics().active_tasks == 0
 
 
@@ -277,7 +277,7 @@ def test_messages_that_make_no_sense_are_counted_and_dropped(by_hand: Any, until
     handler.send(b"results {}", b"another frame")
     handler.say([1])
     handler.say({"batch_id": "no such batch", "results": [{"step_id": "x", "status": "completed"}]})
-    until(lambda: executor.counts.malformed == 5 and executor.counts.unmatched == 1)
+    until(lambda: executor.publisher.counts.malformed == 5 and executor.publisher.counts.unmatched == 1)
     handler.answer(batch, 2)
     assert handle.result() == 2
 
@@ -352,7 +352,7 @@ def test_a_handler_in_python_runs_a_step_once_however_often_it_is_published(
     with ZmqPubSubHandler({"Add": slow}, for_handler(executor)):
         handle = runner.submit(single, 1)
         assert gate.reached()
-        until(lambda: executor.window.redelivered >= 2)
+        until(lambda: executor.publisher.window.redelivered >= 2)
         gate.open()
         assert handle.result() == 5
         assert len(ran) == 1
