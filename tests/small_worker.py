@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import uuid
@@ -70,7 +71,8 @@ class SmallWorker:
 
     def _work(self) -> None:
         context = zmq.Context()
-        self._links = [Link(self._hello, self.holdings, self._orphans) for _ in self._addresses]
+        greetings = itertools.count(1)
+        self._links = [Link(self._hello, self.holdings, self._orphans, greetings.__next__) for _ in self._addresses]
         sockets = [self._connect(context, address) for address in self._addresses]
         for link in self._links:
             link.open(time.monotonic())
@@ -84,8 +86,6 @@ class SmallWorker:
                 self._run(link)
                 link.tick(time.monotonic())
                 for frames in link.outbox:
-                    if frames[0] == b"start" and self.held.is_set():
-                        continue
                     sockets[number].send_multipart(frames, zmq.NOBLOCK)
                 link.outbox.clear()
                 actions, link.actions = link.actions, []
@@ -110,9 +110,12 @@ class SmallWorker:
 
     def _run(self, link: Link) -> None:
         for holding in self.holdings:
-            if holding.hub != link.hub or holding.state != "waiting" or not holding.granted:
+            if holding.hub != link.hub or holding.state != "waiting":
                 continue
             if self.held.is_set() or not link.in_contact(time.monotonic()):
+                continue
+            if not holding.granted:
+                self.holdings.ask(holding.token)
                 continue
             step = self.holdings.begin(holding.token)
             self.begun[step.token] += 1

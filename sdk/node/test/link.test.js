@@ -120,6 +120,8 @@ test('a result that is too large becomes a failure, and the others go', () => {
 test('a step that must be confirmed asks again, and may begin when it is granted', () => {
   const asking = [step('1.1', { confirm_start: true }), step('2.1', { confirm_start: true })];
   hub.letIn().hear('steps', batch(asking)).settled();
+  assert.deepEqual(hub.pass(0).said(), [], 'nobody asks before there is a place');
+  for (const each of hub.holdings) each.asks = true;
   assert.deepEqual(hub.pass(0).pass(2_000).said(), Array(2).fill(['start', { tokens: ['1.1', '2.1'] }]));
   assert.equal(hub.holdings.get('1.1').granted, false);
   hub.hear('started', { granted: ['1.1'], denied: ['2.1'] });
@@ -255,4 +257,16 @@ test('what a hub gave that is gone is told to this one', () => {
   assert.deepEqual(other.letIn().said().at(-1)[1].in_flight, [{ token: '9.1', state: 'waiting' }]);
   other.hear('steps', batch([step('9.1')]));
   assert.equal(other.holdings.get('9.1').hub, 'hub');
+});
+
+test('a heartbeat takes over what a hub gave that is gone, and says which hubs there are', () => {
+  const other = new LinkUnderTest({ isOrphan: (holding) => holding.hub === 'gone' });
+  for (const hub of ['gone', 'alive']) other.holdings.take(step(`${hub}.1`), 'b', hub, other.now);
+  other.letIn().hear('heartbeat', { seq: 1, keep: ['gone.1', 'alive.1', 'never.1'], hubs: ['tcp://a'] });
+  other.hear('heartbeat', { seq: 2 });
+  assert.deepEqual(
+    ['gone.1', 'alive.1'].map((token) => other.holdings.get(token).hub),
+    ['hub', 'alive'],
+  );
+  assert.deepEqual(other.link.hubs, ['tcp://a']);
 });

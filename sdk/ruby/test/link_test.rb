@@ -115,6 +115,9 @@ class LinkTest < Minitest::Test
   def test_a_step_that_must_be_confirmed_asks_again_and_begins_when_granted
     @hub.let_in.hear("steps", batch(step("1.1", confirm_start: true), step("2.1", confirm_start: true)))
     @hub.settled.pass(0)
+    assert_empty @hub.said, "nobody asks before there is a place"
+    @holdings.each { |each| each.asks = true }
+    @hub.pass(0)
     @hub.pass(2)
     assert_equal [["start", { "tokens" => ["1.1", "2.1"] }]] * 2, @hub.said
     refute @holdings["1.1"].granted
@@ -256,5 +259,15 @@ class LinkTest < Minitest::Test
     assert_equal [{ "token" => "9.1", "state" => "waiting" }], hub.said.last[1]["in_flight"]
     hub.hear("steps", batch(step("9.1")))
     assert_equal "hub", hub.holdings["9.1"].hub
+  end
+
+  def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are
+    hub = LinkUnderTest.new(orphan: ->(holding) { holding.hub == "gone" })
+    %w[gone alive].each { |each| hub.holdings.take(step("#{each}.1"), "b", each, hub.now) }
+    hub.let_in.hear("heartbeat", { "seq" => 1, "keep" => %w[gone.1 alive.1 never.1], "hubs" => %w[tcp://a tcp://b] })
+    assert_equal %w[hub alive], %w[gone.1 alive.1].map { |token| hub.holdings[token].hub }
+    assert_equal %w[tcp://a tcp://b], hub.link.hubs
+    hub.hear("heartbeat", { "seq" => 2 })
+    assert_equal %w[tcp://a tcp://b], hub.link.hubs
   end
 end

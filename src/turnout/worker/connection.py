@@ -54,6 +54,7 @@ class Connection:
         self._opens_at = -inf
         self._opened = -inf
         self._pause = FIRST_PAUSE
+        self._welcomed = False
 
     # -- the socket -------------------------------------------------------------------------------------------------
     def open_if_due(self, context: zmq.Context[zmq.Socket[bytes]], now: float) -> bool:
@@ -75,23 +76,23 @@ class Connection:
         self.link.open(now)
         return True
 
-    def close(self) -> None:
-        if self.socket is not None:
+    def close(self, last: float = 0.0) -> None:
+        """What was said last may still go out, for so long."""
+        if self.socket is not None and self.monitor is not None:
             self.socket.disable_monitor()
-            self.socket.close(linger=0)
-            self.socket = self.monitor = None
-
-    def leave(self, last: float = 0.1) -> None:
-        """Close for good; what was said last may still go out, for so long."""
-        if self.socket is not None:
-            self.socket.disable_monitor()
+            self.monitor.close(linger=0)
             self.socket.close(linger=int(last * 1000))
             self.socket = self.monitor = None
+
+    def leave(self) -> None:
+        """Close for good."""
+        self.close(last=0.1)
 
     def come_back(self, now: float, reason: str) -> None:
         """Close, and open again after a pause that grows from one time to the next."""
         pause = self._pause * random.uniform(0.5, 1.0)
         log.info("hub %s: %s; the next try is in %.1f s", self.address, reason, pause)
+        self._welcomed = False
         self.close()
         self.reconnects += 1
         self._opens_at = now + pause
@@ -100,6 +101,9 @@ class Connection:
     def welcomed(self) -> None:
         """It answers: the next pause is a short one."""
         self._pause = FIRST_PAUSE
+        if not self._welcomed:
+            self._welcomed = True
+            log.info("hub %s is there", self.address)
 
     def unanswered(self, now: float) -> bool:
         """Whether it has been greeted for too long."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 import uuid
 from collections import Counter
@@ -23,12 +24,12 @@ from turnout.errors import ExecutionFailed, StoreError
 from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
 from turnout.executors.workers.roll import Roll
-from turnout.executors.workers.settings import HubSettings
+from turnout.executors.workers.settings import HubSettings, is_loopback, reached_at
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import NO_CAPACITY, no_worker_matches
 from turnout.model.spec import TaskSpec
-from turnout.wire.documents import Step
+from turnout.wire.documents import Step, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.hub import (
     Ended,
@@ -81,12 +82,16 @@ class WorkersExecutor:
         self._loader: Loader | None = None
         self.holders: Holders | None = None
         """Set before the start."""
+        self.address = ""
+        """Where workers reach it, once it is open."""
         self._room = lambda: None
         self._to_give: dict[str, list[Step]] = {}
         """Steps that go out at the end of this turn of the loop, by worker."""
+        self._to_acknowledge: dict[str, list[str]] = {}
+        """Tokens of results that are durable, by worker: one commit settles many."""
         self._background: set[asyncio.Task[None]] = set()
         self._ticker: asyncio.Task[None] | None = None
-        self._stopping = False
+        self._stopping = self._carrying_on = False
         self._executed: Counter[str] = Counter()
 
     # -- the contract of executors ------------------------------------------------------------------------------
@@ -96,7 +101,7 @@ class WorkersExecutor:
 
     @property
     def capacity(self) -> int:
-        return self._flights.active + self._roll.free
+        return self._roll.places
 
     def bind(self, loader: Loader) -> None:
         self._loader = loader
@@ -105,7 +110,7 @@ class WorkersExecutor:
         self._room = callback
 
     def has_capacity(self) -> bool:
-        return not self._stopping and self._roll.free > 0
+        return not self._stopping and self._roll.has_room()
 
     def metrics(self) -> ExecutorMetrics:
         total = sum(self._executed.values())
@@ -115,6 +120,8 @@ class WorkersExecutor:
     async def start(self) -> None:
         assert self.holders is not None, "an executor of workers is told by its orchestrator who holds what"
         self.door.open()
+        self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
+        self.holders.listening(self.address)
         self._ticker = asyncio.ensure_future(self._tick())
         log.info("the hub listens on %s", self.door.address)
 
@@ -155,7 +162,6 @@ class WorkersExecutor:
             if event.shadow:
                 self._assign_shadow(flight)
                 continue
-            self._roll.unassign(event.holder)
             work = self._loader.load_now(event)
             if work is None:
                 self._spawn(self._load(flight))
@@ -182,6 +188,8 @@ class WorkersExecutor:
 
     def _give(self, flight: Flight, work: Work) -> None:
         assert self.holders is not None
+        if flight.ended:
+            return  # cancelled while it was being loaded
         flight.work, flight.confirms = work, work.task.at_most_once
         worker = self.protocol.workers.get(flight.event.holder)
         if worker is None:
@@ -196,6 +204,10 @@ class WorkersExecutor:
 
     def _flush(self) -> None:
         now, batch = time.monotonic(), self.settings.batch
+        settled, self._to_acknowledge = self._to_acknowledge, {}
+        for worker_id, tokens in settled.items():
+            if (worker := self.protocol.workers.get(worker_id)) is not None:
+                self.protocol.acknowledge(worker, tokens)
         for worker_id, steps in list(self._to_give.items()):
             worker = self.protocol.workers.get(worker_id)
             if worker is None:
@@ -206,30 +218,39 @@ class WorkersExecutor:
                 some, steps[:count] = steps[:count], []
                 for step in some:
                     if (flight := self._flights.get(step.token)) is not None:
-                        flight.given = True
+                        self._given(flight)
                 self.protocol.give(worker, some, now)
             if not steps:
                 del self._to_give[worker_id]
+
+    def _given(self, flight: Flight) -> None:
+        """It counts among what its worker has, or will never: the place that was set aside for it is not needed."""
+        if not flight.given:
+            flight.given = True
+            self._roll.unassign(flight.event.holder)
 
     def cancel(self, event: TaskReadyEvent) -> None:
         flight = self._flights.of(event)
         if flight is None or flight.ended:
             return
-        worker = self.protocol.workers.get(event.holder)
-        if worker is not None and flight.given:
+        if not flight.given:
+            self._withdraw(flight)
+            self._end(flight, ExecutionResult.cancelled(event))
+        elif (worker := self.protocol.workers.get(event.holder)) is not None:
             self.protocol.cancel(worker, [flight.token], "cancelled")
-            self._carry_on()
+            self._carry_on_soon()
+
+    def _withdraw(self, flight: Flight) -> None:
+        """Do not send it after all."""
+        waiting = self._to_give.get(flight.event.holder, [])
+        waiting[:] = [step for step in waiting if step.token != flight.token]
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         """These are durable, or nobody wants them: their workers may forget them."""
         tokens = [token_of(each.task_id, each.attempt, each.shadow) for each in results]
-        by_worker: dict[str, list[str]] = {}
         for flight in self._flights.remove([token for token in tokens if self._has_ended(token)]):
-            by_worker.setdefault(flight.event.holder, []).append(flight.token)
-        for worker_id, some in by_worker.items():
-            if (worker := self.protocol.workers.get(worker_id)) is not None:
-                self.protocol.acknowledge(worker, some)
-        self._carry_on()
+            self._to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
+        self._carry_on_soon()
 
     def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
         """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
@@ -268,8 +289,15 @@ class WorkersExecutor:
             _trace("from", route, frames)
         self.protocol.receive(route, frames, time.monotonic(), key)
 
+    def _carry_on_soon(self) -> None:
+        """Once for all that happens in this turn of the loop."""
+        if not self._carrying_on:
+            self._carrying_on = True
+            asyncio.get_running_loop().call_soon(self._carry_on)
+
     def _carry_on(self) -> None:
         """What follows from what was heard or done: events first, then everything that is to be sent."""
+        self._carrying_on = False
         while self.protocol.events:
             events, self.protocol.events = self.protocol.events, []
             for event in events:
@@ -278,6 +306,7 @@ class WorkersExecutor:
                 except Exception:
                     log.exception("the hub stumbled over %s and goes on", type(event).__name__)
         self._flush()
+        self._roll.count()
         out, self.protocol.outbox = self.protocol.outbox, []
         for route, frames in out:
             if self.settings.trace:
@@ -309,17 +338,18 @@ class WorkersExecutor:
             case Left():
                 self._left(event)
 
-    def _ended(self, worker: WorkerEntry, result: Any) -> None:
+    def _ended(self, worker: WorkerEntry, result: StepResult) -> None:
         flight = self._flights.get(result.token)
         if flight is None or flight.event.holder != worker.id:
             self.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        self._end(flight, result_of(flight.event, result, now=time.time(), context=context), keep=True)
+        self._end(flight, _taken(flight.event, result, context), keep=True)
 
     def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
         self._flights.end(flight)
+        self._given(flight)
         if not keep:
             self._flights.remove([flight.token])
         self._executed[result.status] += 1
@@ -381,6 +411,7 @@ class WorkersExecutor:
             self.protocol.forget(worker)
             return
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
+        self._keep(worker, held)
         self.protocol.welcome(worker, release)
         log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
         self._carry_on()
@@ -391,7 +422,7 @@ class WorkersExecutor:
         results: list[ExecutionResult] = []
         for result in event.results:
             if (attempt := attempt_of(result.token)) is not None:
-                results.append(result_of(_event_of(*attempt), result))
+                results.append(_taken(_event_of(*attempt), result))
         try:
             await self.holders.post(event.worker.id, results)
         except StoreError as error:
@@ -430,6 +461,7 @@ class WorkersExecutor:
         assert self.holders is not None
         workers = [worker for worker in self.protocol.workers.values() if worker.session]
         try:
+            await self._look_for_hubs()
             dead = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
             for worker in workers:
                 if worker.id in dead:
@@ -442,17 +474,42 @@ class WorkersExecutor:
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
-        held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
+        asked = list(worker.foreign)
+        held = {token: attempt for token in asked if (attempt := attempt_of(token)) is not None}
         wanted = await self.holders.keep(worker.id, sorted(held.values()))
-        gone = [token for token, attempt in held.items() if attempt not in wanted]
-        self.protocol.keep(worker, [token for token, attempt in held.items() if attempt in wanted])
+        gone = [token for token in asked if held.get(token) not in wanted]
+        self._keep(worker, held)
         if gone:
             self.protocol.acknowledge(worker, gone)
+
+    def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
+        """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
+        assert self.holders is not None
+        self.protocol.keep(worker, [token for token, (task_id, _) in held.items() if self.holders.owns(task_id)])
+
+    async def _look_for_hubs(self) -> None:
+        """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
+        assert self.holders is not None
+        here = is_loopback(self.address)
+        found = await self.holders.hubs()
+        hubs = sorted(
+            {self.address, *(each for each, near in found.items() if not is_loopback(each) or (near and here))}
+        )
+        self.protocol.facts = msgspec.structs.replace(self.protocol.facts, hubs=tuple(hubs))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None) -> ExecutionResult:
+    """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
+    try:
+        return result_of(event, result, now=time.time(), context=context)
+    except Exception as error:
+        log.exception("the result of %s cannot be understood", result.token)
+        return ExecutionResult.failed(event, error, retryable=False)
 
 
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
