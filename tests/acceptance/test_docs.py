@@ -15,10 +15,12 @@ import msgspec
 import pytest
 
 from turnout.dispatcher import BreakerSettings
+from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
 from turnout.runner import CoordinatorSettings, EngineSettings, LogSettings, PoolSettings, PoolsSettings, Retention
 from turnout.runner.config import read_config
+from turnout.runner.settings import runner_config
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -137,6 +139,18 @@ def test_the_settings_of_coordinator_and_pools_are_listed(title: str, settings: 
     listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", section, re.MULTILINE)
     expected = [(field.name, field.default) for field in msgspec.structs.fields(settings)]
     assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
+
+
+def test_the_settings_of_handlers_that_subscribe_are_listed(tmp_path: Path) -> None:
+    text = (DOCS / "pubsub.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", text, re.MULTILINE)
+    expected = [(field.name, field.default) for field in msgspec.structs.fields(PubSubSettings)]
+    assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
+    for language, made in (("yaml", "zmq_pubsub"), ("toml", "rails")):
+        ((_, said),) = blocks(DOCS / "pubsub.md", language)
+        (tmp_path / f"config.{language}").write_text(said)
+        config = read_config(tmp_path, {"TURNOUT_CONFIG": f"config.{language}"})
+        assert list(runner_config(config).executors) == [made]
 
 
 def test_what_differs_between_the_defaults_of_pools_is_listed() -> None:

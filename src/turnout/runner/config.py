@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidRouting, InvalidSetting
+from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config_files import find_file, said_in
 from turnout.runner.config_shape import (
@@ -22,6 +23,8 @@ from turnout.runner.config_shape import (
     overlaid,
 )
 from turnout.runner.config_variables import said_by_variables
+
+S = TypeVar("S", EngineSettings, PubSubSettings)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -69,18 +72,26 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def orchestration(self) -> EngineSettings | None:
+        return self._read(EngineSettings(), ORCHESTRATION)
+
+    @property
+    def step_execution(self) -> PubSubSettings | None:
+        return self._read(PubSubSettings(), STEP_EXECUTION)
+
+    def _read(self, settings: S, table: str) -> S | None:
+        """The settings of a table, over these; None where nothing of it was said."""
         said: dict[str, Any] = {}
         for key, entry in self.entries.items():
-            if key[0] == ORCHESTRATION:
-                table = said
+            if key[0] == table:
+                inner = said
                 for part in key[1:-1]:
-                    table = table.setdefault(part, {})
-                table[key[-1]] = entry.value
+                    inner = inner.setdefault(part, {})
+                inner[key[-1]] = entry.value
         if not said:
             return None
         try:
-            settings = overlaid(EngineSettings(), said, ORCHESTRATION)
-            settings.check(ORCHESTRATION)
+            settings = overlaid(settings, said, table)
+            settings.check(table)
         except InvalidSetting as error:
             raise self._placed(error) from error
         return settings

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from turnout.errors import DefinitionError, InvalidSetting
+from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
 from turnout.model.bounds import Ratio
 from turnout.model.durations import Duration, seconds
 from turnout.model.suggestions import close
@@ -113,6 +114,7 @@ SHAPE: Mapping[Key, Kind] = {
     (WORKER, "server_key"): Kind.TEXT,
     (WORKER, "key_file"): Kind.TEXT,
     **_settings(EngineSettings, (ORCHESTRATION,)),
+    **_settings(PubSubSettings, (STEP_EXECUTION,)),
 }
 """Every key but those of ``executors``, which are names and options of the user's own."""
 

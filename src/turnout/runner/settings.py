@@ -15,6 +15,8 @@ import msgspec
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
+from turnout.errors import InvalidSetting
+from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
@@ -94,11 +96,29 @@ def hub_settings(hub: str | HubSettings) -> HubSettings:
 def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:
     """The executors of the configuration, but for these keys."""
     skipped = set(without)
-    return {
+    found = {
         key: make_executor(key, options, _origin(said, key))
         for key, options in said.executors.items()
         if key not in skipped
     }
+    return found if PUBSUB in skipped else _with_pubsub(found, said)
+
+
+def _with_pubsub(found: dict[str, TaskExecutor], said: Config) -> dict[str, TaskExecutor]:
+    """These, and the executor that the table ``step_execution`` makes."""
+    settings = said.step_execution
+    if settings is None:
+        return found
+    if PUBSUB in found:
+        raise InvalidSetting(
+            f"{_origin(said, PUBSUB)}: executors.{PUBSUB} and {STEP_EXECUTION} both make the executor {PUBSUB!r}; "
+            "keep one of them, or give the first another name",
+            code="bad_executor",
+            key=PUBSUB,
+        )
+    from turnout.executors.pubsub.executor import ZmqPubSubExecutor
+
+    return {**found, PUBSUB: ZmqPubSubExecutor(settings)}
 
 
 def _origin(said: Config, executor: str) -> str:

@@ -25,6 +25,7 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     dispatcher = DefaultDispatcher(
         config.routing, placement, output_limit=config.max_output_bytes, breaker=config.settings.executor_breaker
     )
+    dispatcher.starts = config.drives
     if config.hub is not None:
         from turnout.executors.workers.executor import WorkersExecutor
 
