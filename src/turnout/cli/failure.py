@@ -58,6 +58,7 @@ _HINTS = {
     "run_not_found": "`turnout runs ls` lists the runs",
     "ambiguous_run": "give more of the id",
     "idempotency_conflict": "use another --key, or the same input",
+    "hub_unavailable": "if an orchestrator has the address, leave the run to it: --no-wait",
     "store_unreachable": "`turnout doctor` checks the database; --database or TURNOUT_DATABASE names another",
     "store_read_only": "Turnout writes to its database: give it one that it may write to",
     "schema_too_new": "upgrade Turnout in this environment",

@@ -61,8 +61,15 @@ class WorkersExecutor:
     outlives: bool = True
 
     def __init__(
-        self, settings: HubSettings | None = None, *, name: str = "workers", greeting: Greeting | None = None
+        self,
+        settings: HubSettings | None = None,
+        *,
+        name: str = "workers",
+        listens: bool = True,
+        greeting: Greeting | None = None,
     ) -> None:
+        self.listens = listens
+        """False: tasks can be meant for workers here, but none ever comes."""
         self.settings = settings or HubSettings()
         self.settings.check()
         self._name = name
@@ -114,6 +121,8 @@ class WorkersExecutor:
 
     async def start(self) -> None:
         assert self.holders is not None, "an executor of workers is told by its orchestrator who holds what"
+        if not self.listens:
+            return
         self.door.open()
         self._ticker = asyncio.ensure_future(self._tick())
         log.info("the hub listens on %s", self.door.address)
