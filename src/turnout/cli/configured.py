@@ -70,6 +70,10 @@ def _default(config: Config, key: Key) -> Any:
 def check_all(config: Config) -> list[str]:
     """Warnings; raises for what cannot work at all."""
     plan = Plan(config)
+    if config.hub is not None and config.hub.key_file is not None:
+        from turnout.executors.workers.gate import Gate
+
+        Gate.of(config.hub)
     warnings: list[str] = []
     for target in config.get("workflows") or ():
         for workflow in load_workflows(target, (config.root,)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.dispatcher import DefaultDispatcher, Explanation
@@ -19,7 +21,7 @@ class Plan:
 
     def __init__(self, config: Config) -> None:
         self._settings: RunnerConfig = runner_config(config)
-        self._dispatcher: DefaultDispatcher = make_dispatcher(self._settings)
+        self._dispatcher: DefaultDispatcher = make_dispatcher(msgspec.structs.replace(self._settings, listens=False))
         self._tenant: str = config.get("tenant") or DEFAULT_TENANT
 
     @property
