@@ -1,4 +1,4 @@
-"""A hub with keys: who comes in, who does not, and who has to go. Real CURVE sockets, workers in threads of the test."""
+"""A hub with keys: who comes in, who does not, and who has to go. Real CURVE sockets, workers in threads here."""
 
 from __future__ import annotations
 

@@ -59,6 +59,8 @@ _HINTS = {
     "ambiguous_run": "give more of the id",
     "idempotency_conflict": "use another --key, or the same input",
     "hub_unavailable": "if an orchestrator has the address, leave the run to it: --no-wait",
+    "key_file_exists": "name another file, or --force to overwrite it",
+    "hub_without_keys": "`turnout keys generate hub.key` makes keys and prints what to write where",
     "store_unreachable": "`turnout doctor` checks the database; --database or TURNOUT_DATABASE names another",
     "store_read_only": "Turnout writes to its database: give it one that it may write to",
     "schema_too_new": "upgrade Turnout in this environment",

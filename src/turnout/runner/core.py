@@ -53,7 +53,7 @@ from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
-from turnout.runner.wiring import make_dispatcher, refuse_in_child, refuse_workers
+from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers
 from turnout.store import connect
 from turnout.store.urls import shown_url
 
@@ -123,6 +123,8 @@ class Core:
             workers = cast("WorkersExecutor", dispatcher.executors[WORKERS])
             workers.holders = Elsewhere(self.engine, seconds(self.config.hub.lease))
             self.workers = workers
+            if workers.listens and self.config.claims is None:
+                self.engine.adoption.drives_stored = partial(drives_stored, dispatcher)
 
     def _open(self) -> None:
         try:

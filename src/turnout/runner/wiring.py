@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Container, Iterable, Mapping
 
@@ -10,12 +11,14 @@ import msgspec
 from turnout.bodies.locating import runs_main_again
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import WORKERS, DefaultDispatcher
-from turnout.errors import DefinitionError, HubUnavailable
+from turnout.errors import DefinitionError, HubUnavailable, InvalidRouting
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.spec import WorkflowSpec
 from turnout.runner.settings import RunnerConfig
+
+log = logging.getLogger("turnout.runner")
 
 
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
@@ -45,6 +48,19 @@ def executors_of(
         offered["process"] = ProcessExecutor(max_output_bytes=max_output_bytes)
         offered["shell"] = ShellExecutor(max_output_bytes=max_output_bytes)
     return {key: each for key, each in offered.items() if key not in polled or key == "default"} | dict(given)
+
+
+def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
+    """Whether runs of a workflow that this program does not have can be driven here: with handlers and commands only,
+    and an executor for each of them."""
+    if spec.needs_code:
+        return False
+    try:
+        dispatcher.validate([spec])
+    except InvalidRouting as error:
+        log.info("runs of %s are left to others: %s", spec.full_name, error.message)
+        return False
+    return True
 
 
 def for_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> str | None:
