@@ -165,10 +165,7 @@ func (l *Link) take(session string, message Message, now time.Time) {
 	case *Ack:
 		l.drop(message.Tokens, "its result has been taken")
 	case *Heartbeat:
-		if sent, ok := l.unanswered[message.Seq]; ok {
-			delete(l.unanswered, message.Seq)
-			l.Contact = later(l.Contact, sent)
-		}
+		l.answered(message)
 	case *Started:
 		l.started(message)
 	case *Cancel:
@@ -197,7 +194,7 @@ func (l *Link) greet(now time.Time) {
 func (l *Link) beat(now time.Time) {
 	seq := l.nextSeq()
 	l.beaten, l.unanswered[seq] = now, now
-	l.send(&Heartbeat{seq, l.credits, l.listed()})
+	l.send(&Heartbeat{Seq: seq, Credits: l.credits, InFlight: l.listed()})
 }
 
 func (l *Link) mine() []*Holding {
@@ -225,7 +222,9 @@ func (l *Link) broken(reason string) {
 	l.leave(reason)
 }
 
-func (l *Link) complain(message string) { l.send(&Error{"unknown_message", message, true}) }
+func (l *Link) complain(message string) {
+	l.send(&Error{Code: "unknown_message", Message: message, Retry: true})
+}
 
 // send says whether it was sent: the hub closes a connection on which more comes than it takes.
 func (l *Link) send(message Message) bool {

@@ -168,7 +168,7 @@ func TestErrorsOfAHub(t *testing.T) {
 		{"unknown_message", true, Open},
 		{"key_refused", false, Refused},
 	} {
-		hub := newHub(t).letIn().hear(&Error{each.code, "", each.retry})
+		hub := newHub(t).letIn().hear(&Error{Code: each.code, Retry: each.retry})
 		same(t, each.code, hub.link.State, each.state)
 	}
 }
@@ -238,6 +238,21 @@ func TestWhatAHubGaveThatIsGoneIsToldToThisOne(t *testing.T) {
 	same(t, "told", said[len(said)-1].(*Heartbeat).InFlight, []Held{{"gone.1", Waiting}})
 	hub.give(step("gone.1"))
 	same(t, "its hub", hub.holdings.Get("gone.1").Hub, "hub")
+}
+
+func TestAHeartbeatTakesOverWhatAHubGaveThatIsGoneAndSaysWhichHubsThereAre(t *testing.T) {
+	hub := newHub(t)
+	for _, each := range []string{"gone", "alive"} {
+		held := step(each + ".1")
+		hub.holdings.Take(&held, "b", each, hub.now)
+	}
+	hub.orphans["gone"] = true
+	hub.letIn()
+	hub.hear(&Heartbeat{Seq: 1, InFlight: []Held{}, Keep: []string{"gone.1", "alive.1", "never.1"}, Hubs: []string{"tcp://a"}})
+	hub.hear(&Heartbeat{Seq: 2, InFlight: []Held{}})
+	same(t, "taken over", hub.holdings.Get("gone.1").Hub, "hub")
+	same(t, "left alone", hub.holdings.Get("alive.1").Hub, "alive")
+	same(t, "hubs", hub.link.Hubs, []string{"tcp://a"})
 }
 
 func TestFinishedTokensAreRememberedUpToABound(t *testing.T) {

@@ -142,7 +142,7 @@ export class Link {
       case 'ack':
         return this.#drop(body.tokens, 'its result has been taken');
       case 'heartbeat':
-        return this.#contact.answered(body.seq);
+        return this.#answered(body);
       case 'started':
         return this.#started(body.granted ?? [], body.denied ?? []);
       case 'cancel':
@@ -168,6 +168,15 @@ export class Link {
       if (held !== undefined && this.#isOrphan(held)) held.hub = this.hub;
     }
     this.#send('received', { tokens });
+  }
+
+  #answered({ seq, keep = [], hubs = [] }) {
+    this.#contact.answered(seq);
+    if (hubs.length > 0) this.hubs = hubs;
+    for (const token of keep) {
+      const held = this.#holdings.get(token);
+      if (held !== undefined && this.#isOrphan(held)) held.hub = this.hub;
+    }
   }
 
   #started(granted, denied) {
@@ -208,13 +217,20 @@ export class Link {
     this.#beat(now);
   }
 
-  #failed({ code, message = '', retry = true }, session) {
+  #failed({ code, message = '', retry = true, tokens = [] }, session) {
     if (!['', this.#session].includes(session) || !['greeting', 'open'].includes(this.state)) return;
     const reason = `${code}: ${message}`;
     if (!retry) {
       this.state = 'refused';
       this.actions.push(parted(reason));
     } else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
+    // What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
+    else if (code === 'not_yours' && session !== '') this.#holdings.forget(tokens.filter((each) => this.#isDone(each)));
+  }
+
+  #isDone(token) {
+    const held = this.#holdings.get(token);
+    return held?.hub === this.hub && held.state === 'done';
   }
 
   #greet(now) {

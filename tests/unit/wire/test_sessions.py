@@ -6,11 +6,13 @@ import itertools
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.wire.network import Network, Weather, Worker, hello, ids, step
+from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.link import LinkState
-from turnout.wire.messages import Error, Hello, Message
+from turnout.wire.greeting import HubFacts
+from turnout.wire.holdings import Holdings
+from turnout.wire.link import Link, LinkState
+from turnout.wire.messages import Error, Heartbeat, Hello, Message
 
 
 def last_of(network: Network, route: bytes) -> Message:
@@ -24,6 +26,15 @@ def test_a_worker_says_hello_is_welcomed_and_gives_its_credits() -> None:
     network.deliver()
     assert worker.link.state is LinkState.OPEN
     assert network.hub.workers["w"].free == 7
+
+
+def test_the_connections_of_a_process_are_numbered_together_whichever_link_makes_them() -> None:
+    numbers = itertools.count(1)
+    links = [Link(hello("w"), Holdings(), next_greeting=numbers.__next__) for _ in range(2)]
+    for link in (*links, links[0]):
+        link.open(0.0)
+    said = [unpack(frames).message for link in links for frames in link.outbox]
+    assert [message.seq for message in said if isinstance(message, Hello)] == [1, 3, 2]
 
 
 def test_steps_are_done_and_acknowledged_and_forgotten() -> None:
@@ -138,10 +149,22 @@ def test_one_worker_cannot_answer_for_another() -> None:
     second.tick()
     network.deliver()
     assert not network.ended
+    assert len(second.holdings) == 0, "it is told which they are, and does not say them again"
     first.work()
     first.tick()
     network.deliver()
     assert network.ended == {"a.1": 1}
+
+
+def test_a_hub_does_not_judge_results_of_steps_that_another_one_gave() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    worker.holdings.take(step("a.1"), "b", "another hub", 0.0)
+    worker.holdings.finish("a.1", done(step("a.1")))
+    said = Error("not_yours", tokens=("a.1",))
+    worker.receive(pack(said, network.hub.workers["w"].session))
+    assert len(worker.holdings) == 1
 
 
 def test_an_old_version_and_a_bad_id_are_refused_for_good() -> None:
@@ -199,3 +222,19 @@ def test_in_any_weather_each_step_begins_at_most_once_and_ends_in_exactly_one_wa
     assert all(len(worker.holdings) == 0 for worker in workers), "a worker holds something that nobody waits for"
     assert all(worker.free == worker.credits for worker in network.hub.workers.values())
     assert next(ids) > 0
+
+
+def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are() -> None:
+    holdings = Holdings()
+    link = Link(hello("w"), holdings, lambda: [each for each in holdings if each.hub == "gone"])
+    for name in ("gone", "alive"):
+        holdings.take(step(f"{name}.1"), "b", name, 0.0)
+    link.open(0.0)
+    facts = HubFacts(hub_id="hub")
+    link.receive(pack(facts.welcome("s", 1, "json", ()), "s"), 0.0)
+    assert holdings.table["gone.1"].hub == "gone", "it is wanted, but nobody has taken it over"
+    keep = ("gone.1", "alive.1", "never.1")
+    link.receive(pack(Heartbeat(seq=1, keep=keep, hubs=("tcp://a",)), "s"), 0.0)
+    link.receive(pack(Heartbeat(seq=2), "s"), 0.0)
+    assert [holdings.table[token].hub for token in keep[:2]] == ["hub", "alive"]
+    assert link.hubs == ("tcp://a",)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 import uuid
 from collections import Counter
@@ -24,12 +25,12 @@ from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
 from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.roll import Roll
-from turnout.executors.workers.settings import HubSettings
+from turnout.executors.workers.settings import HubSettings, is_loopback, reached_at
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import NO_CAPACITY, no_worker_matches
 from turnout.model.spec import TaskSpec
-from turnout.wire.documents import Step
+from turnout.wire.documents import Step, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.hub import (
     Ended,
@@ -90,6 +91,8 @@ class WorkersExecutor:
         self._loader: Loader | None = None
         self.holders: Holders | None = None
         """Set before the start."""
+        self.address = ""
+        """Where workers reach it, once it is open."""
         self._room = lambda: None
         self._to_give: dict[str, list[Step]] = {}
         """Steps that go out at the end of this turn of the loop, by worker."""
@@ -128,6 +131,8 @@ class WorkersExecutor:
         if not self.listens:
             return
         self.door.open()
+        self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
+        self.holders.listening(self.address)
         self._ticker = asyncio.ensure_future(self._tick())
         if self.gate is not None:
             self._spawn(self._watch(self.gate))
@@ -346,13 +351,13 @@ class WorkersExecutor:
             case Left():
                 self._left(event)
 
-    def _ended(self, worker: WorkerEntry, result: Any) -> None:
+    def _ended(self, worker: WorkerEntry, result: StepResult) -> None:
         flight = self._flights.get(result.token)
         if flight is None or flight.event.holder != worker.id:
             self.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        self._end(flight, result_of(flight.event, result, now=time.time(), context=context), keep=True)
+        self._end(flight, _taken(flight.event, result, context), keep=True)
 
     def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
@@ -419,6 +424,7 @@ class WorkersExecutor:
             self.protocol.forget(worker)
             return
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
+        self._keep(worker, held)
         self.protocol.welcome(worker, release)
         log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
         self._carry_on()
@@ -429,7 +435,7 @@ class WorkersExecutor:
         results: list[ExecutionResult] = []
         for result in event.results:
             if (attempt := attempt_of(result.token)) is not None:
-                results.append(result_of(_event_of(*attempt), result))
+                results.append(_taken(_event_of(*attempt), result))
         try:
             await self.holders.post(event.worker.id, results)
         except StoreError as error:
@@ -481,6 +487,7 @@ class WorkersExecutor:
         assert self.holders is not None
         workers = [worker for worker in self.protocol.workers.values() if worker.session]
         try:
+            await self._look_for_hubs()
             dead = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
             for worker in workers:
                 if worker.id in dead:
@@ -493,17 +500,42 @@ class WorkersExecutor:
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
-        held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
+        asked = list(worker.foreign)
+        held = {token: attempt for token in asked if (attempt := attempt_of(token)) is not None}
         wanted = await self.holders.keep(worker.id, sorted(held.values()))
-        gone = [token for token, attempt in held.items() if attempt not in wanted]
-        self.protocol.keep(worker, [token for token, attempt in held.items() if attempt in wanted])
+        gone = [token for token in asked if held.get(token) not in wanted]
+        self._keep(worker, held)
         if gone:
             self.protocol.acknowledge(worker, gone)
+
+    def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
+        """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
+        assert self.holders is not None
+        self.protocol.keep(worker, [token for token, (task_id, _) in held.items() if self.holders.owns(task_id)])
+
+    async def _look_for_hubs(self) -> None:
+        """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
+        assert self.holders is not None
+        here = is_loopback(self.address)
+        found = await self.holders.hubs()
+        hubs = sorted(
+            {self.address, *(each for each, near in found.items() if not is_loopback(each) or (near and here))}
+        )
+        self.protocol.facts = msgspec.structs.replace(self.protocol.facts, hubs=tuple(hubs))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None) -> ExecutionResult:
+    """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
+    try:
+        return result_of(event, result, now=time.time(), context=context)
+    except Exception as error:
+        log.exception("the result of %s cannot be understood", result.token)
+        return ExecutionResult.failed(event, error, retryable=False)
 
 
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:

@@ -17,6 +17,9 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Where a hub listens, who may come in, and how long it waits for its workers."""
 
     address: str = f"tcp://{DEFAULT_HOST}:{DEFAULT_PORT}"
+    advertise: str = ""
+    """The address under which other machines reach it, if that is not the one above: behind a forwarded port, or where
+    it listens on all addresses and the name of the machine will not do."""
     key_file: str | None = None
     """The hub's own pair of keys; with it, everything is encrypted."""
     workers_file: str | None = None
@@ -47,11 +50,12 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
             )
         for name in ("batch", "max_message_bytes", "queue"):
             at_least(getattr(self, name), 1, f"{path}.{name}")
-        if not _well_formed(self.address):
-            raise InvalidSetting(
-                f"{path}.address is {self.address!r}; write tcp://127.0.0.1:5890 or ipc:///path/to/socket",
-                field=f"{path}.address",
-            )
+        for name, value in (("address", self.address), ("advertise", self.advertise or self.address)):
+            if not _well_formed(value):
+                raise InvalidSetting(
+                    f"{path}.{name} is {value!r}; write tcp://127.0.0.1:5890 or ipc:///path/to/socket",
+                    field=f"{path}.{name}",
+                )
         self._check_keys(path)
 
     def _check_keys(self, path: str) -> None:
@@ -75,9 +79,20 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        parts = urlsplit(self.address)
-        host = parts.hostname or ""
-        return parts.scheme == "ipc" or host in ("localhost", "::1") or _is_loopback_v4(host)
+        return is_loopback(self.address)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address leads nowhere but to the machine that uses it."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    return parts.scheme == "ipc" or host in ("localhost", "::1") or _is_loopback_v4(host)
+
+
+def reached_at(bound: str, host: str) -> str:
+    """What others connect to where a socket is bound: a socket on all addresses is reached by the machine's name."""
+    parts = urlsplit(bound)
+    return f"tcp://{host}:{parts.port}" if parts.hostname in ("0.0.0.0", "::", "*") else bound
 
 
 def _is_loopback_v4(host: str) -> bool:
