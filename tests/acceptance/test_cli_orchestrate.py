@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ class Processes:
         self.started.append(process)
         return process
 
-    def orchestrate(self, *arguments: str, **more: str) -> tuple[subprocess.Popen[str], dict[str, object]]:
+    def orchestrate(self, *arguments: str, **more: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
         """An orchestrator that is ready, and what it said then."""
         process = self.start("orchestrate", "--json", *arguments, **more)
         assert process.stdout is not None and process.stderr is not None
@@ -90,6 +91,13 @@ def until(check: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+def until_said(process: subprocess.Popen[str], text: str) -> None:
+    """Wait for a line on its standard error."""
+    said = process.stderr
+    assert said is not None
+    until(lambda: text in said.readline())
+
+
 def result_of(project: Project, run_id: str) -> object:
     """What the run returns, driven by others."""
     with Runner(project.database, config=False, workflows=(), drives=False) as watching:
@@ -117,12 +125,11 @@ def test_a_run_is_handed_over_at_sigterm_and_another_orchestrator_goes_on_with_i
     project: Project, processes: Processes
 ) -> None:
     first, ready = processes.orchestrate()
-    assert ready["hub"] is None and "public::embedded::waiting" in ready["workflows"]  # type: ignore[operator]
+    assert ready["hub"] is None and "public::embedded::waiting" in ready["workflows"]
     run_id = project.run("run", "flows.py:waiting", "-p", "file=go", "--no-wait", "--json").json["run_id"]
     until((project.folder / "go.waiting").exists)
     first.send_signal(signal.SIGTERM)
-    assert first.stderr is not None
-    until(lambda: "handing over" in first.stderr.readline())  # type: ignore[union-attr]
+    until_said(first, "handing over")
     # The body runs in its grace, and what follows it is left to others.
     (project.folder / "go").touch()
     assert project.finish(first).code == 0
@@ -136,8 +143,7 @@ def test_a_second_signal_ends_it_at_once(project: Project, processes: Processes,
     project.run("run", "flows.py:waiting", "-p", "file=never", "--no-wait")
     until((project.folder / "never.waiting").exists)
     process.send_signal(number)
-    assert process.stderr is not None
-    until(lambda: "handing over" in process.stderr.readline())  # type: ignore[union-attr]
+    until_said(process, "handing over")
     process.send_signal(number)
     assert project.finish(process).code == 130
 
@@ -187,3 +193,33 @@ def test_keys_are_made_once_and_shown(project: Project) -> None:
     assert forced != public == made.out.strip() and project.run("keys", "show", "hub.key").out.strip() == forced
     assert file.stat().st_mode & 0o777 == 0o600 and list(project.folder.glob(".hub.key*")) == []
     assert project.run("keys", "show", "nowhere.key").code == 2
+
+
+def test_a_hub_and_a_worker_with_keys_made_by_the_command_line(project: Project, processes: Processes) -> None:
+    hub_key = project.run("keys", "generate", "hub.key").out.strip()
+    worker_key = project.run("keys", "generate", "box.key").out.strip()
+    listed = project.folder / "workers.toml"
+    listed.write_text("")
+    (project.folder / "turnout.toml").write_text(
+        '[hub]\naddress = "tcp://127.0.0.1:0"\nkey_file = "hub.key"\nworkers_file = "workers.toml"\n'
+        f'[worker]\nserver_key = "{hub_key}"\nkey_file = "box.key"\nimport = ["handlers.py"]\n'
+    )
+    assert project.run("config", "check").code == 0
+    orchestrator, ready = processes.orchestrate()
+    assert ready["public_key"] == hub_key
+    connect = ("worker", "--connect", str(ready["hub"]))
+    refused = project.finish(processes.start(*connect))
+    assert refused.code == 1 and "key_refused" in refused.err
+    until_said(orchestrator, f"its key {worker_key[:8]}… is not listed")
+    fresh = listed.with_suffix(".fresh")
+    fresh.write_text(f'[[worker]]\nname = "box"\nkey = "{worker_key}"\n')
+    fresh.replace(listed)
+    until_said(orchestrator, "has 1 keys now")
+    labelled = project.finish(processes.start(*connect, "--label", "gpu=true"))
+    assert labelled.code == 1 and "labels_refused: key 'box' allows no label gpu" in labelled.err
+    worker = processes.start(*connect)
+    run_id = project.run("run", "remote_flows.py", "--no-wait", "--json").json["run_id"]
+    assert result_of(project, run_id) == "order 42 by sea"
+    listed.write_text("")
+    revoked = project.finish(worker)
+    assert revoked.code == 1 and "key_refused" in revoked.err
