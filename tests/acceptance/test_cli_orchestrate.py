@@ -214,7 +214,7 @@ def test_a_hub_and_a_worker_with_keys_made_by_the_command_line(project: Project,
     fresh = listed.with_suffix(".fresh")
     fresh.write_text(f'[[worker]]\nname = "box"\nkey = "{worker_key}"\n')
     fresh.replace(listed)
-    until_said(orchestrator, "has 1 keys now")
+    until_said(orchestrator, "keys listed: 1")
     labelled = project.finish(processes.start(*connect, "--label", "gpu=true"))
     assert labelled.code == 1 and "labels_refused: key 'box' allows no label gpu" in labelled.err
     worker = processes.start(*connect)

@@ -94,7 +94,7 @@ def test_a_key_that_is_not_listed_is_refused_until_it_is(
         assert not worker.begun
         # After a refusal libzmq does not come back by itself; a worker's next connection finds it listed.
         keys.allow(mine=(mine, ""))
-        until(lambda: said(caplog, "has 1 keys now"))
+        until(lambda: said(caplog, "keys listed: 1"))
         with worker_of(runner, keys.of(mine)) as listed:
             assert handle.result() == 2
             assert set(listed.begun.values()) == {1} and not worker.begun
@@ -177,7 +177,7 @@ def test_a_broken_list_changes_nothing_and_is_said_once(
         until(lambda: said(caplog, "the list of workers stays as it was"))
         assert runner.run(adding, 1) == 2
         keys.allow()
-        until(lambda: said(caplog, "has 0 keys now"))
+        until(lambda: said(caplog, "keys listed: 0"))
     assert said(caplog, "the list of workers stays as it was") == 1
 
 
@@ -290,6 +290,8 @@ def test_garbage_is_counted_and_moves_nothing(sqlite_url: str, keys: HubKeys) ->
         noisy.hear(Welcome)
         noisy.send_raw([b"results", noisy.session.encode(), b"{", b"00000000"])
         assert noisy.hear(Error).code == "malformed"
+        workers = runner.core.workers
+        assert workers is not None and workers.protocol.malformed == 1
         noisy.send(Heartbeat(seq=1, credits=1))
         assert noisy.hear(Error).code == "no_session", "its session is over"
         assert runner.run(adding, 1) == 2

@@ -126,6 +126,11 @@ class Core:
             if workers.listens and self.config.claims is None:
                 self.engine.adoption.drives_stored = partial(drives_stored, dispatcher)
 
+    @property
+    def hub(self) -> str | None:
+        """The address that workers connect to; None if there is no hub here."""
+        return self.workers.door.address if self.workers is not None and self.workers.listens else None
+
     def _open(self) -> None:
         try:
             self.store.open()

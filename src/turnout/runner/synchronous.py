@@ -204,8 +204,7 @@ class Runner(Submitting):
     @property
     def hub(self) -> str | None:
         """The address that workers connect to; None if there is no hub here."""
-        workers = self._core.workers
-        return workers.door.address if workers is not None and workers.listens else None
+        return self._core.hub
 
     @property
     def url(self) -> str:

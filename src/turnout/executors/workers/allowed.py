@@ -42,7 +42,7 @@ class AllowedWorkers:
         if fresh == self.list:
             return False
         self.list = fresh
-        log.info("%s has %d keys now", self._file, len(fresh.entries))
+        log.info("%s was read again; keys listed: %d", self._file, len(fresh.entries))
         return True
 
     def _sign(self) -> tuple[int, int, int] | None:

@@ -61,8 +61,10 @@ class Door:
             socket.bind(self._settings.address)
         except zmq.ZMQError as error:
             self._close()
+            way_out = "; if another orchestrator has it, say hub=False here" if error.errno == zmq.EADDRINUSE else ""
             raise HubUnavailable(
-                f"the hub cannot listen on {self._settings.address}: {error.strerror}", address=self._settings.address
+                f"the hub cannot listen on {self._settings.address}: {error.strerror}{way_out}",
+                address=self._settings.address,
             ) from error
         self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
         self._loop.add_reader(socket.fileno(), self._look)
