@@ -8,7 +8,7 @@ JOBS ?= 2
 PYTEST := $(RUN) -m pytest -q --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint imports types unit faults bench scaling docs coverage clean
+.PHONY: help demo languages test check format lint imports types unit faults bench scaling docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -19,6 +19,10 @@ $(READY): pyproject.toml constraints.txt tools/bootstrap
 demo: $(READY) ## an order as a workflow: its graph, where each task goes and why, the live tree, a retry, the result
 	@echo "== demo: turnout demo, on a SQLite file of its own"
 	@$(RUN) -m turnout demo
+
+languages: $(READY) ## orders through Python, Ruby, Go and Node: a hub and four workers, where each task ran
+	@echo "== examples/languages/run.py; its README says what it needs"
+	@$(RUN) examples/languages/run.py
 
 test: $(READY) ## all tests: unit, conformance, integration, acceptance and the faults in small, on SQLite and PostgreSQL
 	@echo "== all tests, $(JOBS) at a time; faults with small counts"

@@ -270,8 +270,10 @@ class Worker:
                 self.holdings.give_back(holding.token, "its deadline has passed")
             elif self.draining:
                 self.holdings.give_back(holding.token, "the worker ends")
-            elif not holding.granted or (len(self.bodies) >= CONCURRENCY and BROKEN != "more_than_concurrency"):
+            elif len(self.bodies) >= CONCURRENCY and BROKEN != "more_than_concurrency":
                 continue
+            elif not holding.granted:
+                self.holdings.ask(holding.token)
             elif by_hub[holding.hub].in_contact(now) or BROKEN == "begins_out_of_contact":
                 self.run_body(self.holdings.begin(holding.token))
 

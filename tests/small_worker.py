@@ -93,8 +93,6 @@ class SmallWorker:
                 self._run(link)
                 link.tick(time.monotonic())
                 for frames in link.outbox:
-                    if frames[0] == b"start" and self.held.is_set():
-                        continue
                     sockets[number].send_multipart(frames, zmq.NOBLOCK)
                 link.outbox.clear()
                 actions, link.actions = link.actions, []
@@ -126,9 +124,12 @@ class SmallWorker:
 
     def _run(self, link: Link) -> None:
         for holding in self.holdings:
-            if holding.hub != link.hub or holding.state != "waiting" or not holding.granted:
+            if holding.hub != link.hub or holding.state != "waiting":
                 continue
             if self.held.is_set() or not link.in_contact(time.monotonic()):
+                continue
+            if not holding.granted:
+                self.holdings.ask(holding.token)
                 continue
             step = self.holdings.begin(holding.token)
             self.begun[step.token] += 1

@@ -42,7 +42,7 @@ func (l *loop) part(from *connection, reason string, now time.Time) {
 }
 
 func (l *loop) beginWhatMay(now time.Time) {
-	l.deadline = wire.Later
+	l.deadline, l.free = wire.Later, l.pool.free()
 	for _, holding := range l.holdings.Select(func(each *wire.Holding) bool { return each.State == wire.Waiting }) {
 		l.consider(holding, now)
 	}
@@ -59,12 +59,23 @@ func (l *loop) consider(holding *wire.Holding, now time.Time) {
 		l.holdings.GiveBack(holding.Token(), "its deadline has passed before it began")
 	case link == nil && len(l.connections.opened()) > 0 && l.connections.gone(holding.Hub, now):
 		l.holdings.GiveBack(holding.Token(), "its hub is gone")
-	case holding.Granted && l.pool.free() && link != nil && link.InContact(time.Now()):
-		holding.State = wire.Running
-		l.pool.start(newJob(l.base, holding.Step, l.options.Registry, l))
+	case l.free > 0 && link != nil && link.InContact(time.Now()):
+		l.free--
+		l.begin(holding)
 	case limited:
 		l.deadline = earliest(l.deadline, deadline)
 	}
+}
+
+// begin starts a step that may begin. Whoever has leave to is taken to have begun, also if this worker dies: it is asked
+// for when there is a place.
+func (l *loop) begin(holding *wire.Holding) {
+	if !holding.Granted {
+		holding.Asks = true
+		return
+	}
+	holding.State = wire.Running
+	l.pool.start(newJob(l.base, holding.Step, l.options.Registry, l))
 }
 
 // giveUp reports a handler that did not end when it was told to. It holds its place until it does; the hub need not wait

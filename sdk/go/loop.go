@@ -39,6 +39,7 @@ type loop struct {
 	stops       int32
 	numbered    int64
 	deadline    time.Time // when something in here has to be looked at again
+	free        int       // places that nobody has been chosen for in this turn
 	draining    string    // why; empty while it is not
 	left        time.Time // when it said bye
 	ended       bool

@@ -97,6 +97,8 @@ func (o Options) hello() (wire.Hello, error) {
 	}, nil
 }
 
+var hubAddress = regexp.MustCompile(`^(tcp|ipc)://.`)
+
 func addresses(given []string, environment string) ([]string, error) {
 	if len(given) == 0 {
 		given = strings.Split(environment, ",")
@@ -105,6 +107,9 @@ func addresses(given []string, environment string) ([]string, error) {
 	seen := map[string]bool{"": true}
 	for _, address := range given {
 		if address = strings.TrimSpace(address); !seen[address] {
+			if !hubAddress.MatchString(address) {
+				return nil, fmt.Errorf("turnout: Connect has %q: write tcp://host:port or ipc:///path", address)
+			}
 			seen[address] = true
 			found = append(found, address)
 		}

@@ -27,7 +27,7 @@ func newPool(places int, grace time.Duration, ended func(string, *wire.Result)) 
 	return &pool{places: places, grace: grace, ended: ended, running: map[string]*running{}}
 }
 
-func (p *pool) free() bool { return len(p.running) < p.places }
+func (p *pool) free() int { return p.places - len(p.running) }
 
 // idle says that nothing runs but what does not end.
 func (p *pool) idle() bool { return len(p.running) == p.stuck }

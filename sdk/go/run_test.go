@@ -63,8 +63,8 @@ func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {
 }
 
 func TestAnAddressThatIsNoneEndsTheWorkerWithAnError(t *testing.T) {
-	err := Run(context.Background(), Options{Connect: []string{"nowhere"}, Registry: some(), NoSignals: true})
-	if err == nil || !strings.Contains(err.Error(), `"nowhere"`) {
+	err := Run(context.Background(), Options{Connect: []string{"tcp://nowhere"}, Registry: some(), NoSignals: true})
+	if err == nil || !strings.Contains(err.Error(), `"tcp://nowhere"`) {
 		t.Error(err)
 	}
 }

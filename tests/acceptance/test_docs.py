@@ -183,3 +183,25 @@ def test_the_words_of_the_glossary_are_explained_once() -> None:
     words = re.findall(r"^\| ([\w -]+) \|", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     assert len(words) == len(set(words))
     assert {"run", "task", "attempt", "executor", "stage", "orchestrator", "lease", "epoch"} <= set(words)
+
+
+def test_adding_a_language_names_sessions_that_exist() -> None:
+    text = (DOCS / "conformance.md").read_text().split("Sessions become")[1].split("**6.")[0]
+    sessions = {path.stem for path in (ROOT / "src/turnout/wire/vectors/sessions").glob("*.json")}
+    rows = [row.split("|")[2] for row in text.splitlines() if row.startswith("| ") and "`" in row]
+    assert rows and {name for row in rows for name in re.findall(r"`(\w+)`", row)} <= sessions
+
+
+QUOTED = [
+    (language, number, code)
+    for language in ("python", "ruby", "go", "js")
+    for number, code in blocks(DOCS / "write-a-worker.md", language)
+    if not code.startswith("from turnout import remote\n")
+]
+
+
+@pytest.mark.parametrize(("language", "line", "code"), QUOTED, ids=[f"{name}-{line}" for name, line, _ in QUOTED])
+def test_handlers_in_the_pages_are_those_of_the_example(language: str, line: int, code: str) -> None:
+    folder = "node" if language == "js" else language
+    files = [path for path in (ROOT / "examples/languages" / folder).iterdir() if path.is_file()]
+    assert any(code in path.read_text() for path in files if path.suffix in (".py", ".rb", ".go", ".mjs")), line

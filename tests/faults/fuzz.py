@@ -54,10 +54,10 @@ class Fuzzer:
 
     def message(self, session: str) -> list[bytes]:
         """The next one; ``session`` is the sender's own."""
-        makers = (self._noise, self._wounded, self._odd, self._odd, self._replayed, self._replayed)
+        makers = (self._noise, self._wounded, self._odd, self._replayed, self._greeting)
         frames = self._chance.choice(makers)(session)
         # Whoever comes with a sound hello is a worker, and would be given work if it has the handler.
-        return frames if frames and frames[0] != b"hello" else self._hello()
+        return frames if frames and frames[0] != b"hello" else self._greeting(session)
 
     def _noise(self, session: str) -> list[bytes]:
         count = self._chance.choice((1, 2, 3, 4, 4, 4, 5, 7))
@@ -110,7 +110,7 @@ class Fuzzer:
             kind, body = "drain", {}
         return self._sealed(kind, said, json.dumps(body).encode())
 
-    def _hello(self) -> list[bytes]:
+    def _greeting(self, session: str) -> list[bytes]:
         hello: dict[str, Any] = {
             "versions": ["1.0"],
             "worker_id": f"fuzz-{self._chance.randrange(1 << 30)}",

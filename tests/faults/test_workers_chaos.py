@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Iterator
@@ -13,15 +12,15 @@ from typing import Any
 import pytest
 
 from tests.faults.children import Child, Children, eventually
-from tests.faults.guarantees import Ledger, check_history, query
+from tests.faults.guarantees import check_history
 from tests.faults.languages import Program
 from tests.faults.scale import FULL, scaled
 from tests.faults.trouble import Post, Trouble
-from tests.faults.workers import Notes, Workers, check_notes, free_addresses
+from tests.faults.workers import Notes, Workers, check_across, check_notes, free_addresses
 
 RUNS = scaled(24, 200)
-FAULTS = scaled(10, 120)
-EVERY = 1.0 if FULL else 0.7
+FAULTS = scaled(9, 120)
+EVERY = 1.0 if FULL else 0.6
 """Seconds from one fault to the next."""
 OF_EACH = scaled(1, 2)
 """Workers of one language."""
@@ -55,12 +54,6 @@ def orchestrators(children: Children, workers: Workers, workflow: str) -> dict[s
     return {"submit": lambda: start("submit", submit, **given), "serve": lambda: start("serve", serve)}
 
 
-def outputs(url: str) -> dict[tuple[str, str], str]:
-    """What each task of each run has returned, by the run's key and the task's name."""
-    rows = query(url, "select run.key, task.name, task.output from task join run on run.id = task.run_id")
-    return {(key, name): json.loads(output) for key, name, output in rows if output is not None}
-
-
 def test_runs_across_languages_end_right_whatever_is_killed_stopped_or_restarted(
     postgres_children: Children, workers: Workers
 ) -> None:
@@ -80,19 +73,7 @@ def test_runs_across_languages_end_right_whatever_is_killed_stopped_or_restarted
     assert isinstance(submitting, Child)
     assert submitting.finished() == {"completed": RUNS}, submitting.tail()
     ledger = check_history(postgres_children.url)
-    names = [*workers.programs, "any"]
-    _all_right(ledger, outputs(postgres_children.url), names)
+    check_across(postgres_children.url, ledger, RUNS, [*workers.programs, "any"])
     begun = check_notes(workers.notes, ledger)
     again = sum(begun.values()) - len(begun)
     print(f"{dict(trouble.made)}; {len(begun)} tasks, {again} begun again, at most {max(begun.values())} times")
-
-
-def _all_right(ledger: Ledger, outputs: dict[tuple[str, str], str], names: list[str]) -> None:
-    by_key = ledger.by_key()
-    assert set(by_key) == {f"r{number}" for number in range(RUNS)}
-    assert {run.state for run in by_key.values()} == {"completed"}
-    for key in by_key:
-        text = key
-        for name in names:
-            text = f"{text}>{name}"
-            assert outputs[key, name] == text

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import socket
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.faults.guarantees import Ledger, Task
+from tests.faults.guarantees import Ledger, query
 from tests.faults.languages import Program
 
 
@@ -131,5 +133,12 @@ def check_notes(notes: Notes, ledger: Ledger) -> Counter[str]:
     return Counter(task for task, _ in named)
 
 
-def task_id(task: Task) -> str:
-    return f"{task.run_id}.{task.pos}"
+def check_across(url: str, ledger: Ledger, runs: int, names: Sequence[str]) -> None:
+    """Every run of the workflow ``across`` has completed, and each of its tasks has said what it had to."""
+    by_key = ledger.by_key()
+    assert set(by_key) == {f"r{number}" for number in range(runs)}
+    assert {run.state for run in by_key.values()} == {"completed"}
+    rows = query(url, "select run.key, task.name, task.output from task join run on run.id = task.run_id")
+    found = {(key, name): json.loads(output) for key, name, output in rows}
+    expected = {(key, name): ">".join((key, *names[: at + 1])) for key in by_key for at, name in enumerate(names)}
+    assert found == expected

@@ -21,6 +21,7 @@ type Holding struct {
 	Hub     string // who gave it
 	State   State
 	Granted bool // may begin: it needs no leave, or has it
+	Asks    bool // there is a place for it: leave may be asked for
 	Result  *Result
 
 	arrived, asked, sent, linesSent time.Time
@@ -32,6 +33,9 @@ type Holding struct {
 
 // Token is what the step is known by.
 func (h *Holding) Token() string { return h.Step.Metadata.Token }
+
+// asking says whether it needs leave to begin, and could begin now.
+func (h *Holding) asking() bool { return h.State == Waiting && h.Asks && !h.Granted }
 
 // Deadline is when nobody would want its result any more, if there is such a time.
 func (h *Holding) Deadline() (time.Time, bool) {

@@ -97,6 +97,11 @@ func TestAStepThatNeedsLeaveAsksForItUntilItIsAnswered(t *testing.T) {
 	hub := newHub(t).letIn().give(confirmed("1.1"), confirmed("2.1"))
 	hub.settled()
 	hub.pass(0)
+	same(t, "said before there is a place", hub.saidKinds(), []string{})
+	for _, token := range []string{"1.1", "2.1"} {
+		hub.holdings.Get(token).Asks = true
+	}
+	hub.pass(0)
 	hub.pass(2 * time.Second)
 	same(t, "said", hub.saidKinds(), []string{"start", "start"})
 	hub.hear(&Started{[]string{"1.1"}, []string{"2.1"}}).pass(2 * time.Second)

@@ -50,7 +50,7 @@ func (r *report) due(holdings []*Holding, now time.Time) {
 func (r *report) next(holdings []*Holding) time.Time {
 	due := Later
 	for _, each := range holdings {
-		if each.State == Waiting && !each.Granted {
+		if each.asking() {
 			due = earlier(due, each.asked.Add(r.resend))
 		}
 		if each.Result != nil {
@@ -66,7 +66,7 @@ func (r *report) next(holdings []*Holding) time.Time {
 func (r *report) ask(holdings []*Holding, now time.Time) {
 	var asking []string
 	for _, each := range holdings {
-		if each.State == Waiting && !each.Granted && now.Sub(each.asked) >= r.resend {
+		if each.asking() && now.Sub(each.asked) >= r.resend {
 			each.asked = now
 			asking = append(asking, each.Token())
 		}

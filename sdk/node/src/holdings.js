@@ -33,8 +33,15 @@ export class Holding {
     this.hub = hub;
     /** It needs no leave to begin, or has it. */
     this.granted = step.metadata.confirm_start !== true;
+    /** There is a place for it: leave may be asked for. */
+    this.asks = false;
     /** When nobody would want its result any more, so that it need not begin. */
     this.deadline = arrived + (step.metadata.deadline_ms ?? Infinity);
+  }
+
+  /** Whether it needs leave to begin, and could begin now. */
+  get isAsking() {
+    return this.state === 'waiting' && this.asks && !this.granted;
   }
 
   get listed() {

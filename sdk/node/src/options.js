@@ -12,6 +12,7 @@ import { PROTOCOL } from './messages.js';
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const ADDRESS = /^(tcp|ipc):\/\/./;
 const Z85_KEY = /^[0-9A-Za-z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/;
 const CURVE = {
   serverKey: 'TURNOUT_CURVE_SERVER_KEY',
@@ -51,6 +52,8 @@ export function hello({ name, labels, workerId }, handlers) {
 
 function addresses(given) {
   const list = (Array.isArray(given) ? given : given.split(',')).map((each) => each.trim()).filter(Boolean);
+  const bad = list.find((each) => !ADDRESS.test(each));
+  if (bad !== undefined) throw new ConfigurationError(`connect has '${bad}': write tcp://host:port or ipc:///path`);
   if (list.length > 0) return [...new Set(list)];
   throw new ConfigurationError('no hub to connect to: give connect or set TURNOUT_CONNECT (tcp://127.0.0.1:5890)');
 }

@@ -16,8 +16,8 @@ export class Pool {
     this.#ended = ended;
   }
 
-  get isFree() {
-    return this.#running.size < this.#places;
+  get free() {
+    return this.#places - this.#running.size;
   }
 
   get isIdle() {

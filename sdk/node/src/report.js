@@ -39,7 +39,7 @@ export class Report {
   }
 
   #dueOf(holding) {
-    const asking = holding.state === 'waiting' && !holding.granted ? holding.asked + this.#resend : Infinity;
+    const asking = holding.isAsking ? holding.asked + this.#resend : Infinity;
     const answering = holding.result === null ? Infinity : holding.sent + this.#resend;
     return Math.min(asking, answering, this.#linesDue(holding));
   }
@@ -52,9 +52,7 @@ export class Report {
   }
 
   #ask(holdings, now, say) {
-    const asking = holdings.filter(
-      (each) => each.state === 'waiting' && !each.granted && now - each.asked >= this.#resend,
-    );
+    const asking = holdings.filter((each) => each.isAsking && now - each.asked >= this.#resend);
     if (asking.length === 0) return;
     for (const each of asking) each.asked = now;
     say('start', { tokens: asking.map((each) => each.token) });

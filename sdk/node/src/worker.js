@@ -112,12 +112,17 @@ export class Worker {
   /** Begins, gives back or leaves each step that waits; returns the first deadline among those that still do. */
   #begin(now) {
     let deadline = Infinity;
+    let { free } = this.#pool;
     for (const holding of this.#holdings.filter((each) => each.state === 'waiting')) {
       const link = this.#hubs.linkOf(holding.hub);
       const reason = this.#whyNot(holding, link, now);
       if (reason !== null) this.#holdings.giveBack(holding.token, reason);
-      else if (holding.granted && this.#pool.isFree && link?.inContact(performance.now())) this.#start(holding, now);
-      else deadline = Math.min(deadline, holding.deadline);
+      else if (free > 0 && link?.inContact(performance.now())) {
+        free -= 1;
+        // Whoever has leave is taken to have begun, also if this worker dies: it is asked for when there is a place.
+        if (holding.granted) this.#start(holding, now);
+        else holding.asks = true;
+      } else deadline = Math.min(deadline, holding.deadline);
     }
     return deadline;
   }

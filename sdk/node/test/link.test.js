@@ -120,6 +120,8 @@ test('a result that is too large becomes a failure, and the others go', () => {
 test('a step that must be confirmed asks again, and may begin when it is granted', () => {
   const asking = [step('1.1', { confirm_start: true }), step('2.1', { confirm_start: true })];
   hub.letIn().hear('steps', batch(asking)).settled();
+  assert.deepEqual(hub.pass(0).said(), [], 'nobody asks before there is a place');
+  for (const each of hub.holdings) each.asks = true;
   assert.deepEqual(hub.pass(0).pass(2_000).said(), Array(2).fill(['start', { tokens: ['1.1', '2.1'] }]));
   assert.equal(hub.holdings.get('1.1').granted, false);
   hub.hear('started', { granted: ['1.1'], denied: ['2.1'] });

@@ -34,6 +34,7 @@ test('wrong options are told with what would be right', () => {
   const connect = 'tcp://a:1';
   const wrong = [
     [{}, /no hub to connect to/],
+    [{ connect: '127.0.0.1:5890' }, /connect has '127.0.0.1:5890': write tcp:/],
     [{ connect, concurrency: 0 }, /concurrency is 0; it must be a number from 1 to 10000/],
     [{ connect, concurrency: 'many' }, /concurrency is many/],
     [{ connect, labels: 'gpu' }, /label 'gpu' must be name=value/],

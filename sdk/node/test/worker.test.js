@@ -129,5 +129,5 @@ test('a worker that no hub wants ends with the reason', async () => {
 });
 
 test('an address that ZeroMQ does not know is a wrong option', async () => {
-  await assert.rejects(started({ connect: 'nowhere' }).ended, ConfigurationError);
+  await assert.rejects(started({ connect: 'tcp://nowhere' }).ended, ConfigurationError);
 });

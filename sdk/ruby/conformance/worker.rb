@@ -7,7 +7,7 @@ require "turnout"
 
 Turnout.handler("conformance.echo") do |step|
   { args: step.args, positional: step.positional, config: step.config, context: step.context,
-    previous: step.previous_results }
+    previous: step.previous }
 end
 Turnout.handler("conformance.fail") { raise "failed on purpose" }
 Turnout.handler("conformance.fail_permanently") { raise Turnout::PermanentError, "never again" }

@@ -47,7 +47,7 @@ class CommandTest < Minitest::Test
   def test_wrong_options_end_with_a_sentence
     [
       [["-r", @handlers], /TURNOUT_CONNECT/], [["-c", "tcp://h:1"], /no handlers/], [["--nonsense"], /nonsense/],
-      [["-r", @handlers, "-c", "nowhere"], /cannot connect to nowhere/], [["-l", "gpu"], /NAME=VALUE/]
+      [["-r", @handlers, "-c", "tcp://nowhere"], /cannot connect to tcp:..nowhere/], [["-l", "gpu"], /NAME=VALUE/]
     ].each do |arguments, message|
       _out, err, status = run_program(*arguments)
       assert_equal 2, status.exitstatus, err

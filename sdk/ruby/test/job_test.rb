@@ -32,7 +32,7 @@ class JobTest < Minitest::Test
     document = { task_context: { order: { id: 7 } }, previous_results: { a: 1 }, handler_config: { b: 2 },
                  metadata: { args: { c: 3 }, positional: [4], attempt: 2, saved: { d: 5 } } }
     result = run_step(document) do |step|
-      [step.context[:order]["id"], step.previous_results.fetch(:a), step.config[:b], step.args.dig(:c),
+      [step.context[:order]["id"], step.previous.fetch(:a), step.config[:b], step.args.dig(:c),
        step.positional[0], step.attempt, step.saved[:d]]
     end
     assert_equal [7, 1, 2, 3, 4, 2, 5], result["output"]

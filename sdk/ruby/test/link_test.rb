@@ -115,6 +115,9 @@ class LinkTest < Minitest::Test
   def test_a_step_that_must_be_confirmed_asks_again_and_begins_when_granted
     @hub.let_in.hear("steps", batch(step("1.1", confirm_start: true), step("2.1", confirm_start: true)))
     @hub.settled.pass(0)
+    assert_empty @hub.said, "nobody asks before there is a place"
+    @holdings.each { |each| each.asks = true }
+    @hub.pass(0)
     @hub.pass(2)
     assert_equal [["start", { "tokens" => ["1.1", "2.1"] }]] * 2, @hub.said
     refute @holdings["1.1"].granted

@@ -21,6 +21,7 @@ class OptionsTest < Minitest::Test
   def test_wrong_options_are_refused_with_what_would_be_right
     [
       [{ "TURNOUT_CONNECT" => "" }, /TURNOUT_CONNECT/],
+      [{ "TURNOUT_CONNECT" => "tcp://a:1,127.0.0.1:5890" }, %r{"127.0.0.1:5890": write tcp://host:port}],
       [{ "TURNOUT_WORKER_CONCURRENCY" => "many" }, /from 1 to 10000/],
       [{ "TURNOUT_WORKER_LABELS" => "gpu" }, /name=value/],
       [{ "TURNOUT_CURVE_SERVER_KEY" => KEY }, /missing: public_key, secret_key/],

@@ -8,6 +8,15 @@ module Shop
   end
 
   class Useless; end
+
+  module Inner
+    class Refund
+      def process(_task, _sequence, _step) = "refunded"
+    end
+  end
+
+  # Known here by another name, and so not the shop's.
+  Text = String
 end
 
 class RegistryTest < Minitest::Test
@@ -46,6 +55,20 @@ class RegistryTest < Minitest::Test
     @registry.autoload = "Shop"
     assert_equal "completed", run_step("Shop::Charge")["status"]
     assert_equal "handler_missing", run_step("File")["metadata"]["outcome"]
+  end
+
+  def test_the_classes_of_a_module_are_told_one_by_one
+    @registry.autoload = "Shop"
+    @registry.register("block") { nil }
+    assert_equal %w[block Shop::Charge Shop::Inner::Refund], @registry.names
+  end
+
+  def test_a_module_that_is_not_there_is_named
+    ["Nowhere", "not a name", "RUBY_VERSION"].each do |name|
+      @registry.autoload = name
+      error = assert_raises(Turnout::ConfigurationError) { @registry.names }
+      assert_includes error.message, name
+    end
   end
 
   def test_a_version_is_said_for_a_block

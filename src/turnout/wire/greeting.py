@@ -13,6 +13,7 @@ from turnout.wire.messages import VERSION, Error, Hello, Welcome
 _WORKER_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MOST_LABELS, MOST_HANDLERS, MOST_CREDITS = 64, 10_000, 100_000
 LONGEST_TEXT = 256
+LARGEST_PID = 2**31 - 1
 
 
 class HubFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +74,10 @@ def _problem(hello: Hello) -> str | None:
         return f"credits is {hello.credits}; it must be between 0 and {MOST_CREDITS}"
     if len(hello.labels) > MOST_LABELS or len(hello.handlers) > MOST_HANDLERS:
         return f"at most {MOST_LABELS} labels and {MOST_HANDLERS} handlers"
-    texts = (hello.name, hello.language, hello.sdk_version, hello.host, *hello.labels, *hello.handlers)
-    if any(len(text) > LONGEST_TEXT for text in (*texts, *hello.labels.values())):
-        return f"names, labels and handlers have at most {LONGEST_TEXT} characters"
+    texts = (hello.name, hello.language, hello.sdk_version, hello.host, hello.boot_id, hello.pid_namespace)
+    texts += (hello.process_started, *hello.labels, *hello.labels.values(), *hello.handlers)
+    if any(len(text) > LONGEST_TEXT or "\0" in text for text in texts):
+        return f"names, labels and handlers have at most {LONGEST_TEXT} characters, and none of them is NUL"
+    if not 0 <= hello.pid <= LARGEST_PID:
+        return f"pid is {hello.pid}; it must be between 0 and {LARGEST_PID}"
     return None

@@ -28,6 +28,8 @@ class Holding(msgspec.Struct, kw_only=True, eq=False):
     state: HeldState = "waiting"
     granted: bool = False
     """May begin: it needs no leave, or has it."""
+    asks: bool = False
+    """There is a place for it: leave to begin may be asked for."""
     asked: float = -inf
     result: StepResult | None = None
     sent: float = -inf
@@ -82,9 +84,14 @@ class Holdings:
         granted = not step.metadata.confirm_start
         taken = Holding(step=step, batch_id=batch_id, hub=hub, arrived=now, granted=granted, lines=[])
         self.table[step.token] = self.waiting[step.token] = taken
-        if not granted:
-            self._news.append(taken)
         return True
+
+    def ask(self, token: str) -> None:
+        """It could begin now, and needs leave to: whoever has it is taken to have begun, also if its worker dies."""
+        holding = self.table[token]
+        if not holding.asks:
+            holding.asks = True
+            self._news.append(holding)
 
     def begin(self, token: str) -> Step:
         holding = self.table[token]

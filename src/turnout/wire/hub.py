@@ -233,7 +233,11 @@ class HubProtocol:
             self._take(worker, unpacked.message)
 
     def _hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
-        before = self.workers.get(hello.worker_id)
+        before, there = self.workers.get(hello.worker_id), self._routes.get(route)
+        if there is not None and there.id != hello.worker_id:
+            # One connection, one worker: whoever could be many would fill the hub by itself.
+            self._refuse(route, Error("bad_hello", f"this is the connection of worker {there.id}", retry=False), "")
+            return
         if before is not None and hello.seq <= before.hello.seq:
             # Said before, or overtaken by a later one: what it lists is not so any more.
             if before.session and (before.route, before.hello.seq) == (route, hello.seq):
@@ -260,14 +264,19 @@ class HubProtocol:
         self.events.append(Greeted(worker, unknown))
 
     def _set_right(self, worker: WorkerEntry, listed: set[str]) -> None:
-        """What was given and is not listed never arrived: an older ``steps`` is refused by the new session."""
+        """What was given and is not listed never arrived: an older ``steps`` is refused by the new session. What was
+        received and is not there any more, another hub has heard of, or nobody."""
         missing = [given for token, given in worker.out.items() if token not in listed]
+        lost = tuple(given.step for given in missing if given.received)
+        unseen = tuple(given.step for given in missing if not given.received)
         for given in worker.out.values():
             given.received = True
         for given in missing:
             del worker.out[given.step.token]
-        if missing:
-            self.events.append(NeverArrived(worker, tuple(given.step for given in missing)))
+        if unseen:
+            self.events.append(NeverArrived(worker, unseen))
+        if lost:
+            self.events.append(Lost(worker, lost, "its worker does not have it any more"))
 
     def _take(self, worker: WorkerEntry, message: Message) -> None:
         match message:
@@ -338,6 +347,7 @@ class HubProtocol:
         listed = {held.token for held in message.in_flight}
         lost: list[Step] = []
         for token, given in list(worker.out.items()):
+            given.received = given.received or token in listed
             given.missed = 0 if token in listed or not given.received else given.missed + 1
             if given.missed >= MISSED:
                 del worker.out[token]
@@ -352,6 +362,10 @@ class HubProtocol:
     def _start(self, worker: WorkerEntry, message: Start) -> None:
         here = tuple(token for token in message.tokens if token in worker.out or token in worker.foreign)
         gone = tuple(token for token in message.tokens if token not in here)
+        for token in here:
+            # Who asks for leave has it, whatever became of the word that it was received.
+            if (given := worker.out.get(token)) is not None:
+                given.received = True
         if here:
             self.events.append(StartAsked(worker, here))
         if gone:

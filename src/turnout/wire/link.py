@@ -191,7 +191,9 @@ class Link:
 
     def _report(self, holdings: Sequence[Holding], now: float, resend: float) -> None:
         asking = [
-            each for each in holdings if each.state == "waiting" and not each.granted and now - each.asked >= resend
+            each
+            for each in holdings
+            if each.asks and each.state == "waiting" and not each.granted and now - each.asked >= resend
         ]
         if asking:
             for each in asking:

@@ -54,6 +54,7 @@ class Connection:
         self._opens_at = -inf
         self._opened = -inf
         self._pause = FIRST_PAUSE
+        self._welcomed = False
 
     # -- the socket -------------------------------------------------------------------------------------------------
     def open_if_due(self, context: zmq.Context[zmq.Socket[bytes]], now: float) -> bool:
@@ -91,6 +92,7 @@ class Connection:
         """Close, and open again after a pause that grows from one time to the next."""
         pause = self._pause * random.uniform(0.5, 1.0)
         log.info("hub %s: %s; the next try is in %.1f s", self.address, reason, pause)
+        self._welcomed = False
         self.close()
         self.reconnects += 1
         self._opens_at = now + pause
@@ -99,6 +101,9 @@ class Connection:
     def welcomed(self) -> None:
         """It answers: the next pause is a short one."""
         self._pause = FIRST_PAUSE
+        if not self._welcomed:
+            self._welcomed = True
+            log.info("hub %s is there", self.address)
 
     def unanswered(self, now: float) -> bool:
         """Whether it has been greeted for too long."""

@@ -205,14 +205,20 @@ class Worker:
         if not waiting or free <= 0 or self._asked_to_stop:
             return
         chosen: list[Holding] = []
+        asking = 0
         contacts = self._hubs.contacts(now)
         for holding in tuple(waiting.values()):
-            if len(chosen) >= free:
+            if len(chosen) + asking >= free:
                 break
             if holding.overdue(now):
                 self._holdings.give_back(holding.token, OVERDUE)
-            elif holding.granted and contacts.get(holding.hub) and not self._attempts.busy_with(holding.step):
+            elif not contacts.get(holding.hub) or self._attempts.busy_with(holding.step):
+                continue
+            elif holding.granted:
                 chosen.append(holding)
+            else:
+                self._holdings.ask(holding.token)
+                asking += 1
         for refused in self._attempts.begin([self._holdings.begin(each.token) for each in chosen]):
             self._finish(refused)
 

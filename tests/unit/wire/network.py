@@ -103,7 +103,11 @@ class Worker:
     def work(self, most: int = 100) -> None:
         """Begin and finish what may begin."""
         for holding in list(self.holdings)[:most]:
-            if holding.state == "waiting" and holding.granted and self.link.in_contact(self.network.now):
+            if holding.state != "waiting" or not self.link.in_contact(self.network.now):
+                continue
+            if not holding.granted:
+                self.holdings.ask(holding.token)
+            else:
                 self.begun[holding.token] += 1
                 self.holdings.finish(holding.token, done(self.holdings.begin(holding.token)))
 

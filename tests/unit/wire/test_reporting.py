@@ -65,9 +65,12 @@ def test_results_are_told_at_once_and_together() -> None:
     assert side.told() == []
 
 
-def test_a_confirmed_start_is_asked_for_at_once() -> None:
+def test_a_confirmed_start_is_asked_for_at_once_when_there_is_a_place_and_not_before() -> None:
     side = Side()
     side.give("a.1", confirm=True)
+    side.link.tick(0.0)
+    assert side.told() == []
+    side.holdings.ask("a.1")
     assert side.told() == [Start(("a.1",))]
 
 

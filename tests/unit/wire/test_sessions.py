@@ -12,7 +12,7 @@ from turnout.wire.frames import pack, unpack
 from turnout.wire.greeting import HubFacts
 from turnout.wire.holdings import Holdings
 from turnout.wire.link import Link, LinkState
-from turnout.wire.messages import Error, Heartbeat, Hello, Message
+from turnout.wire.messages import Error, Heartbeat, Hello, Message, Start
 
 
 def last_of(network: Network, route: bytes) -> Message:
@@ -167,9 +167,43 @@ def test_a_hub_does_not_judge_results_of_steps_that_another_one_gave() -> None:
     assert len(worker.holdings) == 1
 
 
+def test_a_step_that_its_worker_had_and_does_not_list_is_lost_and_not_taken_for_one_that_never_arrived() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.give([step("had.1", confirm=True)])
+    entry = network.hub.workers["w"]
+    network.under_way.clear()
+    # The word that it was received is lost; that leave was asked for is not.
+    network.hub.receive(worker.route, pack(Start(("had.1",)), entry.session, entry.codec), 0.0)
+    network.give([step("unseen.1")])
+    network.under_way.clear()
+    worker.reconnect()
+    network.deliver()
+    assert network.lost == {"had.1": 1} and network.returned == {"unseen.1": 1}
+
+
+def test_a_connection_is_of_one_worker() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.hub.receive(worker.route, pack(hello("another", seq=1), ""), 0.0)
+    refusal = last_of(network, worker.route)
+    assert isinstance(refusal, Error) and (refusal.code, refusal.retry) == ("bad_hello", False)
+    assert set(network.hub.workers) == {"w"} and network.hub.workers["w"].session
+
+
 def test_an_old_version_and_a_bad_id_are_refused_for_good() -> None:
     network = Network()
-    for changes in ({"versions": ("0.9",)}, {"worker_id": "a b"}, {"credits": -1}, {"codecs": ("xml",)}):
+    for changes in (
+        {"versions": ("0.9",)},
+        {"worker_id": "a b"},
+        {"credits": -1},
+        {"codecs": ("xml",)},
+        {"name": "a\0b"},
+        {"labels": {"gpu": "a\0b"}},
+        {"pid": 2**40},
+    ):
         facts = hello("w")
         network.hub.receive(b"r", pack(Hello(**{**_fields(facts), **changes}), ""), 0.0)
         refusal = last_of(network, b"r")

@@ -110,6 +110,27 @@ def test_a_handler_that_is_not_here_is_missing() -> None:
         called(Handlers(shell=False), "turnout.shell")
 
 
+def test_one_function_is_tried_with_as_little_of_a_document_as_it_needs() -> None:
+    def ship(order: str, step: Step, info: TaskInfo) -> list[Any]:
+        return [order, step.handler_class, step.task_context, info.attempt]
+
+    document = {"task_context": {"x": 1}, "metadata": {"args": {"order": "a"}}}
+    assert run_step(ship, document).output == ["a", "handler", {"x": 1}, 1]
+    assert run_step(ship, {**document, "handler_class": "Shop::Ship"}).output == ["a", "Shop::Ship", {"x": 1}, 1]
+    failed = run_step(ship)
+    assert failed.status == "failed" and failed.error is not None and "order" in failed.error.message
+    assert run_step(len, {"metadata": {"positional": ["four"]}}).output == 4
+
+
+def test_one_task_is_tried_with_its_own_say_about_retries() -> None:
+    @task(retry_if=lambda error: False)
+    def number(text: str) -> int:
+        return int(text)
+
+    failed = run_step(number, {"metadata": {"args": {"text": "x"}}})
+    assert (failed.status, failed.metadata.retryable) == ("failed", False)
+
+
 def test_a_step_document_is_answered_without_sockets() -> None:
     handlers = Handlers([module(charge=charge, ship=ship)])
     document = {

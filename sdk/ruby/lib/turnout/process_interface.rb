@@ -46,7 +46,7 @@ module Turnout
     # The three arguments of +process+.
     def arguments(step)
       task = Task.new(task_id: step.task_id, context: step.context, name: step.metadata["workflow"])
-      [task, Sequence.new(step.previous_results), StepView.new(step)]
+      [task, Sequence.new(step.previous), StepView.new(step)]
     end
   end
 end

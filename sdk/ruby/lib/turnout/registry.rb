@@ -36,8 +36,12 @@ module Turnout
     # Wraps every handler: the block gets the step and a callable, and must call it.
     def around(&block) = @around << block
 
-    # What a worker tells its hubs.
-    def names = autoload ? [ANY] : @entries.keys
+    # What a worker tells its hubs. The classes of a module are told one by one, so that nothing else is sent here.
+    def names
+      return [ANY] if autoload == true
+
+      autoload ? @entries.keys | classes_in(autoload) : @entries.keys
+    end
 
     # The Entry of this name; raises HandlerMissing. Classes that are found by name are looked up each time: a
     # framework that reloads code may have replaced them.
@@ -57,13 +61,28 @@ module Turnout
     end
 
     def instances_of(handler)
+      raise HandlerMissing, "#{handler} has neither call(step) nor process(task, sequence, step)" unless handler?(handler)
+
       if handler.method_defined?(:process)
         ->(step) { handler.new.process(*ProcessInterface.arguments(step)) }
-      elsif handler.method_defined?(:call)
-        ->(step) { handler.new.call(step) }
       else
-        raise HandlerMissing, "#{handler} has neither call(step) nor process(task, sequence, step)"
+        ->(step) { handler.new.call(step) }
       end
+    end
+
+    def handler?(given)
+      given.is_a?(Class) && (given.method_defined?(:process) || given.method_defined?(:call))
+    end
+
+    # The names of all handlers inside a module, at any depth. Asking for them loads those that are loaded on demand.
+    def classes_in(name)
+      home = CONSTANT.match?(name) && Object.const_defined?(name) && Object.const_get(name)
+      raise ConfigurationError, "autoload: there is no module #{name}" unless home.is_a?(Module)
+
+      inside = home.constants(false).sort.map { |each| home.const_get(each, false) }
+      # What only has another name here belongs elsewhere.
+      inside = inside.select { |each| each.is_a?(Module) && each.name&.start_with?("#{name}::") }
+      inside.flat_map { |each| [*(each.name if handler?(each)), *classes_in(each.name)] }
     end
 
     # Its own VERSION, or one that it inherits; not one that happens to stand at the top.

@@ -31,7 +31,7 @@ module Turnout
     def context = @context ||= Values.of(@document["task_context"])
 
     # The outputs of the steps that this one depends on, by name.
-    def previous_results = @previous_results ||= Values.of(@document["previous_results"] || {})
+    def previous = @previous ||= Values.of(@document["previous_results"] || {})
 
     # The arguments of this step, by name; those without names are in +positional+.
     def args = @args ||= Values.of(@metadata["args"] || {})

@@ -139,6 +139,7 @@ module Turnout
 
     def run_what_may(now)
       @deadline = nil
+      @free = @pool.free
       @holdings.select(&:waiting?).each { |holding| consider(holding, now) }
     end
 
@@ -151,8 +152,10 @@ module Turnout
         @holdings.give_back(holding.token, "its deadline has passed before it began")
       elsif link.nil? && @connections.any_open? && @connections.gone?(holding.hub, now)
         @holdings.give_back(holding.token, "its hub is gone")
-      elsif holding.granted && @pool.free? && link&.in_contact?(clock)
-        start(holding, now)
+      elsif @free.positive? && link&.in_contact?(clock)
+        @free -= 1
+        # Whoever has leave is taken to have begun, also if this worker dies: it is asked for when there is a place.
+        holding.granted ? start(holding, now) : holding.asks = true
       else
         @deadline = [@deadline, holding.deadline].compact.min
       end

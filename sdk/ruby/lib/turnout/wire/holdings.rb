@@ -10,7 +10,7 @@ module Turnout
     class Holding
       # The document as it came; the batch that it came in; the hub that gave it; when.
       attr_reader :step, :token, :arrived, :lines
-      attr_accessor :batch_id, :hub, :state, :granted, :asked, :result, :sent, :offset, :lines_sent, :lines_out, :full
+      attr_accessor :batch_id, :hub, :state, :granted, :asks, :asked, :result, :sent, :offset, :lines_sent, :lines_out, :full
 
       def initialize(step, batch_id, hub, arrived)
         @step = step
@@ -21,6 +21,8 @@ module Turnout
         @state = "waiting"
         # It needs no leave to begin, or has it.
         @granted = !step["metadata"]["confirm_start"]
+        # There is a place for it: leave may be asked for.
+        @asks = false
         @asked = @sent = @lines_sent = NEVER
         @lines = []
         # How many lines came before these, and how many of these are under way.
@@ -28,6 +30,8 @@ module Turnout
         @full = false
       end
 
+      # Whether it needs leave to begin, and could begin now.
+      def asking? = waiting? && @asks && !@granted
       def waiting? = @state == "waiting"
       def running? = @state == "running"
       def done? = @state == "done"

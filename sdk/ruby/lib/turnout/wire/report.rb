@@ -39,7 +39,7 @@ module Turnout
 
       def next_due_of(each)
         due = Float::INFINITY
-        due = each.asked + @resend if each.waiting? && !each.granted
+        due = each.asked + @resend if each.asking?
         due = [due, each.sent + @resend].min if each.result
         due = [due, lines_due(each)].min unless each.lines.empty?
         due
@@ -52,7 +52,7 @@ module Turnout
       end
 
       def ask(holdings, now)
-        asking = holdings.select { |each| each.waiting? && !each.granted && now - each.asked >= @resend }
+        asking = holdings.select { |each| each.asking? && now - each.asked >= @resend }
         return if asking.empty?
 
         asking.each { |each| each.asked = now }

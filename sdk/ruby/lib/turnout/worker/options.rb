@@ -16,6 +16,7 @@ module Turnout
 
       CURVE_VARIABLES = %w[TURNOUT_CURVE_SERVER_KEY TURNOUT_CURVE_PUBLIC_KEY TURNOUT_CURVE_SECRET_KEY].freeze
       Z85_KEY = /\A[0-9A-Za-z.\-:+=^!\/*?&<>()\[\]{}@%$#]{40}\z/
+      ADDRESS = %r{\A(tcp|ipc)://.}
       MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
       attr_reader :connect, :name, :labels, :concurrency, :curve, :capture, :grace, :max_message_bytes, :logger,
@@ -55,6 +56,8 @@ module Turnout
 
       def list(addresses)
         found = (addresses.is_a?(String) ? addresses.split(",") : Array(addresses)).map(&:strip).reject(&:empty?).uniq
+        bad = found.grep_v(ADDRESS)
+        raise ConfigurationError, "connect has #{bad.first.inspect}: write tcp://host:port or ipc:///path" if bad.any?
         return found unless found.empty?
 
         raise ConfigurationError, "no hub to connect to: give connect: or set TURNOUT_CONNECT (tcp://127.0.0.1:5890)"

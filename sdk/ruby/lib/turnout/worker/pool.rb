@@ -21,7 +21,7 @@ module Turnout
         @threads = Array.new(places) { |number| Thread.new { serve(number) } }
       end
 
-      def free? = @running.size < @places
+      def free = @places - @running.size
 
       # Nothing runs but what cannot be stopped.
       def idle? = @running.size == stuck

@@ -1,0 +1,6 @@
+import { run } from 'turnout-worker';
+
+import './send_notification.mjs';
+import './ship_order.mjs';
+
+await run();
