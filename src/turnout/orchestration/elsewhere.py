@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.names import task_id as id_of
-from turnout.model.rows import Session
+from turnout.model.rows import Renewal, Session
 from turnout.model.states import TaskState
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ class Elsewhere:
         self._engine = engine
         self._lease = lease
 
-    async def joined(self, worker: Session, about: str) -> None:
-        await self._engine.in_thread(self._engine.store.join_worker, worker, self._lease, about)
+    async def joined(self, worker: Session, about: str) -> str | None:
+        return await self._engine.in_thread(self._engine.store.join_worker, worker, self._lease, about)
 
-    async def renew(self, about: Mapping[str, str]) -> frozenset[str]:
+    async def renew(self, about: Mapping[str, str]) -> Renewal:
         return await self._engine.in_thread(self._engine.store.renew_workers, about, self._lease)
 
     async def left(self, worker_id: str) -> None:
