@@ -48,7 +48,7 @@ def sleep(step: Step, info: TaskInfo) -> str:
 
 
 @handler("conformance.say")
-def say(step: Step) -> int:
+def say(step: Step, **_: Any) -> int:
     lines: list[str] = step.handler_config["lines"]
     for line in lines:
         print(line)  # noqa: T201 - what a handler prints is what is looked for

@@ -84,9 +84,11 @@ class WorkersExecutor:
         self._room = lambda: None
         self._to_give: dict[str, list[Step]] = {}
         """Steps that go out at the end of this turn of the loop, by worker."""
+        self._to_acknowledge: dict[str, list[str]] = {}
+        """Tokens of results that are durable, by worker: one commit settles many."""
         self._background: set[asyncio.Task[None]] = set()
         self._ticker: asyncio.Task[None] | None = None
-        self._stopping = False
+        self._stopping = self._carrying_on = False
         self._executed: Counter[str] = Counter()
 
     # -- the contract of executors ------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ class WorkersExecutor:
 
     @property
     def capacity(self) -> int:
-        return self._flights.active + self._roll.free
+        return self._roll.places
 
     def bind(self, loader: Loader) -> None:
         self._loader = loader
@@ -105,7 +107,7 @@ class WorkersExecutor:
         self._room = callback
 
     def has_capacity(self) -> bool:
-        return not self._stopping and self._roll.free > 0
+        return not self._stopping and self._roll.has_room()
 
     def metrics(self) -> ExecutorMetrics:
         total = sum(self._executed.values())
@@ -155,7 +157,6 @@ class WorkersExecutor:
             if event.shadow:
                 self._assign_shadow(flight)
                 continue
-            self._roll.unassign(event.holder)
             work = self._loader.load_now(event)
             if work is None:
                 self._spawn(self._load(flight))
@@ -182,6 +183,8 @@ class WorkersExecutor:
 
     def _give(self, flight: Flight, work: Work) -> None:
         assert self.holders is not None
+        if flight.ended:
+            return  # cancelled while it was being loaded
         flight.work, flight.confirms = work, work.task.at_most_once
         worker = self.protocol.workers.get(flight.event.holder)
         if worker is None:
@@ -196,6 +199,10 @@ class WorkersExecutor:
 
     def _flush(self) -> None:
         now, batch = time.monotonic(), self.settings.batch
+        settled, self._to_acknowledge = self._to_acknowledge, {}
+        for worker_id, tokens in settled.items():
+            if (worker := self.protocol.workers.get(worker_id)) is not None:
+                self.protocol.acknowledge(worker, tokens)
         for worker_id, steps in list(self._to_give.items()):
             worker = self.protocol.workers.get(worker_id)
             if worker is None:
@@ -206,30 +213,39 @@ class WorkersExecutor:
                 some, steps[:count] = steps[:count], []
                 for step in some:
                     if (flight := self._flights.get(step.token)) is not None:
-                        flight.given = True
+                        self._given(flight)
                 self.protocol.give(worker, some, now)
             if not steps:
                 del self._to_give[worker_id]
+
+    def _given(self, flight: Flight) -> None:
+        """It counts among what its worker has, or will never: the place that was set aside for it is not needed."""
+        if not flight.given:
+            flight.given = True
+            self._roll.unassign(flight.event.holder)
 
     def cancel(self, event: TaskReadyEvent) -> None:
         flight = self._flights.of(event)
         if flight is None or flight.ended:
             return
-        worker = self.protocol.workers.get(event.holder)
-        if worker is not None and flight.given:
+        if not flight.given:
+            self._withdraw(flight)
+            self._end(flight, ExecutionResult.cancelled(event))
+        elif (worker := self.protocol.workers.get(event.holder)) is not None:
             self.protocol.cancel(worker, [flight.token], "cancelled")
-            self._carry_on()
+            self._carry_on_soon()
+
+    def _withdraw(self, flight: Flight) -> None:
+        """Do not send it after all."""
+        waiting = self._to_give.get(flight.event.holder, [])
+        waiting[:] = [step for step in waiting if step.token != flight.token]
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         """These are durable, or nobody wants them: their workers may forget them."""
         tokens = [token_of(each.task_id, each.attempt, each.shadow) for each in results]
-        by_worker: dict[str, list[str]] = {}
         for flight in self._flights.remove([token for token in tokens if self._has_ended(token)]):
-            by_worker.setdefault(flight.event.holder, []).append(flight.token)
-        for worker_id, some in by_worker.items():
-            if (worker := self.protocol.workers.get(worker_id)) is not None:
-                self.protocol.acknowledge(worker, some)
-        self._carry_on()
+            self._to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
+        self._carry_on_soon()
 
     def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
         """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
@@ -268,8 +284,15 @@ class WorkersExecutor:
             _trace("from", route, frames)
         self.protocol.receive(route, frames, time.monotonic(), key)
 
+    def _carry_on_soon(self) -> None:
+        """Once for all that happens in this turn of the loop."""
+        if not self._carrying_on:
+            self._carrying_on = True
+            asyncio.get_running_loop().call_soon(self._carry_on)
+
     def _carry_on(self) -> None:
         """What follows from what was heard or done: events first, then everything that is to be sent."""
+        self._carrying_on = False
         while self.protocol.events:
             events, self.protocol.events = self.protocol.events, []
             for event in events:
@@ -278,6 +301,7 @@ class WorkersExecutor:
                 except Exception:
                     log.exception("the hub stumbled over %s and goes on", type(event).__name__)
         self._flush()
+        self._roll.count()
         out, self.protocol.outbox = self.protocol.outbox, []
         for route, frames in out:
             if self.settings.trace:
@@ -320,6 +344,7 @@ class WorkersExecutor:
     def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
         self._flights.end(flight)
+        self._given(flight)
         if not keep:
             self._flights.remove([flight.token])
         self._executed[result.status] += 1

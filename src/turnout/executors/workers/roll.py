@@ -28,13 +28,17 @@ class Roll:
         self._lines: dict[str, Wanted] = {}
         self._matching: dict[str, list[WorkerEntry]] = {}
         """Who can serve each line; forgotten whenever somebody comes or goes."""
+        self.places = 0
+        """How many attempts all workers together take at once, as last counted."""
 
     def changed(self) -> None:
         self._matching.clear()
 
-    @property
-    def free(self) -> int:
-        return sum(max(0, worker.free - self._set_aside[worker.id]) for worker in self._protocol.workers.values())
+    def count(self) -> None:
+        self.places = sum(worker.free + len(worker.out) for worker in self._protocol.workers.values())
+
+    def has_room(self) -> bool:
+        return any(worker.free > self._set_aside[worker.id] for worker in self._protocol.workers.values())
 
     def line(self, handler: str, labels: Mapping[str, str]) -> str:
         name = f"{handler} {sorted(labels.items())}" if labels else handler
