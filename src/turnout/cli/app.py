@@ -23,6 +23,7 @@ from turnout.cli import (
     top,
     validate,
     worker,
+    workers,
 )
 
 HELP = """Durable workflows for Python.
@@ -37,6 +38,7 @@ turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
+turnout workers ls                         who is connected, and what they have
 """
 
 app = typer.Typer(
@@ -75,4 +77,5 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(runs.app, name="runs")
+app.add_typer(workers.app, name="workers")
 app.add_typer(config.app, name="config")

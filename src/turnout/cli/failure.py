@@ -57,6 +57,8 @@ _HINTS = {
     "unknown_setting": "`turnout config show` lists every setting",
     "run_not_found": "`turnout runs ls` lists the runs",
     "ambiguous_run": "give more of the id",
+    "worker_not_found": "`turnout workers ls` lists those that are connected",
+    "ambiguous_worker": "give the id of the one that is meant",
     "idempotency_conflict": "use another --key, or the same input",
     "store_unreachable": "`turnout doctor` checks the database; --database or TURNOUT_DATABASE names another",
     "store_read_only": "Turnout writes to its database: give it one that it may write to",

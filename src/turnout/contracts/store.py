@@ -88,8 +88,8 @@ class Store(Protocol):
         ...
 
     def drain_worker(self, worker_id: str, reason: str) -> bool:
-        """Say that this worker is to finish what it has and leave: every hub hears of it with the next renewal. What was
-        said first stays. False: no such worker is alive."""
+        """Say that this worker is to finish what it has and leave: every hub hears of it with the next renewal. What
+        was said first stays. False: no such worker is alive."""
         ...
 
     def held_by(self, holder: str) -> list[HeldAttempt]:

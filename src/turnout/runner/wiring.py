@@ -28,7 +28,7 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     if config.hub is not None:
         from turnout.executors.workers.executor import WorkersExecutor
 
-        dispatcher.register_executor(WORKERS, WorkersExecutor(config.hub))
+        dispatcher.register_executor(WORKERS, WorkersExecutor(config.hub, breaker=config.settings.executor_breaker))
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
     return dispatcher

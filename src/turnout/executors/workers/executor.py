@@ -24,11 +24,16 @@ from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
 from turnout.executors.workers.roll import Roll
 from turnout.executors.workers.settings import HubSettings
+from turnout.executors.workers.watching import Watch, name_of
+from turnout.model.blame import worker_at_fault
+from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
-from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
-from turnout.model.reasons import NO_CAPACITY, no_worker_matches
+from turnout.model.events import UNAVAILABLE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
-from turnout.wire.documents import Step
+from turnout.model.workers import HubStatus, listed
+from turnout.wire.documents import Step, StepResult
+from turnout.wire.frames import JSON
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.hub import (
     Ended,
@@ -45,9 +50,11 @@ from turnout.wire.hub import (
     StartAsked,
 )
 from turnout.wire.roster import WorkerEntry
+from turnout.wire.tracing import shown
 from turnout.wire.translation import handler_of, result_of, step_of
 
 log = logging.getLogger("turnout.hub")
+wire_log = logging.getLogger("turnout.wire")
 
 TICK = 0.25
 
@@ -61,7 +68,12 @@ class WorkersExecutor:
     outlives: bool = True
 
     def __init__(
-        self, settings: HubSettings | None = None, *, name: str = "workers", greeting: Greeting | None = None
+        self,
+        settings: HubSettings | None = None,
+        *,
+        name: str = "workers",
+        greeting: Greeting | None = None,
+        breaker: BreakerSettings | None = None,
     ) -> None:
         self.settings = settings or HubSettings()
         self.settings.check()
@@ -76,7 +88,8 @@ class WorkersExecutor:
         )
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
         self.door = Door(self.settings, self._heard, self._carry_on)
-        self._roll = Roll(self.protocol)
+        self._watch = Watch(breaker)
+        self._roll = Roll(self.protocol, self._watch)
         self._flights = Flights()
         self._loader: Loader | None = None
         self.holders: Holders | None = None
@@ -90,6 +103,8 @@ class WorkersExecutor:
         self._ticker: asyncio.Task[None] | None = None
         self._stopping = self._carrying_on = False
         self._executed: Counter[str] = Counter()
+        self._received = self._sent = 0
+        """Messages."""
 
     # -- the contract of executors ------------------------------------------------------------------------------
     @property
@@ -138,14 +153,36 @@ class WorkersExecutor:
         return self._roll.line(handler_of(task.body), labels or {})
 
     def assign(self, line: str) -> str | None:
-        return None if self._stopping else self._roll.assign(line)
+        holder = None if self._stopping else self._roll.assign(line)
+        if holder is not None:
+            self._watch.reserved(holder)
+        return holder
 
     def unassign(self, holder: str) -> None:
         self._roll.unassign(holder)
+        self._watch.released(holder)
 
     def why_not(self, line: str) -> str:
-        wanted = self._roll.wanted(line)
-        return NO_CAPACITY if self._roll.anybody(line) else no_worker_matches(wanted.labels, wanted.handler)
+        return self._roll.why_not(line)
+
+    def name_of(self, holder: str) -> str:
+        worker = self.protocol.workers.get(holder)
+        return holder if worker is None else name_of(worker)
+
+    def seen(self) -> HubStatus:
+        workers = [worker for worker in self.protocol.workers.values() if worker.session]
+        some, others = listed([self._watch.figures_of(worker) for worker in workers])
+        return HubStatus(
+            id=self.hub_id,
+            address=self.door.address,
+            workers=len(workers),
+            listed=some,
+            others=others,
+            received=self._received,
+            sent=self._sent,
+            malformed=self.protocol.malformed,
+            dropped=self.door.dropped,
+        )
 
     # -- giving -------------------------------------------------------------------------------------------------
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
@@ -156,6 +193,9 @@ class WorkersExecutor:
             self._flights.add(flight)
             if event.shadow:
                 self._assign_shadow(flight)
+                continue
+            if not self._watch.handed_over(flight):
+                self._end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
             work = self._loader.load_now(event)
             if work is None:
@@ -280,8 +320,9 @@ class WorkersExecutor:
 
     # -- hearing ------------------------------------------------------------------------------------------------
     def _heard(self, route: bytes, frames: Sequence[bytes], key: str | None) -> None:
-        if self.settings.trace:
-            _trace("from", route, frames)
+        self._received += 1
+        if self.settings.trace_wire:
+            self._trace("←", route, frames)
         self.protocol.receive(route, frames, time.monotonic(), key)
 
     def _carry_on_soon(self) -> None:
@@ -303,10 +344,16 @@ class WorkersExecutor:
         self._flush()
         self._roll.count()
         out, self.protocol.outbox = self.protocol.outbox, []
+        self._sent += len(out)
         for route, frames in out:
-            if self.settings.trace:
-                _trace("to", route, frames)
+            if self.settings.trace_wire:
+                self._trace("→", route, frames)
             self.door.send(route, frames)
+
+    def _trace(self, way: str, route: bytes, frames: Sequence[bytes]) -> None:
+        worker = self.protocol.worker_at(route)
+        who, codec = (route.hex(), JSON) if worker is None else (name_of(worker), worker.codec)
+        wire_log.info("%s %s %s", who, way, shown(frames, codec))
 
     def _on(self, event: Event) -> None:
         match event:
@@ -333,16 +380,29 @@ class WorkersExecutor:
             case Left():
                 self._left(event)
 
-    def _ended(self, worker: WorkerEntry, result: Any) -> None:
+    def _ended(self, worker: WorkerEntry, result: StepResult) -> None:
         flight = self._flights.get(result.token)
         if flight is None or flight.event.holder != worker.id:
             self.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        self._end(flight, result_of(flight.event, result, now=time.time(), context=context), keep=True)
+        ended = result_of(flight.event, result, now=time.time(), context=context)
+        self._end(flight, ended, keep=True, at_fault=self._blame(worker, flight, result, ended))
 
-    def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
+    def _blame(self, worker: WorkerEntry, flight: Flight, said: StepResult, ended: ExecutionResult) -> bool | None:
+        """Whether the worker is to blame for how it went."""
+        if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE:
+            return True
+        if ended.status is ExecutionStatus.CRASHED and flight.work is not None:
+            # Where nobody else could have run it, nobody knows whether the body kills whatever it runs in.
+            return self._roll.others(worker, handler_of(flight.work.task.body)) or None
+        return worker_at_fault(ended)
+
+    def _end(
+        self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None
+    ) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
+        self._watch.ended(flight, result, at_fault)
         self._flights.end(flight)
         self._given(flight)
         if not keep:
@@ -356,13 +416,16 @@ class WorkersExecutor:
                 self._end(flight, ExecutionResult.returned(flight.event, reason))
 
     def _lose(self, event: Lost) -> None:
+        # However many it had, it was lost once.
+        at_fault: bool | None = True
         for flight in self._flights.remove([step.token for step in event.steps]):
             if flight.ended:
                 continue
             # What needs leave to begin and had none has not begun.
             unbegun = flight.confirms and not flight.begun
             make = ExecutionResult.returned if unbegun else ExecutionResult.lost
-            self._end(flight, make(flight.event, event.reason))
+            self._end(flight, make(flight.event, event.reason), at_fault=at_fault)
+            at_fault = None
 
     def _start(self, event: StartAsked) -> None:
         assert self.holders is not None
@@ -399,14 +462,17 @@ class WorkersExecutor:
         worker = event.worker
         held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
         try:
-            await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
+            drain = await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
             wanted = await self.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
         except StoreError as error:
             log.warning("worker %s has to wait: %s", worker.id, error)
             self.protocol.forget(worker)
             return
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
+        self._watch.joined(worker)
         self.protocol.welcome(worker, release)
+        if drain is not None:
+            self._drain(worker, drain)
         log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
         self._carry_on()
 
@@ -427,6 +493,7 @@ class WorkersExecutor:
 
     def _left(self, event: Left) -> None:
         log.info("worker %s has left: %s", event.worker.id, event.reason)
+        self._watch.left(event.worker)
         self._roll.changed()
         assert self.holders is not None
         if event.graceful:
@@ -446,6 +513,8 @@ class WorkersExecutor:
             await asyncio.sleep(TICK)
             self.protocol.tick(time.monotonic())
             self._carry_on()
+            if self._watch.tick():
+                self._room()
             if time.monotonic() - renewed >= seconds(self.settings.heartbeat) / 2 and self.protocol.workers:
                 renewed = time.monotonic()
                 await self._renew()
@@ -455,15 +524,22 @@ class WorkersExecutor:
         assert self.holders is not None
         workers = [worker for worker in self.protocol.workers.values() if worker.session]
         try:
-            dead = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
+            renewed = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
             for worker in workers:
-                if worker.id in dead:
+                if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
+                    self._drain(worker, drain)
+                if worker.id in renewed.dead:
                     self.protocol.expel(worker, "its session was declared dead")
                 elif worker.foreign:
                     await self._check_foreign(worker)
         except StoreError as error:
             log.warning("the sessions of %d workers were not renewed: %s", len(workers), error)
         self._carry_on()
+
+    def _drain(self, worker: WorkerEntry, reason: str) -> None:
+        log.info("worker %s is to leave: %s", name_of(worker), reason)
+        self.protocol.drain(worker, reason)
+        self._roll.changed()
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
@@ -483,16 +559,3 @@ class WorkersExecutor:
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
     run_id = task_id.rpartition(".")[0]
     return TaskReadyEvent(run_id=run_id, task_id=task_id, task_name="", attempt=attempt, max_attempts=attempt)
-
-
-def _trace(way: str, route: bytes, frames: Sequence[bytes]) -> None:
-    kind, session = (frames[0], frames[1]) if len(frames) > 1 else (b"?", b"")
-    size = sum(len(frame) for frame in frames)
-    log.info(
-        "%s %s %s session %s, %d bytes",
-        way,
-        route.hex(),
-        kind.decode(errors="replace"),
-        session.decode(errors="replace")[:8],
-        size,
-    )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.watching import Watched
 
 
 class Flight(msgspec.Struct, eq=False):
@@ -25,6 +29,10 @@ class Flight(msgspec.Struct, eq=False):
     """It has been sent."""
     ended: bool = False
     """Its result was handed in and is not durable yet."""
+    watched: Watched | None = None
+    """What is known of its worker."""
+    probe: int = 0
+    """The round of the worker's breaker in which it was let through, if it was not closed."""
 
 
 class Flights:
