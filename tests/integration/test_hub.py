@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,9 @@ from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import HubUnavailable, RunFailed
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.states import TaskState
+from turnout.runner import EngineSettings
 from turnout.wire.documents import Step
+from turnout.worker import Handlers, Worker, WorkerSettings
 
 EVERYTHING = RoutingConfig("default", (RoutingRule("**", "workers"),))
 QUICK = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=1.0, resend=0.2)
@@ -237,6 +240,23 @@ def test_two_hubs_share_a_worker_and_one_takes_over_what_the_other_had(store_url
         assert staying.get(run_id).result() == 4
         assert set(worker.begun.values()) == {1}
         worker.vanish()
+
+
+def test_a_worker_hears_of_hubs_that_open_later_and_works_for_them_too(store_url: str) -> None:
+    # The status that names a hub is stored with the orchestrator's own heartbeats.
+    prompt = EngineSettings(heartbeat=0.2)
+    with runner_of(store_url, settings=prompt) as first:
+        handlers = Handlers([sys.modules[__name__]])
+        worker = Worker(handlers, WorkerSettings(connect=(address_of(first),)))
+        working = threading.Thread(target=worker.run)
+        working.start()
+        try:
+            assert first.submit(sums, 1).result() == 4
+            with runner_of(store_url, settings=prompt) as second:
+                assert second.submit(sums, 2).result() == 6
+        finally:
+            worker.stop()
+            working.join()
 
 
 def test_an_address_that_is_taken_is_said_at_the_start(store_url: str) -> None:

@@ -62,6 +62,21 @@ func (l *Link) steps(message *Steps, now time.Time) {
 	l.send(&Received{tokens})
 }
 
+func (l *Link) answered(message *Heartbeat) {
+	if sent, ok := l.unanswered[message.Seq]; ok {
+		delete(l.unanswered, message.Seq)
+		l.Contact = later(l.Contact, sent)
+	}
+	if len(message.Hubs) > 0 {
+		l.Hubs = message.Hubs
+	}
+	for _, token := range message.Keep {
+		if held := l.holdings.Get(token); held != nil && l.orphan(held) {
+			held.Hub = l.Hub
+		}
+	}
+}
+
 func (l *Link) started(message *Started) {
 	for _, token := range message.Granted {
 		if held := l.holdings.Get(token); held != nil {

@@ -165,10 +165,7 @@ func (l *Link) take(session string, message Message, now time.Time) {
 	case *Ack:
 		l.drop(message.Tokens, "its result has been taken")
 	case *Heartbeat:
-		if sent, ok := l.unanswered[message.Seq]; ok {
-			delete(l.unanswered, message.Seq)
-			l.Contact = later(l.Contact, sent)
-		}
+		l.answered(message)
 	case *Started:
 		l.started(message)
 	case *Cancel:
@@ -197,7 +194,7 @@ func (l *Link) greet(now time.Time) {
 func (l *Link) beat(now time.Time) {
 	seq := l.nextSeq()
 	l.beaten, l.unanswered[seq] = now, now
-	l.send(&Heartbeat{seq, l.credits, l.listed()})
+	l.send(&Heartbeat{Seq: seq, Credits: l.credits, InFlight: l.listed()})
 }
 
 func (l *Link) mine() []*Holding {

@@ -240,6 +240,21 @@ func TestWhatAHubGaveThatIsGoneIsToldToThisOne(t *testing.T) {
 	same(t, "its hub", hub.holdings.Get("gone.1").Hub, "hub")
 }
 
+func TestAHeartbeatTakesOverWhatAHubGaveThatIsGoneAndSaysWhichHubsThereAre(t *testing.T) {
+	hub := newHub(t)
+	for _, each := range []string{"gone", "alive"} {
+		held := step(each + ".1")
+		hub.holdings.Take(&held, "b", each, hub.now)
+	}
+	hub.orphans["gone"] = true
+	hub.letIn()
+	hub.hear(&Heartbeat{Seq: 1, InFlight: []Held{}, Keep: []string{"gone.1", "alive.1", "never.1"}, Hubs: []string{"tcp://a"}})
+	hub.hear(&Heartbeat{Seq: 2, InFlight: []Held{}})
+	same(t, "taken over", hub.holdings.Get("gone.1").Hub, "hub")
+	same(t, "left alone", hub.holdings.Get("alive.1").Hub, "alive")
+	same(t, "hubs", hub.link.Hubs, []string{"tcp://a"})
+}
+
 func TestFinishedTokensAreRememberedUpToABound(t *testing.T) {
 	holdings := NewHoldings()
 	for number := 0; number <= remembered; number++ {

@@ -71,11 +71,13 @@ type Credit struct {
 	Credits int   `json:"credits" wire:"required"`
 }
 
-// Heartbeat is a worker's; a hub answers with Seq alone.
+// Heartbeat is a worker's; a hub answers with Seq, what it takes over, and which hubs there are.
 type Heartbeat struct {
-	Seq      int64  `json:"seq" wire:"required"`
-	Credits  int    `json:"credits"`
-	InFlight []Held `json:"in_flight"`
+	Seq      int64    `json:"seq" wire:"required"`
+	Credits  int      `json:"credits"`
+	InFlight []Held   `json:"in_flight"`
+	Keep     []string `json:"keep,omitempty"`
+	Hubs     []string `json:"hubs,omitempty"`
 }
 
 // Received names steps that have arrived.

@@ -142,7 +142,7 @@ export class Link {
       case 'ack':
         return this.#drop(body.tokens, 'its result has been taken');
       case 'heartbeat':
-        return this.#contact.answered(body.seq);
+        return this.#answered(body);
       case 'started':
         return this.#started(body.granted ?? [], body.denied ?? []);
       case 'cancel':
@@ -168,6 +168,15 @@ export class Link {
       if (held !== undefined && this.#isOrphan(held)) held.hub = this.hub;
     }
     this.#send('received', { tokens });
+  }
+
+  #answered({ seq, keep = [], hubs = [] }) {
+    this.#contact.answered(seq);
+    if (hubs.length > 0) this.hubs = hubs;
+    for (const token of keep) {
+      const held = this.#holdings.get(token);
+      if (held !== undefined && this.#isOrphan(held)) held.hub = this.hub;
+    }
   }
 
   #started(granted, denied) {

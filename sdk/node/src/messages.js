@@ -90,7 +90,7 @@ export const MESSAGES = new Map(
       { hubs: texts, release: texts },
     ),
     credit: fields({ seq: integer, credits: integer }),
-    heartbeat: fields({ seq: integer }, { credits: integer, in_flight: listOf(held) }),
+    heartbeat: fields({ seq: integer }, { credits: integer, in_flight: listOf(held), keep: texts, hubs: texts }),
     steps: fields({ batch_id: text, protocol_version: text, steps: listOf(step) }),
     received: fields({ tokens: texts }),
     start: fields({ tokens: texts }),

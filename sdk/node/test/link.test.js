@@ -256,3 +256,15 @@ test('what a hub gave that is gone is told to this one', () => {
   other.hear('steps', batch([step('9.1')]));
   assert.equal(other.holdings.get('9.1').hub, 'hub');
 });
+
+test('a heartbeat takes over what a hub gave that is gone, and says which hubs there are', () => {
+  const other = new LinkUnderTest({ isOrphan: (holding) => holding.hub === 'gone' });
+  for (const hub of ['gone', 'alive']) other.holdings.take(step(`${hub}.1`), 'b', hub, other.now);
+  other.letIn().hear('heartbeat', { seq: 1, keep: ['gone.1', 'alive.1', 'never.1'], hubs: ['tcp://a'] });
+  other.hear('heartbeat', { seq: 2 });
+  assert.deepEqual(
+    ['gone.1', 'alive.1'].map((token) => other.holdings.get(token).hub),
+    ['hub', 'alive'],
+  );
+  assert.deepEqual(other.link.hubs, ['tcp://a']);
+});

@@ -257,4 +257,14 @@ class LinkTest < Minitest::Test
     hub.hear("steps", batch(step("9.1")))
     assert_equal "hub", hub.holdings["9.1"].hub
   end
+
+  def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are
+    hub = LinkUnderTest.new(orphan: ->(holding) { holding.hub == "gone" })
+    %w[gone alive].each { |each| hub.holdings.take(step("#{each}.1"), "b", each, hub.now) }
+    hub.let_in.hear("heartbeat", { "seq" => 1, "keep" => %w[gone.1 alive.1 never.1], "hubs" => %w[tcp://a tcp://b] })
+    assert_equal %w[hub alive], %w[gone.1 alive.1].map { |token| hub.holdings[token].hub }
+    assert_equal %w[tcp://a tcp://b], hub.link.hubs
+    hub.hear("heartbeat", { "seq" => 2 })
+    assert_equal %w[tcp://a tcp://b], hub.link.hubs
+  end
 end

@@ -73,6 +73,18 @@ class Holders(Protocol):
         """Say that the worker still has these (task id, attempt); returns those that somebody waits for."""
         ...
 
+    def owns(self, task_id: str) -> bool:
+        """Whether this orchestrator drives the run of this task."""
+        ...
+
+    def listening(self, address: str) -> None:
+        """Workers reach the hub here: tell the other orchestrators."""
+        ...
+
+    async def hubs(self) -> Mapping[str, bool]:
+        """The addresses of all hubs of this database that are alive, and whether each is on this machine."""
+        ...
+
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
         """Leave results for whoever owns their runs. What nobody waits for is dropped."""
         ...

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.names import task_id as id_of
 from turnout.model.rows import Renewal, Session
 from turnout.model.states import TaskState
+from turnout.orchestration.lease import on_this_machine, seen_dead
 
 if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
+
+
+class Listening(msgspec.Struct):
+    """What of an orchestrator's status is of interest to workers."""
+
+    hub: str = ""
 
 
 class Elsewhere:
@@ -37,6 +46,22 @@ class Elsewhere:
         held = [(*split_task_id(task), attempt) for task, attempt in attempts]
         gone = await engine.in_thread(engine.store.renew_attempts, worker_id, held, self._lease)
         return frozenset(attempts) - {(id_of(run_id, pos), attempt) for run_id, pos, attempt in gone}
+
+    def owns(self, task_id: str) -> bool:
+        owned = self._engine.runs.get(split_task_id(task_id)[0])
+        return owned is not None and not owned.dropped and not self._engine.keeper.fenced
+
+    def listening(self, address: str) -> None:
+        self._engine.hub = address
+
+    async def hubs(self) -> Mapping[str, bool]:
+        found = await self._engine.in_thread(self._engine.store.session_health)
+        return {
+            address: on_this_machine(one.session)
+            for one in found
+            if one.session.kind == "orchestrator" and one.health is not None and not seen_dead(one.session)
+            if (address := msgspec.json.decode(one.health, type=Listening).hub)
+        }
 
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
         engine = self._engine

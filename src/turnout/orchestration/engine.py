@@ -113,6 +113,8 @@ class Engine:
             self.pools, settings.coordinator, store_use=store.use, slow_down=self.share.apply_backpressure
         )
         self.rates = Rates()
+        self.hub = ""
+        """Where workers reach this orchestrator; empty: they do not."""
         self.sight = Sight(partial(status_of, self))
         self._looking: asyncio.Task[None] | None = None
         self._answered_at = -math.inf

@@ -114,6 +114,11 @@ def seen_dead(session: Session) -> bool:
     return _process_started(session.pid) != session.process_started
 
 
+def on_this_machine(session: Session) -> bool:
+    """Whether its process runs where this one does."""
+    return bool(session.boot_id) and session.boot_id == _boot_id()
+
+
 def _boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -330,7 +330,7 @@ class HubProtocol:
             self.events.append(EndedElsewhere(worker, tuple(elsewhere)))
 
     def _beat(self, worker: WorkerEntry, message: Heartbeat) -> None:
-        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept))))
+        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept)), hubs=self.facts.hubs))
         if message.seq <= worker.seq:
             return
         changed = worker.credits != message.credits

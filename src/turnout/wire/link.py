@@ -278,9 +278,8 @@ class Link:
                 sent = self._sent_at.pop(message.seq, None)
                 if sent is not None:
                     self.contact = max(self.contact, sent)
-                for token in message.keep:
-                    if (holding := self.holdings.table.get(token)) is not None:
-                        holding.hub = self.hub
+                self.hubs = message.hubs or self.hubs
+                self._take_over(message.keep)
             case Started():
                 self._started(message)
             case Cancel():
@@ -312,10 +311,14 @@ class Link:
             for each in self.holdings.of(before):
                 each.hub = self.hub
         for each in self._mine():
-            # What the hub has heard of and did not release is its own from now on, whoever gave it.
-            each.hub = self.hub
             each.sent = each.asked = each.lines_sent = -inf
         self._beat(now)
+
+    def _take_over(self, tokens: Sequence[str]) -> None:
+        """These are this hub's from now on, where nobody else is there who gave them."""
+        for each in self._orphans():
+            if each.token in tokens:
+                each.hub = self.hub
 
     def _started(self, message: Started) -> None:
         for token in message.granted:

@@ -59,12 +59,13 @@ class Credit(msgspec.Struct, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a worker. A hub answers with the ``seq``, and what it takes over."""
+    """Of a worker. A hub answers with the ``seq``, what it takes over, and which hubs there are."""
 
     seq: int
     credits: int = 0
     in_flight: tuple[Held, ...] = ()
     keep: tuple[str, ...] = ()
+    hubs: tuple[str, ...] = ()
 
 
 class Received(msgspec.Struct, frozen=True):

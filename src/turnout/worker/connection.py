@@ -75,18 +75,17 @@ class Connection:
         self.link.open(now)
         return True
 
-    def close(self) -> None:
-        if self.socket is not None:
+    def close(self, last: float = 0.0) -> None:
+        """What was said last may still go out, for so long."""
+        if self.socket is not None and self.monitor is not None:
             self.socket.disable_monitor()
-            self.socket.close(linger=0)
-            self.socket = self.monitor = None
-
-    def leave(self, last: float = 0.1) -> None:
-        """Close for good; what was said last may still go out, for so long."""
-        if self.socket is not None:
-            self.socket.disable_monitor()
+            self.monitor.close(linger=0)
             self.socket.close(linger=int(last * 1000))
             self.socket = self.monitor = None
+
+    def leave(self) -> None:
+        """Close for good."""
+        self.close(last=0.1)
 
     def come_back(self, now: float, reason: str) -> None:
         """Close, and open again after a pause that grows from one time to the next."""

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from unit.wire.network import Network, Weather, Worker, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.link import LinkState
-from turnout.wire.messages import Error, Hello, Message
+from turnout.wire.greeting import HubFacts
+from turnout.wire.holdings import Holdings
+from turnout.wire.link import Link, LinkState
+from turnout.wire.messages import Error, Heartbeat, Hello, Message
 
 
 def last_of(network: Network, route: bytes) -> Message:
@@ -199,3 +201,19 @@ def test_in_any_weather_each_step_begins_at_most_once_and_ends_in_exactly_one_wa
     assert all(len(worker.holdings) == 0 for worker in workers), "a worker holds something that nobody waits for"
     assert all(worker.free == worker.credits for worker in network.hub.workers.values())
     assert next(ids) > 0
+
+
+def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are() -> None:
+    holdings = Holdings()
+    link = Link(hello("w"), holdings, lambda: [each for each in holdings if each.hub == "gone"])
+    for name in ("gone", "alive"):
+        holdings.take(step(f"{name}.1"), "b", name, 0.0)
+    link.open(0.0)
+    facts = HubFacts(hub_id="hub")
+    link.receive(pack(facts.welcome("s", 1, "json", ()), "s"), 0.0)
+    assert holdings.table["gone.1"].hub == "gone", "it is wanted, but nobody has taken it over"
+    keep = ("gone.1", "alive.1", "never.1")
+    link.receive(pack(Heartbeat(seq=1, keep=keep, hubs=("tcp://a",)), "s"), 0.0)
+    link.receive(pack(Heartbeat(seq=2), "s"), 0.0)
+    assert [holdings.table[token].hub for token in keep[:2]] == ["hub", "alive"]
+    assert link.hubs == ("tcp://a",)

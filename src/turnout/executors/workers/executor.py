@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import time
 import uuid
 from collections import Counter
@@ -23,7 +24,7 @@ from turnout.errors import ExecutionFailed, StoreError
 from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
 from turnout.executors.workers.roll import Roll
-from turnout.executors.workers.settings import HubSettings
+from turnout.executors.workers.settings import HubSettings, is_loopback, reached_at
 from turnout.executors.workers.watching import Watch, name_of
 from turnout.model.blame import worker_at_fault
 from turnout.model.breaker import BreakerSettings
@@ -94,6 +95,8 @@ class WorkersExecutor:
         self._loader: Loader | None = None
         self.holders: Holders | None = None
         """Set before the start."""
+        self.address = ""
+        """Where workers reach it, once it is open."""
         self._room = lambda: None
         self._to_give: dict[str, list[Step]] = {}
         """Steps that go out at the end of this turn of the loop, by worker."""
@@ -132,6 +135,8 @@ class WorkersExecutor:
     async def start(self) -> None:
         assert self.holders is not None, "an executor of workers is told by its orchestrator who holds what"
         self.door.open()
+        self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
+        self.holders.listening(self.address)
         self._ticker = asyncio.ensure_future(self._tick())
         log.info("the hub listens on %s", self.door.address)
 
@@ -470,6 +475,7 @@ class WorkersExecutor:
             return
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
         self._watch.joined(worker)
+        self._keep(worker, held)
         self.protocol.welcome(worker, release)
         if drain is not None:
             self._drain(worker, drain)
@@ -524,6 +530,7 @@ class WorkersExecutor:
         assert self.holders is not None
         workers = [worker for worker in self.protocol.workers.values() if worker.session]
         try:
+            await self._look_for_hubs()
             renewed = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
             for worker in workers:
                 if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
@@ -546,9 +553,24 @@ class WorkersExecutor:
         held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
         wanted = await self.holders.keep(worker.id, sorted(held.values()))
         gone = [token for token, attempt in held.items() if attempt not in wanted]
-        self.protocol.keep(worker, [token for token, attempt in held.items() if attempt in wanted])
+        self._keep(worker, held)
         if gone:
             self.protocol.acknowledge(worker, gone)
+
+    def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
+        """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
+        assert self.holders is not None
+        self.protocol.keep(worker, [token for token, (task_id, _) in held.items() if self.holders.owns(task_id)])
+
+    async def _look_for_hubs(self) -> None:
+        """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
+        assert self.holders is not None
+        here = is_loopback(self.address)
+        found = await self.holders.hubs()
+        hubs = sorted(
+            {self.address, *(each for each, near in found.items() if not is_loopback(each) or (near and here))}
+        )
+        self.protocol.facts = msgspec.structs.replace(self.protocol.facts, hubs=tuple(hubs))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -14,6 +14,9 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Where a hub listens, and how long it waits for its workers."""
 
     address: str = "tcp://127.0.0.1:5890"
+    advertise: str = ""
+    """The address under which other machines reach it, if that is not the one above: behind a forwarded port, or where
+    it listens on all addresses and the name of the machine will not do."""
     heartbeat: Duration = 5.0
     """How often a worker gives a sign of life."""
     lease: Duration = 15.0
@@ -43,13 +46,25 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidSetting(
                     f"hub.{name} is {getattr(self, name)!r}; it must be at least 1", field=f"hub.{name}"
                 )
-        if urlsplit(self.address).scheme not in ("tcp", "ipc"):
-            raise InvalidSetting(
-                f"hub is {self.address!r}; write tcp://127.0.0.1:5890 or ipc:///path/to/socket", field="hub"
-            )
+        for name, value in (("address", self.address), ("advertise", self.advertise or self.address)):
+            if urlsplit(value).scheme not in ("tcp", "ipc"):
+                raise InvalidSetting(
+                    f"hub.{name} is {value!r}; write tcp://127.0.0.1:5890 or ipc:///path/to/socket", field=f"hub.{name}"
+                )
 
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        parts = urlsplit(self.address)
-        return parts.scheme == "ipc" or parts.hostname in ("127.0.0.1", "localhost", "::1")
+        return is_loopback(self.address)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address leads nowhere but to the machine that uses it."""
+    parts = urlsplit(address)
+    return parts.scheme == "ipc" or parts.hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def reached_at(bound: str, host: str) -> str:
+    """What others connect to where a socket is bound: a socket on all addresses is reached by the machine's name."""
+    parts = urlsplit(bound)
+    return f"tcp://{host}:{parts.port}" if parts.hostname in ("0.0.0.0", "::", "*") else bound

@@ -51,6 +51,7 @@ def status_of(engine: Engine) -> OrchestratorStatus:
         backpressure=coordinator.backpressure.factor,
         backpressure_events=coordinator.backpressure_events,
         error_rate=min(1.0, rates.of("errors") / batches) if batches else 0.0,
+        hub=engine.hub,
         commits=engine.ledger.metrics.commits,
         outage=None if outage is None else outage.message,
         memory_bytes=_resident(),

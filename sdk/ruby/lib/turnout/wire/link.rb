@@ -127,7 +127,7 @@ module Turnout
         case kind
         when "steps" then steps(body, now)
         when "ack" then drop(body["tokens"], "its result has been taken")
-        when "heartbeat" then answered(body["seq"])
+        when "heartbeat" then answered(body)
         when "started" then started(body)
         when "cancel" then cancel(body)
         when "logged" then @holdings.logged(body["token"], body["next"])
@@ -150,9 +150,14 @@ module Turnout
         send_message("received", { "tokens" => body["steps"].map { |step| step["metadata"]["token"] } })
       end
 
-      def answered(seq)
-        sent = @unanswered.delete(seq)
+      def answered(body)
+        sent = @unanswered.delete(body["seq"])
         @contact = sent if sent && sent > @contact
+        @hubs = body["hubs"] unless body.fetch("hubs", []).empty?
+        body.fetch("keep", []).each do |token|
+          held = @holdings[token]
+          held.hub = @hub if held && @orphan.call(held)
+        end
       end
 
       def started(body)

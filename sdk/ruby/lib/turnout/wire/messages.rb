@@ -60,7 +60,10 @@ module Turnout
           "hubs" => TEXTS, "release" => TEXTS
         ),
         "credit" => Fields.new({ "seq" => INTEGER, "credits" => INTEGER }),
-        "heartbeat" => Fields.new({ "seq" => INTEGER }, "credits" => INTEGER, "in_flight" => ListOf.new(HELD)),
+        "heartbeat" => Fields.new(
+          { "seq" => INTEGER },
+          "credits" => INTEGER, "in_flight" => ListOf.new(HELD), "keep" => TEXTS, "hubs" => TEXTS
+        ),
         "steps" => Fields.new({ "batch_id" => TEXT, "protocol_version" => TEXT, "steps" => ListOf.new(STEP) }),
         "received" => Fields.new({ "tokens" => TEXTS }),
         "start" => Fields.new({ "tokens" => TEXTS }),
