@@ -128,8 +128,6 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     """How often the factor was changed."""
     error_rate: float = 0.0
     """The share of all batches that failed lately."""
-    hub: str = ""
-    """Where workers reach it; empty: they do not."""
     commits: int = 0
     outage: str | None = None
     memory_bytes: int = 0

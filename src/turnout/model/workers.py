@@ -71,6 +71,7 @@ class HubStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str = ""
     address: str = ""
+    """Where workers reach it; empty: they do not, yet."""
     workers: int = 0
     """How many are connected."""
     listed: tuple[WorkerFigures, ...] = ()

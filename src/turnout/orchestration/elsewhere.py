@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
 
 
+class _Hub(msgspec.Struct):
+    address: str = ""
+
+
 class Listening(msgspec.Struct):
     """What of an orchestrator's status is of interest to workers."""
 
-    hub: str = ""
+    hub: _Hub | None = None
 
 
 class Elsewhere:
@@ -57,10 +61,10 @@ class Elsewhere:
     async def hubs(self) -> Mapping[str, bool]:
         found = await self._engine.in_thread(self._engine.store.session_health)
         return {
-            address: on_this_machine(one.session)
+            hub.address: on_this_machine(one.session)
             for one in found
             if one.session.kind == "orchestrator" and one.health is not None and not seen_dead(one.session)
-            if (address := msgspec.json.decode(one.health, type=Listening).hub)
+            if (hub := msgspec.json.decode(one.health, type=Listening).hub) is not None and hub.address
         }
 
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:

@@ -179,7 +179,6 @@ class WorkersExecutor:
         some, others = listed([self._watch.figures_of(worker) for worker in workers])
         return HubStatus(
             id=self.hub_id,
-            address=self.door.address,
             workers=len(workers),
             listed=some,
             others=others,

@@ -51,7 +51,6 @@ def status_of(engine: Engine) -> OrchestratorStatus:
         backpressure=coordinator.backpressure.factor,
         backpressure_events=coordinator.backpressure_events,
         error_rate=min(1.0, rates.of("errors") / batches) if batches else 0.0,
-        hub=engine.hub,
         commits=engine.ledger.metrics.commits,
         outage=None if outage is None else outage.message,
         memory_bytes=_resident(),
@@ -144,7 +143,7 @@ def _hub(engine: Engine) -> HubStatus | None:
     for key, assigner in engine.dispatcher.assigners.items() if engine.dispatcher is not None else ():
         reasons = {assigner.why_not(rest_of(line)) for line in engine.parking.waited_for(key)}
         missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
-        return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:SHOWN_WAITS]))
+        return msgspec.structs.replace(assigner.seen(), address=engine.hub, waits=tuple(missing[:SHOWN_WAITS]))
     return None
 
 
