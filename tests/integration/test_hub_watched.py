@@ -13,10 +13,10 @@ from small_worker import SmallWorker
 
 from turnout import Runner, task, workflow
 from turnout.dispatcher import BreakerSettings, RoutingConfig, RoutingRule
-from turnout.errors import InvalidInput
+from turnout.errors import InvalidInput, RunFailed
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner import EngineSettings
-from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
+from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, StepResult
 
 EVERYTHING = RoutingConfig("default", (RoutingRule("**", "workers"),))
 QUICK = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=1.0, resend=0.2)
@@ -45,14 +45,28 @@ def argument(step: Step) -> Any:
 HANDLERS: dict[str, Callable[[Step], Any]] = {add_one.ref: lambda step: argument(step) + 1}
 
 
-def missing(step: Step) -> StepResult:
-    """The answer of a worker that said it had the handler, and has not."""
+def answer(step: Step, outcome: Outcome, kind: str) -> StepResult:
+    """An answer for which no body is to blame."""
     return StepResult(
         step_id=step.step_id,
         status="error",
-        error=StepError("there is no such handler", "HandlerMissing"),
-        metadata=ResultMetadata(token=step.token, attempt=step.metadata.attempt, outcome="handler_missing"),
+        error=StepError("it cannot", kind),
+        metadata=ResultMetadata(token=step.token, attempt=step.metadata.attempt, outcome=outcome),
     )
+
+
+def missing(step: Step) -> StepResult:
+    """The worker said that it had the handler, and has not."""
+    return answer(step, "handler_missing", "HandlerMissing")
+
+
+def unable(step: Step) -> StepResult:
+    """The worker cannot start anything, for example because it cannot fork."""
+    return answer(step, "returned", "ExecutorUnavailable")
+
+
+def crash(step: Step) -> StepResult:
+    return answer(step, "crashed", "Crashed")
 
 
 @contextmanager
@@ -148,7 +162,7 @@ def test_a_drained_worker_hears_of_it_from_any_process_and_gets_nothing_more(sto
 
 
 def test_a_worker_that_is_to_leave_is_told_again_when_it_comes_back(store_url: str) -> None:
-    with runner_of(store_url, PATIENT) as runner, SmallWorker(address_of(runner), handlers=HANDLERS) as worker:
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers=HANDLERS) as worker:
         until(runner.workers)
         runner.drain_worker(worker.id)
         assert worker.drained.wait(60)
@@ -171,9 +185,12 @@ def test_who_is_meant_must_be_clear(store_url: str) -> None:
             assert runner.drain_worker(b.id).id == b.id
 
 
-def test_a_worker_without_its_code_is_barred_and_a_good_one_does_the_work(store_url: str) -> None:
+@pytest.mark.parametrize("reply", [missing, unable])
+def test_a_worker_that_cannot_run_what_it_gets_is_barred_and_a_good_one_does_the_work(
+    store_url: str, reply: Callable[[Step], StepResult]
+) -> None:
     with runner_of(store_url, PATIENT, settings=barring(recovery=3600.0, longest=3600.0)) as runner:
-        with SmallWorker(address_of(runner), handlers={add_one.ref: missing}, name="bad") as bad:
+        with SmallWorker(address_of(runner), handlers={add_one.ref: reply}, name="bad") as bad:
             runs = [runner.submit(adding, number) for number in range(6)]
             until(lambda: breakers(runner) == ["open"])
             answered = sum(bad.begun.values())
@@ -205,7 +222,9 @@ def test_a_barred_worker_is_tried_with_one_step_and_is_back_when_it_goes_well(st
 
 
 def test_a_worker_that_dies_over_what_it_gets_is_known_again_under_its_name(store_url: str) -> None:
-    with runner_of(store_url, settings=barring(recovery=3600.0, longest=3600.0)) as runner:
+    # Short, as the test waits for it, and long enough that nobody is taken for dead who is only slow.
+    hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=3.0, resend=0.2)
+    with runner_of(store_url, hub, settings=barring(recovery=3600.0, longest=3600.0)) as runner:
         run = runner.submit(adding, 1)
         for _ in range(2):
             dying = SmallWorker(address_of(runner), handlers=HANDLERS, name="frail", host="box")
@@ -216,13 +235,37 @@ def test_a_worker_that_dies_over_what_it_gets_is_known_again_under_its_name(stor
             until(lambda: not runner.core.workers.protocol.workers)  # pyright: ignore[reportOptionalMemberAccess]
         back = SmallWorker(address_of(runner), handlers=HANDLERS, name="frail", host="box")
         with back:
-            until(lambda: any(view.id == back.id for view in runner.workers()))
-            [view] = [view for view in runner.workers() if view.id == back.id]
+            view = until(lambda: next((view for view in runner.workers() if view.id == back.id), None))
             assert (view.breaker, view.lost) == ("open", 2)
             until(lambda: run.tasks()[0].reason == "breaker_open{worker frail}")
             with SmallWorker(address_of(runner), handlers=HANDLERS, name="frail", host="elsewhere"):
                 assert run.result() == 2
         assert not back.begun
+
+
+def test_crashes_bar_a_worker_beside_which_others_stand(store_url: str) -> None:
+    with runner_of(store_url, PATIENT, settings=barring(recovery=3600.0, longest=3600.0)) as runner:
+        with SmallWorker(address_of(runner), handlers={add_one.ref: crash}, credits=1, name="bad"):
+            until(lambda: len(runner.workers()) == 1)
+            with SmallWorker(address_of(runner), handlers=HANDLERS, name="good"):
+                until(lambda: len(runner.workers()) == 2)
+                # Both are free, and the one that came first is asked first.
+                run = runner.submit(adding, 1)
+                assert run.result() == 2
+                assert [one.worker for one in run.attempts()] == ["bad", "bad", "good"]
+                assert breakers(runner) == ["open", "closed"]
+
+
+def test_a_body_that_crashes_wherever_it_runs_bars_nobody(store_url: str) -> None:
+    with (
+        runner_of(store_url, PATIENT, settings=barring()) as runner,
+        SmallWorker(address_of(runner), handlers={add_one.ref: crash}, name="only"),
+    ):
+        run = runner.submit(adding, 1)
+        with pytest.raises(RunFailed):
+            run.result()
+        assert [one.outcome for one in run.attempts()] == ["crashed"] * 3
+        assert breakers(runner) == ["closed"]
 
 
 def test_health_names_the_labels_that_nobody_has(store_url: str) -> None:

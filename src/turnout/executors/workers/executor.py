@@ -25,16 +25,14 @@ from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
 from turnout.executors.workers.roll import Roll
 from turnout.executors.workers.settings import HubSettings, is_loopback, reached_at
-from turnout.executors.workers.watching import Watch, name_of
-from turnout.model.blame import worker_at_fault
+from turnout.executors.workers.watching import Watch, blame, name_of, trace
 from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
-from turnout.model.events import UNAVAILABLE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
-from turnout.model.workers import HubStatus, listed
+from turnout.model.workers import HubStatus
 from turnout.wire.documents import Step, StepResult
-from turnout.wire.frames import JSON
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.hub import (
     Ended,
@@ -51,11 +49,9 @@ from turnout.wire.hub import (
     StartAsked,
 )
 from turnout.wire.roster import WorkerEntry
-from turnout.wire.tracing import shown
 from turnout.wire.translation import handler_of, result_of, step_of
 
 log = logging.getLogger("turnout.hub")
-wire_log = logging.getLogger("turnout.wire")
 
 TICK = 0.25
 
@@ -175,18 +171,8 @@ class WorkersExecutor:
         return holder if worker is None else name_of(worker)
 
     def seen(self) -> HubStatus:
-        workers = [worker for worker in self.protocol.workers.values() if worker.session]
-        some, others = listed([self._watch.figures_of(worker) for worker in workers])
-        return HubStatus(
-            id=self.hub_id,
-            workers=len(workers),
-            listed=some,
-            others=others,
-            received=self._received,
-            sent=self._sent,
-            malformed=self.protocol.malformed,
-            dropped=self.door.dropped,
-        )
+        status = self._watch.seen(self.protocol)
+        return msgspec.structs.replace(status, received=self._received, sent=self._sent, dropped=self.door.dropped)
 
     # -- giving -------------------------------------------------------------------------------------------------
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
@@ -355,9 +341,7 @@ class WorkersExecutor:
             self.door.send(route, frames)
 
     def _trace(self, way: str, route: bytes, frames: Sequence[bytes]) -> None:
-        worker = self.protocol.worker_at(route)
-        who, codec = (route.hex(), JSON) if worker is None else (name_of(worker), worker.codec)
-        wire_log.info("%s %s %s", who, way, shown(frames, codec))
+        trace(way, route, frames, self.protocol.worker_at(route))
 
     def _on(self, event: Event) -> None:
         match event:
@@ -391,16 +375,8 @@ class WorkersExecutor:
             return
         context = flight.work.context if flight.work is not None else None
         ended = result_of(flight.event, result, now=time.time(), context=context)
-        self._end(flight, ended, keep=True, at_fault=self._blame(worker, flight, result, ended))
-
-    def _blame(self, worker: WorkerEntry, flight: Flight, said: StepResult, ended: ExecutionResult) -> bool | None:
-        """Whether the worker is to blame for how it went."""
-        if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE:
-            return True
-        if ended.status is ExecutionStatus.CRASHED and flight.work is not None:
-            # Where nobody else could have run it, nobody knows whether the body kills whatever it runs in.
-            return self._roll.others(worker, handler_of(flight.work.task.body)) or None
-        return worker_at_fault(ended)
+        at_fault = blame(result, ended, lambda: self._roll.others(worker, flight.work))
+        self._end(flight, ended, keep=True, at_fault=at_fault)
 
     def _end(
         self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None
@@ -465,6 +441,7 @@ class WorkersExecutor:
         assert self.holders is not None
         worker = event.worker
         held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
+        self._watch.joined(worker)
         try:
             drain = await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
             wanted = await self.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
@@ -473,7 +450,6 @@ class WorkersExecutor:
             self.protocol.forget(worker)
             return
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
-        self._watch.joined(worker)
         self._keep(worker, held)
         self.protocol.welcome(worker, release)
         if drain is not None:

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 import msgspec
 
+from turnout.contracts.executor import Work
 from turnout.executors.workers.watching import Watch, name_of
 from turnout.model.reasons import NO_CAPACITY, no_worker_matches, workers_barred
 from turnout.model.rows import Session
 from turnout.model.workers import WorkerFacts, WorkerReport
 from turnout.wire.hub import HubProtocol
 from turnout.wire.roster import WorkerEntry
+from turnout.wire.translation import handler_of
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -60,9 +62,11 @@ class Roll:
             return workers_barred(sorted(name_of(worker) for worker in matching))
         return NO_CAPACITY
 
-    def others(self, worker: WorkerEntry, handler: str) -> bool:
+    def others(self, worker: WorkerEntry, work: Work | None) -> bool:
         """Whether somebody else is there who has the handler, and may be asked."""
-        there = self._protocol.workers.values()
+        if work is None:
+            return False
+        handler, there = handler_of(work.task.body), self._protocol.workers.values()
         return any(
             each is not worker and each.session and each.matches(handler, {}) and not self._watch.barred(each.id)
             for each in there

@@ -6,19 +6,27 @@ back under its name, on its host, is the same one: it finds its breaker as it le
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import msgspec
 
 from turnout.dispatcher.guard import Guard
 from turnout.executors.workers.flights import Flight
+from turnout.model.blame import worker_at_fault
 from turnout.model.breaker import BreakerSettings, BreakerState
-from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus
-from turnout.model.workers import WorkerFigures
+from turnout.model.events import STATUS_COMPLETED, UNAVAILABLE, ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.model.workers import HubStatus, WorkerFigures, listed
+from turnout.wire.documents import StepResult
+from turnout.wire.frames import JSON
+from turnout.wire.hub import HubProtocol
 from turnout.wire.roster import WorkerEntry
+from turnout.wire.tracing import shown
+
+wire_log = logging.getLogger("turnout.wire")
 
 Identity: TypeAlias = tuple[str, str]
 """Name and host."""
@@ -156,6 +164,18 @@ class Watch:
 
     # -- for people ---------------------------------------------------------------------------------------------
 
+    def seen(self, protocol: HubProtocol) -> HubStatus:
+        """All who were let in."""
+        workers = [worker for worker in protocol.workers.values() if worker.session]
+        some, others = listed([self.figures_of(worker) for worker in workers])
+        return HubStatus(
+            id=protocol.facts.hub_id,
+            workers=len(workers),
+            listed=some,
+            others=others,
+            malformed=protocol.malformed,
+        )
+
     def figures_of(self, worker: WorkerEntry) -> WorkerFigures:
         known = self._there.get(worker.id)
         state = BreakerState.CLOSED if known is None else known.guard.breaker.state
@@ -175,6 +195,22 @@ class Watch:
 def name_of(worker: WorkerEntry) -> str:
     """What people call it."""
     return worker.hello.name or worker.id
+
+
+def blame(said: StepResult, ended: ExecutionResult, others: Callable[[], bool]) -> bool | None:
+    """Whether the worker is to blame for how it went; ``others``: somebody else could have run it."""
+    if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE:
+        return True
+    if ended.status is ExecutionStatus.CRASHED:
+        # Where nobody else could have run it, nobody knows whether the body kills whatever it runs in.
+        return True if others() else None
+    return worker_at_fault(ended)
+
+
+def trace(way: str, route: bytes, frames: Sequence[bytes], worker: WorkerEntry | None) -> None:
+    """Log one message, masked; the worker's name if it is known, else its connection."""
+    who, codec = (route.hex(), JSON) if worker is None else (name_of(worker), worker.codec)
+    wire_log.info("%s %s %s", who, way, shown(frames, codec))
 
 
 def _identity(worker: WorkerEntry) -> Identity:
