@@ -140,7 +140,10 @@ def test_an_attempt_tells_its_worker_and_why_it_was_there_when_both_have_gone(st
 
 
 def test_a_drained_worker_hears_of_it_from_any_process_and_gets_nothing_more(store_url: str) -> None:
-    with runner_of(store_url, PATIENT) as runner, Runner(store_url, drives=False, handle_sigterm=False) as elsewhere:
+    with (
+        runner_of(store_url, PATIENT) as runner,
+        Runner(store_url, workflows=[], drives=False, handle_sigterm=False) as elsewhere,
+    ):
         leaving = SmallWorker(address_of(runner), handlers=HANDLERS, name="leaving")
         leaving.held.set()
         with leaving:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from turnout import remote, workflow
+from turnout.authoring.workflow import Workflow
 from turnout.contracts.store import Store
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.dispatcher.default import DefaultDispatcher
@@ -100,15 +101,19 @@ def test_who_is_not_clear_is_refused(wanted: str, code: str, said: str) -> None:
     assert refused.value.code == code and said in refused.value.message
 
 
-train = remote("train", handler="Train", worker_selector={"gpu": "true"})
+@pytest.fixture
+def training() -> Workflow[..., Any]:
+    """Local, or every Runner of the tests would want a hub for it."""
+    train = remote("train", handler="Train", worker_selector={"gpu": "true"})
+
+    @workflow
+    def training(x: int) -> Any:
+        return train(x=x)
+
+    return training
 
 
-@workflow
-def training(x: int) -> Any:
-    return train(x=x)
-
-
-def test_explain_says_what_a_remote_task_needs_and_who_has_it() -> None:
+def test_explain_says_what_a_remote_task_needs_and_who_has_it(training: Workflow[..., Any]) -> None:
     dispatcher = DefaultDispatcher(
         RoutingConfig("default", (RoutingRule("**::nothing", "default"),)), PlacementSettings(hub_configured=True)
     )
@@ -126,7 +131,7 @@ def test_explain_says_what_a_remote_task_needs_and_who_has_it() -> None:
     assert none.text() == "needs handler Train, labels gpu=true: none of 2 connected workers has that"
 
 
-def test_nobody_is_looked_for_where_nothing_goes_to_workers() -> None:
+def test_nobody_is_looked_for_where_nothing_goes_to_workers(training: Workflow[..., Any]) -> None:
     dispatcher = DefaultDispatcher(RoutingConfig("default"))
     found = {"train": dispatcher.explain(training.spec.tasks[0], training.spec)}
 
