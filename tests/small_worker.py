@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import uuid
@@ -75,7 +76,8 @@ class SmallWorker:
 
     def _work(self) -> None:
         context = zmq.Context()
-        self._links = [Link(self._hello, self.holdings, self._orphans) for _ in self._addresses]
+        greetings = itertools.count(1)
+        self._links = [Link(self._hello, self.holdings, self._orphans, greetings.__next__) for _ in self._addresses]
         sockets = [self._connect(context, address) for address in self._addresses]
         for link in self._links:
             link.open(time.monotonic())

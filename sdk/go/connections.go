@@ -87,7 +87,7 @@ func (c *connections) seen(now time.Time) {
 	}
 }
 
-// divide divides places among the hubs that are there. A hub that is still greeted is told what it would get.
+// divide divides places among the hubs that are there. A hub that is greeted is told what it gets if all come.
 func (c *connections) divide(places int) {
 	opened := c.opened()
 	for index, each := range opened {
@@ -95,7 +95,7 @@ func (c *connections) divide(places int) {
 	}
 	for _, each := range c.list {
 		if !each.isOpen() {
-			each.link.SetCredits(share(places, len(opened)+1, len(opened)))
+			each.link.SetCredits(share(places, len(c.list), len(c.list)-1))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
@@ -59,6 +60,18 @@ func TestTheHubsOfAWelcomeAreFollowed(t *testing.T) {
 		found.answer(found.list[0], "hub", each.hubs...)
 		if !reflect.DeepEqual(found.addresses(), each.expected) {
 			t.Errorf("%s: %v", name, found.addresses())
+		}
+	}
+}
+
+func TestAHubThatIsGreetedIsOfferedItsShare(t *testing.T) {
+	found := network("one", "two")
+	found.divide(6)
+	for _, each := range found.list {
+		each.link.Open(time.Unix(0, 0))
+		var hello struct{ Credits int }
+		if err := json.Unmarshal(each.link.Outbox[0][2], &hello); err != nil || hello.Credits != 3 {
+			t.Errorf("%s is offered %d (%v)", each.address, hello.Credits, err)
 		}
 	}
 }

@@ -71,6 +71,7 @@ func newLoop(base context.Context, options Options, context *zmq.Context) (*loop
 	for _, address := range options.Connect {
 		l.connections.add(address, false)
 	}
+	l.connections.divide(l.places())
 	return l, nil
 }
 

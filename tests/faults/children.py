@@ -53,7 +53,15 @@ class Executions:
 class Child:
     """One process that runs ``program.py``. What it prints is read line by line; its log is kept beside the file."""
 
-    def __init__(self, url: str, executions: Executions, number: int, mode: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        url: str,
+        executions: Executions,
+        number: int,
+        mode: str,
+        options: dict[str, Any],
+        more: dict[str, str] | None = None,
+    ) -> None:
         command = [sys.executable, str(PROGRAM), mode]
         for name, value in options.items():
             command += [f"--{name.replace('_', '-')}", json.dumps(value) if isinstance(value, dict) else str(value)]
@@ -64,6 +72,7 @@ class Child:
             "TURNOUT_DATABASE": url,
             "TURNOUT_FAULTS_FILE": str(executions.path),
             "PYTHONPATH": str(Path(turnout.__file__).parents[1]),
+            **(more or {}),
         }
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -114,6 +123,9 @@ class Child:
         self.process.wait()
         self._reader.join(5)
 
+    def wait(self) -> int:
+        return self.exit_code()
+
     def exit_code(self, timeout: float = 30) -> int:
         """Wait for the process to end by itself; if it does not, say where its threads are."""
         try:
@@ -142,8 +154,8 @@ class Children:
         self.executions = Executions(folder / "executions")
         self.started: list[Child] = []
 
-    def start(self, mode: str, **options: Any) -> Child:
-        child = Child(self.url, self.executions, len(self.started), mode, options)
+    def start(self, mode: str, *, environment: dict[str, str] | None = None, **options: Any) -> Child:
+        child = Child(self.url, self.executions, len(self.started), mode, options, environment)
         self.started.append(child)
         return child
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults.children import Children
 from tests.faults.guarantees import check_history
+from tests.faults.languages import Program, programs
 from tests.faults.scale import TIMEOUT
 from tests.postgres import NoPostgres, OwnServer, server
 
@@ -33,6 +34,12 @@ def restarted_server() -> Iterator[OwnServer]:
         pytest.skip("a server that is given cannot be restarted")
     yield found
     found.destroy()
+
+
+@pytest.fixture(scope="session")
+def languages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
+    """The workers' programs of the languages that there are here."""
+    return programs(tmp_path_factory.mktemp("languages"))
 
 
 @pytest.fixture

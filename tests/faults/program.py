@@ -25,6 +25,7 @@ from turnout import Defer, Runner, RunOutcome, TaskInfo, Workflow, task, workflo
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
+from turnout.executors.workers.settings import HubSettings
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.status import status_of
 from turnout.runner import EngineSettings, RunHandle
@@ -283,7 +284,7 @@ def submit(runner: Runner, options: argparse.Namespace) -> None:
 
 def accepted(runner: Runner, options: argparse.Namespace, key: str) -> RunHandle[Any]:
     """What a careful client does: the same key again until the submission is acknowledged."""
-    given = {"key": key, "seconds": options.seconds}
+    given = {"key": key, "seconds": options.seconds, **options.input}
     while True:
         try:
             return runner.submit_with(WORKFLOWS[options.workflow], key=key, input=given)
@@ -405,7 +406,8 @@ MODES = {"submit": submit, "load": load, "serve": serve, "four": measure_four, "
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("mode", choices=MODES)
-    parser.add_argument("--workflow", choices=WORKFLOWS, default="chain")
+    parser.add_argument("--workflow", default="chain")
+    parser.add_argument("--input", type=json.loads, default={})
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--window", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=0.0)
@@ -413,6 +415,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--settings", type=json.loads, default={})
     parser.add_argument("--losses", type=int, default=Limits().losses)
     parser.add_argument("--die-after-commits", type=int, default=0)
+    parser.add_argument("--hub", type=json.loads, default=None)
+    parser.add_argument("--serves", default=None)
     return parser.parse_args()
 
 
@@ -426,7 +430,18 @@ def main() -> None:
             connect(url, **bounds), options.die_after_commits
         )
     settings = EngineSettings(**options.settings, limits=Limits(losses=options.losses))
-    runner = Runner(executors={"default": ThreadExecutor(threads=options.threads)}, settings=settings)
+    hub = None
+    if options.hub is not None:
+        from remote_flows import REMOTE
+
+        WORKFLOWS.update(REMOTE)
+        hub = HubSettings(**options.hub)
+    runner = Runner(
+        executors={"default": ThreadExecutor(threads=options.threads)},
+        settings=settings,
+        hub=hub,
+        workflows=None if options.serves is None else [WORKFLOWS[options.serves]],
+    )
     with runner:
         say("ready")
         MODES[options.mode](runner, options)

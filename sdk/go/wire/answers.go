@@ -43,7 +43,22 @@ func (l *Link) refused(message *Error, session string) {
 	switch message.Code {
 	case "no_session", "malformed", "stopping":
 		l.leave(reason)
+	case "not_yours":
+		l.notOurs(message.Tokens, session)
 	}
+}
+
+// notOurs forgets results that the hub which gave their steps does not know any more. What another hub gave is not this
+// one's to judge: it may not have heard yet that the other is gone.
+func (l *Link) notOurs(tokens []string, session string) {
+	var forgotten []string
+	for _, token := range tokens {
+		held := l.holdings.Get(token)
+		if session != "" && held != nil && held.Hub == l.Hub && held.State == Done {
+			forgotten = append(forgotten, token)
+		}
+	}
+	l.holdings.Forget(forgotten)
 }
 
 func (l *Link) steps(message *Steps, now time.Time) {

@@ -222,7 +222,9 @@ func (l *Link) broken(reason string) {
 	l.leave(reason)
 }
 
-func (l *Link) complain(message string) { l.send(&Error{"unknown_message", message, true}) }
+func (l *Link) complain(message string) {
+	l.send(&Error{Code: "unknown_message", Message: message, Retry: true})
+}
 
 // send says whether it was sent: the hub closes a connection on which more comes than it takes.
 func (l *Link) send(message Message) bool {

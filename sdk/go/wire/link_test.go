@@ -168,7 +168,7 @@ func TestErrorsOfAHub(t *testing.T) {
 		{"unknown_message", true, Open},
 		{"key_refused", false, Refused},
 	} {
-		hub := newHub(t).letIn().hear(&Error{each.code, "", each.retry})
+		hub := newHub(t).letIn().hear(&Error{Code: each.code, Retry: each.retry})
 		same(t, each.code, hub.link.State, each.state)
 	}
 }

@@ -146,9 +146,10 @@ type Bye struct {
 
 // Error says what is wrong; without Retry the worker must not come back by itself.
 type Error struct {
-	Code    string `json:"code" wire:"required"`
-	Message string `json:"message"`
-	Retry   bool   `json:"retry" wire:"true"`
+	Code    string   `json:"code" wire:"required"`
+	Message string   `json:"message"`
+	Retry   bool     `json:"retry" wire:"true"`
+	Tokens  []string `json:"tokens,omitempty"`
 }
 
 // Kind is the first frame.

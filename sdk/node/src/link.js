@@ -217,13 +217,20 @@ export class Link {
     this.#beat(now);
   }
 
-  #failed({ code, message = '', retry = true }, session) {
+  #failed({ code, message = '', retry = true, tokens = [] }, session) {
     if (!['', this.#session].includes(session) || !['greeting', 'open'].includes(this.state)) return;
     const reason = `${code}: ${message}`;
     if (!retry) {
       this.state = 'refused';
       this.actions.push(parted(reason));
     } else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
+    // What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
+    else if (code === 'not_yours' && session !== '') this.#holdings.forget(tokens.filter((each) => this.#isDone(each)));
+  }
+
+  #isDone(token) {
+    const held = this.#holdings.get(token);
+    return held?.hub === this.hub && held.state === 'done';
   }
 
   #greet(now) {

@@ -103,6 +103,6 @@ export const MESSAGES = new Map(
     progress: fields({ token: text, done: number }, { total: nullable(number), message: text }),
     drain: fields({}, { reason: text }),
     bye: fields({}, { reason: text }),
-    error: fields({ code: text }, { message: text, retry: flag }),
+    error: fields({ code: text }, { message: text, retry: flag, tokens: texts }),
   }),
 );

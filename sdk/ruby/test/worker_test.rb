@@ -221,8 +221,8 @@ class WorkerTest < Minitest::Test
   def test_places_are_divided_among_hubs_and_results_of_a_hub_that_is_gone_go_to_another
     other = another_hub
     work(connect: [@hub.address, other.address])
-    @hub.let_in
-    other.let_in(hub_id: "other", session: "o1")
+    offered = [@hub.let_in, other.let_in(hub_id: "other", session: "o1")].map { |hello| hello["credits"] }
+    assert_equal [2, 2], offered, "nobody is offered more than its share before it could be told"
     @hub.expect_credits(2)
     @hub.say("steps", batch(step("1.1", handler: "wait")))
     @begun.pop

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.wire.messages import ALWAYS_JSON, KIND_OF, KINDS, Message
+from turnout.wire.salvage import salvage_json, salvage_msgpack
 
 JSON, MSGPACK = "json", "msgpack"
 CODECS = (MSGPACK, JSON)
@@ -46,6 +47,8 @@ _DECODE: Mapping[str, Mapping[str, Callable[[bytes], Any]]] = {
     MSGPACK: {kind: msgspec.msgpack.Decoder(message).decode for kind, message in KINDS.items()},
 }
 
+_SALVAGE = {JSON: salvage_json, MSGPACK: salvage_msgpack}
+
 
 def pack(message: Message, session: str, codec: str = JSON) -> list[bytes]:
     """The frames of a message.
@@ -61,7 +64,8 @@ def pack(message: Message, session: str, codec: str = JSON) -> list[bytes]:
 
 
 def unpack(frames: Sequence[bytes], codec: str = JSON) -> Unpacked:
-    """The message of these frames; raises Malformed or UnknownKind, never anything else."""
+    """The message of these frames; raises Malformed or UnknownKind, never anything else. A result that cannot be read
+    comes out as the failure that it is."""
     kind, session = envelope(frames)
     decode = _DECODE[JSON if kind in ALWAYS_JSON else codec].get(kind)
     if decode is None:
@@ -69,6 +73,8 @@ def unpack(frames: Sequence[bytes], codec: str = JSON) -> Unpacked:
     try:
         return Unpacked(kind, session, decode(frames[2]))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        if kind == "results" and (saved := _SALVAGE[codec](frames[2])) is not None:
+            return Unpacked(kind, session, saved)
         raise Malformed(f"{kind}: {error}") from error
 
 

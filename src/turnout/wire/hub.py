@@ -309,6 +309,7 @@ class HubProtocol:
         mine: list[StepResult] = []
         elsewhere: list[StepResult] = []
         again: list[str] = []
+        not_given: list[str] = []
         for result in results:
             token = result.token
             if token in worker.unacknowledged:
@@ -321,7 +322,10 @@ class HubProtocol:
             elif token in worker.foreign:
                 elsewhere.append(result)
             else:
-                self._send(worker, Error("not_yours", f"{token} was not given to this worker"))
+                not_given.append(token)
+        if not_given:
+            what = f"{len(not_given)} results are of steps that were not given to this worker"
+            self._send(worker, Error("not_yours", what, tokens=tuple(not_given)))
         if again:
             self._send(worker, Ack(tuple(again)))
         if mine:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from itertools import groupby
+from itertools import count, groupby
 from math import inf
 from typing import TypeAlias
 
@@ -90,11 +90,14 @@ class Link:
         hello: Hello,
         holdings: Holdings,
         orphans: Callable[[], Iterable[Holding]] = lambda: (),
+        next_greeting: Callable[[], int] | None = None,
     ) -> None:
         self._hello = hello
+        self._next_greeting = next_greeting or count(hello.seq + 1).__next__
+        """Numbers the connections of the process; links that may lead to one hub share it."""
         self._orphans = orphans
         """What hubs gave that the worker has no session with any more: every other hub hears of it."""
-        self._greetings = hello.seq
+        self._greeting = hello.seq
         self._session = ""
         self.codec = JSON
         self._seq = 0
@@ -123,7 +126,7 @@ class Link:
         self._session, self.codec, self._seq = "", JSON, 0
         self._sent_at.clear()
         self.state = LinkState.GREETING
-        self._greetings += 1
+        self._greeting = self._next_greeting()
         self.opened = now
         self._greet(now)
 
@@ -295,7 +298,7 @@ class Link:
                 self._send(Error("unknown_message", f"{type(message).__name__.lower()} is not for a worker"))
 
     def _welcomed(self, message: Welcome, now: float) -> None:
-        if self.state is not LinkState.GREETING or message.seq != self._greetings:
+        if self.state is not LinkState.GREETING or message.seq != self._greeting:
             return
         if message.codec not in self._hello.codecs:
             self.malformed += 1
@@ -345,11 +348,15 @@ class Link:
             self.refuse(f"{message.code}: {message.message}")
         elif message.code in ("no_session", "malformed", "stopping"):
             self._leave(f"{message.code}: {message.message}")
+        elif message.code == "not_yours" and session == self._session:
+            # What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
+            mine = [token for token in message.tokens if self._is_done(token)]
+            self._drop(mine, "nobody waits for it any more")
 
     # -- what goes ------------------------------------------------------------------------------------------------
     def _greet(self, now: float) -> None:
         self._greeted = now
-        said = {"seq": self._greetings, "credits": self.credits, "in_flight": self._listed()}
+        said = {"seq": self._greeting, "credits": self.credits, "in_flight": self._listed()}
         self.outbox.append(pack(msgspec.structs.replace(self._hello, **said), ""))
 
     def _beat(self, now: float) -> None:
@@ -375,6 +382,11 @@ class Link:
     def _has_begun(self, token: str) -> bool:
         holding = self.holdings.table.get(token)
         return holding is not None and holding.state != "waiting"
+
+    def _is_done(self, token: str) -> bool:
+        """Whether this hub gave it, and it has a result."""
+        holding = self.holdings.table.get(token)
+        return holding is not None and holding.hub == self.hub and holding.state == "done"
 
     def _next_seq(self) -> int:
         self._seq += 1

@@ -125,6 +125,8 @@ class Error(msgspec.Struct, frozen=True):
     code: str
     message: str = ""
     retry: bool = True
+    tokens: tuple[str, ...] = ()
+    """What it is about, where it is about steps."""
 
 
 Message: TypeAlias = (

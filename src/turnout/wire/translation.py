@@ -219,7 +219,8 @@ def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
 
 
 def _milliseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else math.ceil(seconds * 1000)
+    # Rounded first: 32.267 s are not 32268 ms because 32.267 * 1000 is a little more than 32267.
+    return None if seconds is None else math.ceil(round(seconds * 1000, 6))
 
 
 # -- the worker's side -----------------------------------------------------------------------------------------------

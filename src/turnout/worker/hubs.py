@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from math import inf
 
 import zmq
@@ -41,9 +42,11 @@ class Hubs:
         self._polled: list[zmq.Socket[bytes]] = []
         self._shunned: dict[str, float] = {}
         """Addresses that are not tried until then."""
+        self._greetings = count(1)
         self.discovering = settings.discover
         for address in settings.connect:
             self._connect(address, 0.0)
+        self.share(hello.credits)
 
     # -- how they are -----------------------------------------------------------------------------------------------
     @property
@@ -145,11 +148,15 @@ class Hubs:
                 self._discover(each.link.hubs, now)
 
     def share(self, places: int) -> None:
-        """Divide this many places among the hubs that answer; each gets one at least, if there are any."""
+        """Divide this many places among the hubs that answer; each gets one at least, if there are any. A hub that is
+        greeted is told what it gets if all come: before it could be told otherwise, it might use the whole."""
         links = self.open
         for number, link in enumerate(links):
             share, more = divmod(places, len(links))
             link.set_credits(max(share + (number < more), min(1, places)))
+        for each in self._connections:
+            if each.link.state is not LinkState.OPEN:
+                each.link.set_credits(max(places // len(self._connections), min(1, places)))
 
     def gone(self, hub: str, now: float) -> bool:
         """Whether a hub is gone for good as far as can be told, while others are there to be told so."""
@@ -160,7 +167,7 @@ class Hubs:
     def _connect(self, address: str, now: float, *, discovered: bool = False) -> None:
         if any(each.address == address for each in self._connections) or now < self._shunned.get(address, -inf):
             return
-        link = Link(self._hello, self._holdings, self._orphans)
+        link = Link(self._hello, self._holdings, self._orphans, self._greetings.__next__)
         self._connections.append(Connection(address, link, self._settings, discovered=discovered, trace=self._trace))
 
     def _orphans(self) -> Iterator[Holding]:

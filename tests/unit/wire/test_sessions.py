@@ -6,7 +6,7 @@ import itertools
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unit.wire.network import Network, Weather, Worker, hello, ids, step
+from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
 from turnout.wire.greeting import HubFacts
@@ -26,6 +26,15 @@ def test_a_worker_says_hello_is_welcomed_and_gives_its_credits() -> None:
     network.deliver()
     assert worker.link.state is LinkState.OPEN
     assert network.hub.workers["w"].free == 7
+
+
+def test_the_connections_of_a_process_are_numbered_together_whichever_link_makes_them() -> None:
+    numbers = itertools.count(1)
+    links = [Link(hello("w"), Holdings(), next_greeting=numbers.__next__) for _ in range(2)]
+    for link in (*links, links[0]):
+        link.open(0.0)
+    said = [unpack(frames).message for link in links for frames in link.outbox]
+    assert [message.seq for message in said if isinstance(message, Hello)] == [1, 3, 2]
 
 
 def test_steps_are_done_and_acknowledged_and_forgotten() -> None:
@@ -140,10 +149,22 @@ def test_one_worker_cannot_answer_for_another() -> None:
     second.tick()
     network.deliver()
     assert not network.ended
+    assert len(second.holdings) == 0, "it is told which they are, and does not say them again"
     first.work()
     first.tick()
     network.deliver()
     assert network.ended == {"a.1": 1}
+
+
+def test_a_hub_does_not_judge_results_of_steps_that_another_one_gave() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    worker.holdings.take(step("a.1"), "b", "another hub", 0.0)
+    worker.holdings.finish("a.1", done(step("a.1")))
+    said = Error("not_yours", tokens=("a.1",))
+    worker.receive(pack(said, network.hub.workers["w"].session))
+    assert len(worker.holdings) == 1
 
 
 def test_an_old_version_and_a_bad_id_are_refused_for_good() -> None:

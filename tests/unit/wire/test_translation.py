@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from turnout.contracts.executor import Work
@@ -95,6 +95,7 @@ results = st.one_of(
 
 
 @given(results)
+@example(ExecutionResult.failed(EVENT, ErrorInfo("Busy", "", mro=("shop.Busy",)), retryable=True, retry_after=32.267))
 def test_a_result_comes_out_at_the_hub_as_the_worker_made_it(result: ExecutionResult) -> None:
     step = step_of(work(), token="run.3:2")
     assert result_of(EVENT, returned(answer_of(step, result))) == result

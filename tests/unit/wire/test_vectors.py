@@ -10,9 +10,13 @@ import msgspec
 import pytest
 
 import turnout.wire
+from turnout.model.events import ExecutionStatus, TaskReadyEvent
+from turnout.wire.documents import StepResults
 from turnout.wire.frames import Malformed, UnknownKind, check_of, pack, unpack
 from turnout.wire.messages import ALWAYS_JSON, KINDS, VERSION
+from turnout.wire.translation import result_of
 
+EVENT = TaskReadyEvent(run_id="r", task_id="r.1", task_name="t", attempt=1, max_attempts=1)
 VECTORS = json.loads((Path(turnout.wire.__file__).parent / "vectors" / "messages.json").read_text())
 
 
@@ -57,7 +61,11 @@ def test_what_is_said_to_be_ignored_is(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize("entry", VECTORS["unreadable"], ids=named)
 def test_what_is_no_message_is_told_apart(entry: dict[str, Any]) -> None:
     expected = {"malformed": Malformed, "unknown_message": UnknownKind}.get(entry["answer"])
-    if expected is None:
+    if entry["answer"] == "unreadable_result":
+        message = unpack(frames_of(entry), entry["codec"]).message
+        assert isinstance(message, StepResults)
+        assert result_of(EVENT, message.results[0]).status is ExecutionStatus.FAILED
+    elif expected is None:
         assert unpack(frames_of(entry), entry["codec"]).session != "s1"
     else:
         with pytest.raises(expected):

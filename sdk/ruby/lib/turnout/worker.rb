@@ -42,6 +42,7 @@ module Turnout
       @context = ZMQ::Context.new
       @pool = Pool.new(@options.concurrency, @options.grace) { |token, result| post(:done, token, result) }
       @connections = Connections.new(@options, @context) { link }
+      @connections.divide(places)
       @options.capture ? Capture.install { work } : work
     ensure
       before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }

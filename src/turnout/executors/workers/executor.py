@@ -374,7 +374,7 @@ class WorkersExecutor:
             self.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        ended = result_of(flight.event, result, now=time.time(), context=context)
+        ended = _taken(flight.event, result, context)
         at_fault = blame(result, ended, lambda: self._roll.others(worker, flight.work))
         self._end(flight, ended, keep=True, at_fault=at_fault)
 
@@ -463,7 +463,7 @@ class WorkersExecutor:
         results: list[ExecutionResult] = []
         for result in event.results:
             if (attempt := attempt_of(result.token)) is not None:
-                results.append(result_of(_event_of(*attempt), result))
+                results.append(_taken(_event_of(*attempt), result))
         try:
             await self.holders.post(event.worker.id, results)
         except StoreError as error:
@@ -525,9 +525,10 @@ class WorkersExecutor:
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
-        held = {token: attempt for token in worker.foreign if (attempt := attempt_of(token)) is not None}
+        asked = list(worker.foreign)
+        held = {token: attempt for token in asked if (attempt := attempt_of(token)) is not None}
         wanted = await self.holders.keep(worker.id, sorted(held.values()))
-        gone = [token for token, attempt in held.items() if attempt not in wanted]
+        gone = [token for token in asked if held.get(token) not in wanted]
         self._keep(worker, held)
         if gone:
             self.protocol.acknowledge(worker, gone)
@@ -551,6 +552,15 @@ class WorkersExecutor:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None) -> ExecutionResult:
+    """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
+    try:
+        return result_of(event, result, now=time.time(), context=context)
+    except Exception as error:
+        log.exception("the result of %s cannot be understood", result.token)
+        return ExecutionResult.failed(event, error, retryable=False)
 
 
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:

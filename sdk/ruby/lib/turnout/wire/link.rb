@@ -204,7 +204,15 @@ module Turnout
           @actions << Parted.new(reason)
         elsif %w[no_session malformed stopping].include?(body["code"])
           leave(reason)
+        elsif body["code"] == "not_yours" && !session.empty?
+          # What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
+          @holdings.forget(body.fetch("tokens", []).select { |token| done_for_this_hub?(token) })
         end
+      end
+
+      def done_for_this_hub?(token)
+        held = @holdings[token]
+        held && held.hub == @hub && held.done?
       end
 
       def greet(now)

@@ -84,7 +84,7 @@ module Turnout
         ),
         "drain" => Fields.new({}, "reason" => TEXT),
         "bye" => Fields.new({}, "reason" => TEXT),
-        "error" => Fields.new({ "code" => TEXT }, "message" => TEXT, "retry" => FLAG)
+        "error" => Fields.new({ "code" => TEXT }, "message" => TEXT, "retry" => FLAG, "tokens" => TEXTS)
       }.freeze
     end
   end

@@ -38,13 +38,13 @@ module Turnout
         @list.each { |each| @kept[each.link.hub] = now + each.link.lease if each.open? }
       end
 
-      # Divides +total+ places among the hubs that are there. A hub that is still greeted is told what it would get.
+      # Divides +total+ places among the hubs that are there. A hub that is greeted is told what it gets if all come.
       def divide(total)
         open, others = @list.partition(&:open?)
         open.each_with_index do |each, index|
           each.link.credits = share(total, open.size, index)
         end
-        others.each { |each| each.link.credits = share(total, open.size + 1, open.size) }
+        others.each { |each| each.link.credits = share(total, @list.size, @list.size - 1) }
       end
 
       # A hub has let us in. Of two connections to one hub only the one that was made last has a session.

@@ -1,0 +1,115 @@
+"""What can be saved of results that cannot be read as they are? All that can be read, and the tokens of the others.
+
+A worker sends a result again until it is acknowledged. One that its hub could never read would come back for ever, and
+take with it whatever shares its message: so it ends its own attempt, with an error that says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from turnout.wire.documents import ResultMetadata, StepError, StepResult, StepResults
+from turnout.wire.messages import VERSION
+
+DEEPEST = 200
+"""Deeper than any value that is kept, and not too deep to be looked at: what lies below is left out."""
+UNREADABLE = "unreadable_result"
+
+_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+class _Named(msgspec.Struct):
+    token: str
+
+
+class _Result(msgspec.Struct):
+    metadata: _Named
+
+
+class _Results(msgspec.Struct):
+    results: tuple[msgspec.Raw, ...]
+    batch_id: str = ""
+
+
+def salvage_json(body: bytes) -> StepResults | None:
+    """The results of this message, with those that cannot be read as failures; None if no token can be read.
+
+    Numbers that are too large, NaN, and text that is none stay in the value: whoever keeps values refuses them, and
+    says why.
+    """
+    try:
+        document = json.loads(_cut(body.decode(errors="surrogateescape")))
+        parts: list[Any] = document["results"]
+        return _gathered(document.get("batch_id"), (_read(part) for part in parts))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+
+
+def salvage_msgpack(body: bytes) -> StepResults | None:
+    try:
+        document = msgspec.msgpack.decode(body, type=_Results)
+        return _gathered(document.batch_id, (_decoded(part) for part in document.results))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def _gathered(batch_id: Any, found: Iterator[StepResult | None]) -> StepResults | None:
+    results = tuple(result for result in found if result is not None)
+    if not results:
+        return None
+    return StepResults(
+        batch_id=batch_id if isinstance(batch_id, str) else "", protocol_version=VERSION, results=results
+    )
+
+
+def _read(part: Any) -> StepResult | None:
+    try:
+        return msgspec.convert(part, StepResult)
+    except msgspec.ValidationError as error:
+        why = str(error)
+    try:
+        return _failure(msgspec.convert(part, _Result).metadata.token, why)
+    except msgspec.ValidationError:
+        return None
+
+
+def _decoded(part: msgspec.Raw) -> StepResult | None:
+    try:
+        return msgspec.msgpack.decode(part, type=StepResult)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        why = str(error)
+    try:
+        return _failure(msgspec.msgpack.decode(part, type=_Result).metadata.token, why)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def _failure(token: str, why: str) -> StepResult:
+    error = StepError(f"its result cannot be read: {why}", "UnreadableResult", code=UNREADABLE)
+    return StepResult(step_id="", status="error", metadata=ResultMetadata(token=token, retryable=False), error=error)
+
+
+def _cut(text: str) -> str:
+    """JSON with everything that is nested too deeply replaced by null: reading does not know an end to depth."""
+    kept: list[str] = []
+    depth = start = 0
+    for part in _PART.finditer(text):
+        match part[0]:
+            case "[" | "{":
+                depth += 1
+                if depth == DEEPEST + 1:
+                    kept += (text[start : part.start()], "null")
+            case "]" | "}":
+                if depth == DEEPEST + 1:
+                    start = part.end()
+                depth -= 1
+            case _:
+                pass
+    if depth > DEEPEST:
+        raise ValueError("it has no end")
+    return "".join((*kept, text[start:]))

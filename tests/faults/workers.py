@@ -1,0 +1,135 @@
+"""Workers in other languages, to do harm to, and the file that tells which attempts really began in them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.faults.guarantees import Ledger, Task
+from tests.faults.languages import Program
+
+
+class Noted(NamedTuple):
+    """One line of a handler: an attempt has begun, or is about to end."""
+
+    what: str
+    token: str
+    attempt: int
+    language: str
+    pid: int
+
+
+class Notes:
+    """The file that handlers append to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.touch()
+
+    def all(self, what: str = "begin") -> list[Noted]:
+        lines = (line.split() for line in self.path.read_text().splitlines())
+        found = (Noted(word, token, int(attempt), *who, int(pid)) for word, token, attempt, *who, pid in lines)
+        return [each for each in found if each.what == what]
+
+    def __len__(self) -> int:
+        return self.path.read_bytes().count(b"begin ")
+
+
+class WorkerProcess:
+    """One process of one language. It can be killed, stopped, let go on and told to leave; never twice the same."""
+
+    def __init__(self, program: Program, hubs: list[str], notes: Notes, number: int, concurrency: int = 8) -> None:
+        self.language = program.language
+        self.log = notes.path.with_name(f"worker{number}-{program.language}.log")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TURNOUT_")}
+        environment |= program.environment | {
+            "TURNOUT_CONNECT": ",".join(hubs),
+            "TURNOUT_WORKER_NAME": f"{program.language}{number}",
+            "TURNOUT_WORKER_CONCURRENCY": str(concurrency),
+            "TURNOUT_FAULTS_FILE": str(notes.path),
+        }
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                program.command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        self.pid = self.process.pid
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def wait(self) -> int:
+        return self.process.wait(60)
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def tail(self, lines: int = 20) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+class Workers:
+    """Starts workers on some hubs, and ends all of them at the end, by their id."""
+
+    def __init__(self, programs: dict[str, Program], hubs: list[str], notes: Notes) -> None:
+        self.programs, self.hubs, self.notes = programs, hubs, notes
+        self.started: list[WorkerProcess] = []
+
+    def start(self, language: str = "python", **options: int) -> WorkerProcess:
+        worker = WorkerProcess(self.programs[language], self.hubs, self.notes, len(self.started), **options)
+        self.started.append(worker)
+        return worker
+
+    def end(self) -> None:
+        for worker in self.started:
+            if worker.alive:
+                worker.kill()
+
+
+def free_addresses(count: int) -> list[str]:
+    """Addresses for hubs that are started again and again. Not among the ports that the system gives to whoever asks
+    for any: one of those might be given away while its hub is down."""
+    found: list[str] = []
+    while len(found) < count:
+        port = random.SystemRandom().randint(20_000, 30_000)
+        with socket.socket() as trial:
+            try:
+                trial.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if (address := f"tcp://127.0.0.1:{port}") not in found:
+            found.append(address)
+    return found
+
+
+def check_notes(notes: Notes, ledger: Ledger) -> Counter[str]:
+    """The handlers' own word against the database's; returns how often each task began."""
+    begun = notes.all()
+    twice = [token for token, times in Counter(each.token for each in begun).items() if times > 1]
+    assert not twice, f"attempts that began twice: {twice[:5]}"
+    tasks = {f"{task.run_id}.{task.pos}": task for task in ledger.tasks.values()}
+    named = [(each.token.rpartition(":")[0], int(each.token.rpartition(":")[2])) for each in begun]
+    late = [(task, attempt) for task, attempt in named if attempt > tasks[task].attempt]
+    assert not late, f"attempts that began and nobody had started: {late[:5]}"
+    completed = {(name, task.attempt) for name, task in tasks.items() if task.state == "completed"}
+    unseen = completed - set(named)
+    assert not unseen, f"results that no handler made: {list(unseen)[:5]}"
+    unended = completed - {
+        (each.token.rpartition(":")[0], int(each.token.rpartition(":")[2])) for each in notes.all("end")
+    }
+    assert not unended, f"results of handlers that had not finished: {list(unended)[:5]}"
+    return Counter(task for task, _ in named)
+
+
+def task_id(task: Task) -> str:
+    return f"{task.run_id}.{task.pos}"

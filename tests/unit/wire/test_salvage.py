@@ -1,0 +1,94 @@
+"""Results that cannot be read end their own attempts and nobody else's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from turnout.model.events import ExecutionStatus, TaskReadyEvent
+from turnout.wire.documents import StepResult, StepResults
+from turnout.wire.frames import JSON, MSGPACK, Malformed, check_of, unpack
+from turnout.wire.translation import result_of
+
+EVENT = TaskReadyEvent(run_id="r", task_id="r.1", task_name="a::b::c::t", attempt=1, max_attempts=1)
+SOUND = '{"step_id":"2","status":"completed","output":"fine","metadata":{"token":"sound"}}'
+DEEP = "[" * 50_000 + "]" * 50_000
+
+
+def results(*bodies: str | bytes) -> tuple[StepResult, ...]:
+    parts = b",".join(body.encode() if isinstance(body, str) else body for body in bodies)
+    return taken(b'{"batch_id":"b","protocol_version":"1.0","results":[' + parts + b"]}", JSON)
+
+
+def taken(body: bytes, codec: str) -> tuple[StepResult, ...]:
+    parts = [b"results", b"s1", body]
+    message = unpack([*parts, check_of(parts)], codec).message
+    assert isinstance(message, StepResults)
+    return message.results
+
+
+def with_output(output: str | bytes) -> bytes:
+    said = output.encode() if isinstance(output, str) else output
+    return b'{"step_id":"1","status":"completed","output":' + said + b',"metadata":{"token":"odd"}}'
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("1e999", "inf"),
+        ("NaN", "nan"),
+        (r'"\ud800"', "surrogate"),
+        (b'"\xff\xfe"', "surrogate"),
+        (f'{{"a":{DEEP}}}', "deeper"),
+        (r'"a\u0000"', "NUL"),
+    ],
+    ids=["too large", "nan", "half a character", "no text", "too deep", "nul"],
+)
+def test_an_output_that_is_no_value_fails_its_attempt_and_no_other(output: str | bytes, why: str) -> None:
+    odd, sound = results(with_output(output), SOUND)
+    assert (odd.token, sound.token, sound.output) == ("odd", "sound", "fine")
+    ended = result_of(EVENT, odd)
+    assert ended.status is ExecutionStatus.FAILED and not ended.retryable
+    assert ended.error is not None and why in ended.error.message
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '{"step_id":"1","status":"maybe","metadata":{"token":"odd"}}',
+        '{"status":"completed","metadata":{"token":"odd"}}',
+        '{"step_id":"1","status":"failed","error":{"type":"Oops"},"metadata":{"token":"odd"}}',
+        '{"step_id":"1","status":"completed","metadata":{"token":"odd","attempt":"first"}}',
+    ],
+)
+def test_a_result_that_is_none_fails_its_attempt_and_says_why(part: str) -> None:
+    sound, odd = results(SOUND, part)
+    assert (odd.token, odd.status, sound.output) == ("odd", "error", "fine")
+    ended = result_of(EVENT, odd)
+    assert ended.status is ExecutionStatus.FAILED and not ended.retryable
+    assert ended.error is not None and ended.error.code == "unreadable_result"
+
+
+def test_what_names_no_token_is_malformed_unless_others_do() -> None:
+    for parts in (('{"step_id":"1"}',), ("7", "null"), (f'{{"metadata":{{"token":{DEEP}}}}}',)):
+        with pytest.raises(Malformed):
+            results(*parts)
+    assert [each.token for each in results("7", SOUND)] == ["sound"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b'{"results":7}', b'{"results":[]', b"7", b'"' * 3])
+def test_what_is_no_message_stays_malformed(body: bytes) -> None:
+    for codec in (JSON, MSGPACK):
+        with pytest.raises(Malformed):
+            taken(body, codec)
+
+
+def test_in_messagepack_text_that_is_none_fails_its_attempt_and_no_other() -> None:
+    def packed(output: Any, token: str) -> dict[str, Any]:
+        return {"step_id": "1", "status": "completed", "output": output, "metadata": {"token": token}}
+
+    message = {"batch_id": "b", "protocol_version": "1.0", "results": [packed("??", "odd"), packed("fine", "sound")]}
+    odd, sound = taken(msgspec.msgpack.encode(message).replace(b"\xa2??", b"\xa2\xff\xfe"), MSGPACK)
+    assert (odd.token, odd.status, sound.output) == ("odd", "error", "fine")
