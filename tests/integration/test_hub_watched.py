@@ -281,6 +281,21 @@ def test_health_names_the_labels_that_nobody_has(store_url: str) -> None:
             until(lambda: "no_worker_matches" not in troubles(runner))
 
 
+def test_tasks_that_wait_say_so_when_the_worker_that_they_wait_for_has_gone(store_url: str) -> None:
+    with runner_of(store_url) as runner:
+        going = SmallWorker(address_of(runner), handlers=HANDLERS, credits=1)
+        going.held.set()
+        with going:
+            until(runner.workers)
+            runs = [runner.submit(adding, number) for number in range(3)]
+            until(lambda: [run.tasks()[0].reason for run in runs].count("no_capacity") == 2)
+            going.vanish()
+        missing = f"no_worker_matches{{}} handler {add_one.ref}"
+        until(lambda: [run.tasks()[0].reason for run in runs] == [missing] * 3)
+        with SmallWorker(address_of(runner), handlers=HANDLERS):
+            assert [run.result() for run in runs] == [1, 2, 3]
+
+
 def troubles(runner: Runner) -> str:
     [one] = [one for one in runner.core.orchestrators() if one.id == runner.core.engine.session_id]
     return "\n".join(f"{trouble.where}: {trouble.why}" for trouble in one.status.troubles)
