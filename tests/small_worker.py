@@ -16,6 +16,7 @@ from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.wire.holdings import Holdings
 from turnout.wire.link import Link, Parted, Reconnect, Stop
 from turnout.wire.messages import Hello
+from turnout.worker.keys import CurveKeys
 
 Handler = Callable[[Step], Any]
 
@@ -30,7 +31,13 @@ class SmallWorker:
         labels: Mapping[str, str] | None = None,
         credits: int = 8,
         worker_id: str | None = None,
+        keys: CurveKeys | None = None,
+        routing_id: bytes | None = None,
     ) -> None:
+        self._keys = keys
+        self._routing_id = routing_id
+        self.refusal = ""
+        """What a hub said that wants it no more."""
         self.id = worker_id or uuid.uuid4().hex
         self.handlers = dict(handlers)
         self.begun: Counter[str] = Counter()
@@ -92,6 +99,8 @@ class SmallWorker:
                 for action in actions:
                     if isinstance(action, Stop):
                         self.stopped.add(action.token)
+                    elif link.state == "refused":
+                        self.refusal = link.refusal
                     elif isinstance(action, Reconnect | Parted):
                         sockets[number].close(0)
                         sockets[number] = self._connect(context, self._addresses[number])
@@ -101,10 +110,15 @@ class SmallWorker:
             socket.close(0)
         context.term()
 
-    @staticmethod
-    def _connect(context: zmq.Context[Any], address: str) -> zmq.Socket[bytes]:
+    def _connect(self, context: zmq.Context[Any], address: str) -> zmq.Socket[bytes]:
         socket = context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
+        if self._routing_id is not None:
+            socket.setsockopt(zmq.ROUTING_ID, self._routing_id)
+        if self._keys is not None:
+            socket.curve_serverkey = self._keys.server.encode()
+            socket.curve_publickey = self._keys.public.encode()
+            socket.curve_secretkey = self._keys.secret.encode()
         socket.connect(address)
         return socket
 

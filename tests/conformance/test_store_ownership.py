@@ -90,6 +90,21 @@ def test_ending_a_session_hands_its_runs_over_at_once(store: Store) -> None:
     assert len(store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)) == 1
 
 
+def test_runs_of_other_workflows_can_be_claimed_by_their_version(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    owned, free = new_run(), new_run(owner=None)
+    insert(store, owned)
+    insert(store, free)
+    assert free.insert is not None
+    version = free.insert.version
+    assert store.unclaimed_versions([]) == [version] and store.unclaimed_versions([WORKFLOW]) == []
+    assert store.claim_runs("peer", ["other"], LIMIT, INLINE, ["another version"]) == []
+    claimed = store.claim_runs("peer", ["other"], LIMIT, INLINE, [version])
+    assert [loaded.run.new.run_id for loaded in claimed] == [free.run_id]
+    assert store.unclaimed_versions([]) == []
+    assert store.claim_runs("peer", [], LIMIT, INLINE, [version]) == []
+
+
 def test_releasing_runs_hands_over_these_and_no_others(store: Store) -> None:
     begin(store, OWNER, "peer")
     kept, released = new_run(), new_run()

@@ -15,8 +15,10 @@ from turnout.cli import (
     graph,
     health,
     init,
+    keys,
     logs,
     metrics,
+    orchestrate,
     prune,
     run,
     runs,
@@ -36,6 +38,7 @@ turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
+turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
 """
 
@@ -69,6 +72,7 @@ for command in (
     metrics.metrics,
     doctor.doctor,
     prune.prune,
+    orchestrate.orchestrate,
     worker.worker,
     conformance.conformance,
     demo.demo,
@@ -76,3 +80,4 @@ for command in (
     app.command()(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(config.app, name="config")
+app.add_typer(keys.app, name="keys")

@@ -104,8 +104,15 @@ class Store(Protocol):
         """The live sessions in the order in which they started, each with what it last said of itself."""
         ...
 
-    def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
-        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest).
+    def unclaimed_versions(self, workflows: Sequence[str]) -> list[str]:
+        """The versions of unowned, non-terminal runs of all workflows but these."""
+        ...
+
+    def claim_runs(
+        self, session_id: str, workflows: Sequence[str], limit: int, inline: int, versions: Sequence[str] = ()
+    ) -> list[LoadedRun]:
+        """Take up to ``limit`` unowned, non-terminal runs of these workflows, or of these versions (highest priority,
+        then oldest).
 
         In one transaction: owner, epoch + 1 on the run and on all its non-terminal task rows, and pending becomes
         running with its history row; then the tasks are read in a later statement. Outputs longer than ``inline``

@@ -17,7 +17,7 @@ from turnout.contracts.workers import Assigner, Settler
 from turnout.dispatcher.delivery import Delivery, Timeouts
 from turnout.dispatcher.explain import Explanation, explain
 from turnout.dispatcher.guard import Guard
-from turnout.dispatcher.placement import SHELL, WORKERS, PlacementSettings, decide
+from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
 from turnout.dispatcher.registered import DispatcherMetrics, RegisteredExecutor
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.validation import validate_routing
@@ -67,6 +67,8 @@ class DefaultDispatcher:
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
         """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
         self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
+        self.starts = True
+        """Whether executors are started; who drives no runs needs only to know them."""
         self._opening: set[asyncio.Task[None]] = set()
         self._assigners: dict[str, Assigner] = {}
         self._settlers: list[Settler] = []
@@ -292,7 +294,7 @@ class DefaultDispatcher:
 
     async def open(self) -> None:
         """Starts executors that have a ``start``; the first failure is raised after the others are stopped."""
-        waiting = [slot for slot in self._slots.values() if not slot.ready]
+        waiting = [slot for slot in self._slots.values() if self.starts and not slot.ready]
         outcomes = await asyncio.gather(*(slot.start() for slot in waiting), return_exceptions=True)
         failed = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failed:
@@ -305,7 +307,7 @@ class DefaultDispatcher:
         self.validate()
         self._delivery.start(results, capacity_freed)
         for slot in self._slots.values():
-            if not slot.ready:
+            if self.starts and not slot.ready:
                 opening = asyncio.ensure_future(self._start_one(slot))
                 self._opening.add(opening)
                 opening.add_done_callback(self._opening.discard)
@@ -333,6 +335,8 @@ class DefaultDispatcher:
                     self._used.add(task.executor)
                 if task.body.kind == SHELL:
                     self._used.add(SHELL)
+                elif task.body.kind == HANDLER:
+                    self._used.update(key for key, runs in self._settings.kinds.items() if HANDLER in runs)
 
     def _checked(self, config: RoutingConfig, workflows: Mapping[str, WorkflowSpec]) -> list[str]:
         warnings = validate_routing(config, self.executors, self._settings, workflows.values())

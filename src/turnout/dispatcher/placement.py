@@ -17,6 +17,8 @@ WORKERS = "workers"
 """The key of the executor that sends attempts to workers through the hub."""
 SHELL = "shell"
 """The key of the executor for shell bodies that the default executor cannot run."""
+HANDLER = "handler"
+"""The kind of body that is run elsewhere."""
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +49,12 @@ class Question(msgspec.Struct, frozen=True):
     def default(self) -> tuple[str, str]:
         """The executor of a task that nobody says anything about, and what that is called."""
         key, kind, kinds = self.router.config.default_executor, self.task.body.kind, self.settings.kinds
-        if kind == "handler" and kind not in kinds.get(key, ()) and self.settings.hub_configured:
-            return WORKERS, "default executor of handlers"
+        if kind == HANDLER and kind not in kinds.get(key, ()):
+            if self.settings.hub_configured:
+                return WORKERS, "default executor of handlers"
+            elsewhere = [each for each, runs in kinds.items() if kind in runs]
+            if len(elsewhere) == 1:
+                return elsewhere[0], "the only executor of handlers"
         if kind == "shell" and kind not in kinds.get(key, (kind,)) and kind in kinds.get(SHELL, ()):
             return SHELL, "default executor of shell bodies"
         return key, "default executor"

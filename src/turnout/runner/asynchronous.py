@@ -116,6 +116,11 @@ class AsyncRunner:
             raise RuntimeError("use `async with AsyncRunner(…) as runner:`")
         return self._core
 
+    @property
+    def hub(self) -> str | None:
+        """The address that workers connect to; None if there is no hub here."""
+        return self.core.hub
+
     async def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await (await self.submit(workflow, *args, **kwargs)).result()
 

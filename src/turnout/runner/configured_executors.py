@@ -15,6 +15,7 @@ BUILT_IN = {
     "process": "turnout.executors.process:ProcessExecutor",
     "shell": "turnout.executors.shell:ShellExecutor",
     "thread": "turnout.executors.thread:ThreadExecutor",
+    "zmq_pubsub": "turnout.executors.pubsub.executor:ZmqPubSubExecutor.of",
 }
 """Short names of the executors that come with Turnout."""
 
@@ -73,10 +74,9 @@ def _with_name(factory: Callable[..., Any], key: str, given: dict[str, Any], at:
         parameters = inspect.signature(factory).parameters
     except ValueError:
         return given
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
-        return given
+    free = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
     for name in given:
-        if name not in parameters:
+        if name not in parameters and not free:
             raise InvalidSetting(
                 f"{at} has no option {name!r}{close(name, parameters)}", code="unknown_setting", key=f"{key}.{name}"
             )

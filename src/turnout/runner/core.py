@@ -53,7 +53,7 @@ from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
-from turnout.runner.wiring import make_dispatcher, refuse_in_child
+from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers
 from turnout.store import connect
 from turnout.store.urls import shown_url
 
@@ -123,6 +123,13 @@ class Core:
             workers = cast("WorkersExecutor", dispatcher.executors[WORKERS])
             workers.holders = Elsewhere(self.engine, seconds(self.config.hub.lease))
             self.workers = workers
+            if workers.listens and self.config.claims is None:
+                self.engine.adoption.drives_stored = partial(drives_stored, dispatcher)
+
+    @property
+    def hub(self) -> str | None:
+        """The address that workers connect to; None if there is no hub here."""
+        return self.workers.door.address if self.workers is not None and self.workers.listens else None
 
     def _open(self) -> None:
         try:
@@ -201,7 +208,10 @@ class Core:
         spec = self.registry.add(workflow, self.config.tenant)
         if self._checked.get(spec.full_name) is not spec:
             if self.dispatcher is not None:
-                self.dispatcher.validate(self.registry.family_of(workflow, self.config.tenant))
+                family = self.registry.family_of(workflow, self.config.tenant)
+                self.dispatcher.validate(family)
+                if self.config.drives and self.workers is not None and not self.workers.listens:
+                    refuse_workers(self.dispatcher, family)
             self._checked[spec.full_name] = spec
         graph = self.engine.graphs.today(spec.full_name)
         assert graph is not None, "it was registered just now"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
+from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.dispatcher import DefaultDispatcher, Explanation
 from turnout.model.spec import WorkflowSpec
 from turnout.runner.config import Config
 from turnout.runner.settings import RunnerConfig, runner_config
-from turnout.runner.wiring import make_dispatcher
+from turnout.runner.wiring import for_workers, make_dispatcher
 
 
 class Plan:
@@ -17,7 +21,7 @@ class Plan:
 
     def __init__(self, config: Config) -> None:
         self._settings: RunnerConfig = runner_config(config)
-        self._dispatcher: DefaultDispatcher = make_dispatcher(self._settings)
+        self._dispatcher: DefaultDispatcher = make_dispatcher(msgspec.structs.replace(self._settings, listens=False))
         self._tenant: str = config.get("tenant") or DEFAULT_TENANT
 
     @property
@@ -33,3 +37,10 @@ class Plan:
         """Where each task goes, by the function that decides it in a run."""
         spec, _ = self.check(workflow)
         return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}
+
+    def needs_hub(self, workflows: Iterable[Workflow[..., Any]]) -> bool:
+        """Whether a task of these, or of a workflow that they call, may go to workers."""
+        if self._settings.hub is None:
+            return False
+        specs = [spec for workflow in workflows for spec in Registry().family_of(workflow, self._tenant)]
+        return for_workers(self._dispatcher, specs) is not None

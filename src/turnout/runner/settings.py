@@ -15,12 +15,15 @@ import msgspec
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
+from turnout.errors import InvalidSetting
+from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.config import Config, read_config
+from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_files import CONFIG_VARIABLE
+from turnout.runner.config_shape import HUB
 from turnout.runner.configured_executors import make_executor
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -41,7 +44,9 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     settings: EngineSettings = EngineSettings()
     placement: PlacementSettings = PlacementSettings()
     hub: HubSettings | None = None
-    """Where workers connect; None: there is no hub here."""
+    """Where workers connect; None: no hub is configured."""
+    listens: bool = True
+    """False: the hub is another orchestrator's, and is not opened here."""
     max_output_bytes: int = MAX_BYTES
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
@@ -67,8 +72,11 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     """The given arguments, and for those that are absent or None what is configured."""
     said = configuration(config)
     given = {name: value for name, value in arguments.items() if value is not None}
-    if "hub" in given:
-        given["hub"] = hub_settings(given["hub"])
+    if given.get("hub") is False:
+        del given["hub"]
+        given["listens"] = False
+    elif "hub" in given:
+        given["hub"] = hub_settings(given["hub"], said)
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
@@ -78,6 +86,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "polling": said.get("polling"),
         "settings": said.orchestration,
         "placement": _placement(said),
+        "hub": None if "hub" in given else said.hub,
         "max_output_bytes": said.get("max_output_bytes"),
     }
     executors = {**configured_executors(said, without=given.get("executors", {})), **given.pop("executors", {})}
@@ -86,19 +95,43 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     )
 
 
-def hub_settings(hub: str | HubSettings) -> HubSettings:
-    """The hub of an address, or as it is given."""
-    return HubSettings(address=hub) if isinstance(hub, str) else hub
+def hub_settings(hub: str | HubSettings, said: Config) -> HubSettings:
+    """The hub as it is given; at an address, with everything else as configured."""
+    if isinstance(hub, HubSettings):
+        return hub
+    entries = {key: entry for key, entry in said.entries.items() if key not in ((HUB, "host"), (HUB, "port"))}
+    here = msgspec.structs.replace(said, entries={**entries, (HUB, "address"): Entry(hub, "the given hub")})
+    settings = here.hub
+    assert settings is not None
+    return settings
 
 
 def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:
     """The executors of the configuration, but for these keys."""
     skipped = set(without)
-    return {
+    found = {
         key: make_executor(key, options, _origin(said, key))
         for key, options in said.executors.items()
         if key not in skipped
     }
+    return found if PUBSUB in skipped else _with_pubsub(found, said)
+
+
+def _with_pubsub(found: dict[str, TaskExecutor], said: Config) -> dict[str, TaskExecutor]:
+    """These, and the executor that the table ``step_execution`` makes."""
+    settings = said.step_execution
+    if settings is None:
+        return found
+    if PUBSUB in found:
+        raise InvalidSetting(
+            f"{_origin(said, PUBSUB)}: executors.{PUBSUB} and {STEP_EXECUTION} both make the executor {PUBSUB!r}; "
+            "keep one of them, or give the first another name",
+            code="bad_executor",
+            key=PUBSUB,
+        )
+    from turnout.executors.pubsub.executor import ZmqPubSubExecutor
+
+    return {**found, PUBSUB: ZmqPubSubExecutor(settings)}
 
 
 def _origin(said: Config, executor: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
 from turnout.authoring.default_runner import runner_closed, runner_opened
 from turnout.authoring.workflow import Workflow
@@ -170,7 +170,7 @@ class Runner(Submitting):
         polling: Iterable[str] | None = None,
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
-        hub: str | HubSettings | None = None,
+        hub: str | HubSettings | Literal[False] | None = None,
         max_output_bytes: int | None = None,
         on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
@@ -204,7 +204,7 @@ class Runner(Submitting):
     @property
     def hub(self) -> str | None:
         """The address that workers connect to; None if there is no hub here."""
-        return self._core.workers.door.address if self._core.workers is not None else None
+        return self._core.hub
 
     @property
     def url(self) -> str:

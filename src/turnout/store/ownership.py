@@ -67,13 +67,23 @@ class Ownership:
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
         return frozenset(row[0] for row in self._database.read("holders_alive", holders=json_list(holders)))
 
-    def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
+    def claim_runs(
+        self, session_id: str, workflows: Sequence[str], limit: int, inline: int, versions: Sequence[str] = ()
+    ) -> list[LoadedRun]:
+        names = json_list(workflows)
         # Most looks find nothing, and a look must not queue for the writer's lock.
-        if not self._database.read("any_claimable", workflows=json_list(workflows)):
+        if not versions and not self._database.read("any_claimable", workflows=names):
             return []
         with self._database.transaction() as execute:
-            found = execute("claimable_runs", workflows=json_list(workflows), limit=limit)
+            if versions:
+                wanted = json_list(versions)
+                found = execute("claimable_runs_or_versions", workflows=names, versions=wanted, limit=limit)
+            else:
+                found = execute("claimable_runs", workflows=names, limit=limit)
             return _take(execute, session_id, [row[0] for row in found], inline)
+
+    def unclaimed_versions(self, workflows: Sequence[str]) -> list[str]:
+        return sorted(row[0] for row in self._database.read("unclaimed_versions", workflows=json_list(workflows)))
 
     def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
         known = canonical(run_id)

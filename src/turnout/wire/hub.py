@@ -177,10 +177,10 @@ class HubProtocol:
             self._refuse(worker.route, Error("no_session", "come again soon"), "")
             worker.hello = msgspec.structs.replace(worker.hello, seq=worker.hello.seq - 1)
 
-    def expel(self, worker: WorkerEntry, reason: str) -> None:
-        """What it holds is given to others; it may come back, and is told then."""
+    def expel(self, worker: WorkerEntry, reason: str, error: Error | None = None) -> None:
+        """What it holds is given to others; it may come back, and is told then, unless the error is final."""
         if self.workers.get(worker.id) is worker:
-            self._refuse(worker.route, Error("no_session", reason), worker.session)
+            self._refuse(worker.route, error or Error("no_session", reason), worker.session)
             self._part(worker, reason)
 
     def close(self, reason: str) -> None:

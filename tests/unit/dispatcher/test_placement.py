@@ -253,3 +253,16 @@ def test_a_handler_goes_to_the_workers_if_there_is_a_hub(task_of: Make, workflow
     assert (decision.executor_key, decision.reason) == ("workers", "default executor of handlers")
     without = decide(task, workflow_of(task), PlacementSettings(kinds=kinds), Router(RoutingConfig()))
     assert without.executor_key == "default"
+
+
+def test_a_handler_goes_to_the_only_executor_that_runs_handlers_if_there_is_no_hub(
+    task_of: Make, workflow_of: Make
+) -> None:
+    kinds = {"default": frozenset({"python"}), "zmq_pubsub": frozenset({"handler"})}
+    task, routing = task_of(kind="handler"), Router(RoutingConfig())
+    alone = decide(task, workflow_of(task), PlacementSettings(kinds=kinds), routing)
+    assert (alone.executor_key, alone.reason) == ("zmq_pubsub", "the only executor of handlers")
+    with_hub = decide(task, workflow_of(task), PlacementSettings(kinds=kinds, hub_configured=True), routing)
+    assert with_hub.executor_key == "workers"
+    two = PlacementSettings(kinds=kinds | {"other": frozenset({"handler"})})
+    assert decide(task, workflow_of(task), two, routing).executor_key == "default", "who of the two is not said"

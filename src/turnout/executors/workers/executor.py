@@ -23,6 +23,7 @@ from turnout.contracts.workers import Holders
 from turnout.errors import ExecutionFailed, RunNotFound, StoreError
 from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
+from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.roll import Roll
 from turnout.executors.workers.settings import HubSettings, is_loopback, reached_at
 from turnout.model.durations import seconds
@@ -62,8 +63,14 @@ class WorkersExecutor:
     outlives: bool = True
 
     def __init__(
-        self, settings: HubSettings | None = None, *, name: str = "workers", greeting: Greeting | None = None
+        self,
+        settings: HubSettings | None = None,
+        *,
+        name: str = "workers",
+        listens: bool = True,
     ) -> None:
+        self.listens = listens
+        """False: tasks can be meant for workers here, but none ever comes."""
         self.settings = settings or HubSettings()
         self.settings.check()
         self._name = name
@@ -75,8 +82,10 @@ class WorkersExecutor:
             resend_ms=int(seconds(self.settings.resend) * 1000),
             max_message_bytes=self.settings.max_message_bytes,
         )
+        self.gate = Gate.of(self.settings) if listens else None
+        greeting = None if self.gate is None else Greeting(self.gate.permission)
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
-        self.door = Door(self.settings, self._heard, self._carry_on)
+        self.door = Door(self.settings, self._heard, self._carry_on, self.gate)
         self._roll = Roll(self.protocol)
         self._flights = Flights()
         self._loader: Loader | None = None
@@ -119,10 +128,14 @@ class WorkersExecutor:
 
     async def start(self) -> None:
         assert self.holders is not None, "an executor of workers is told by its orchestrator who holds what"
+        if not self.listens:
+            return
         self.door.open()
         self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
         self.holders.listening(self.address)
         self._ticker = asyncio.ensure_future(self._tick())
+        if self.gate is not None:
+            self._spawn(self._watch(self.gate))
         log.info("the hub listens on %s", self.door.address)
 
     async def stop(self, timeout: float) -> None:
@@ -456,6 +469,19 @@ class WorkersExecutor:
             await self.holders.left(worker_id)
         except StoreError as error:
             log.warning("the session of worker %s will run out instead: %s", worker_id, error)
+
+    async def _watch(self, gate: Gate) -> None:
+        """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
+        while True:
+            await asyncio.sleep(TICK)
+            # Away from the loop: the file may be on a disk that does not answer.
+            if not await asyncio.to_thread(gate.allowed.look):
+                continue
+            for worker in list(self.protocol.workers.values()):
+                error = gate.permission(worker.key, worker.hello)
+                if error is not None:
+                    self.protocol.expel(worker, error.message, error)
+            self._carry_on()
 
     # -- time ---------------------------------------------------------------------------------------------------
     async def _tick(self) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
+
+_TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})(?::shadow)?")
+"""What workers say may be anything: nothing else reaches the database."""
 
 
 class Flight(msgspec.Struct, eq=False):
@@ -69,6 +73,5 @@ def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
 
 def attempt_of(token: str) -> tuple[str, int] | None:
     """The task id and attempt that a token names; None if it is none of ours."""
-    task_id, _, number = token.removesuffix(":shadow").rpartition(":")
-    run_id, _, pos = task_id.rpartition(".")
-    return (task_id, int(number)) if run_id and pos.isdecimal() and number.isdecimal() else None
+    match = _TOKEN.fullmatch(token)
+    return None if match is None else (match[1], int(match[2]))

@@ -80,6 +80,18 @@ order by priority desc, submitted_at, id
 limit :limit
 /*pg for update of run skip locked */
 
+-- name: unclaimed_versions
+select distinct version from run
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow not in {workflows}
+
+-- name: claimable_runs_or_versions
+select id from run
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+    and (workflow in {workflows} or version in {versions})
+order by priority desc, submitted_at, id
+limit :limit
+/*pg for update of run skip locked */
+
 -- name: claimable_run
 select id from run
 where id = :id and state in ('pending', 'running', 'paused', 'cancelling') and (owner is null or owner = :session)

@@ -1,0 +1,37 @@
+"""Which ZeroMQ context do sockets belong to, and when are their endpoints free again?"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import zmq
+
+from turnout.executors.pubsub.settings import PubSubSettings
+
+
+class Contexts:
+    """Within one process both sides must share a context. Else it is a context of one's own, that can be ended: only
+    then is it certain that nothing of its sockets is left, and that their endpoints can be bound again."""
+
+    def __init__(self, settings: PubSubSettings, given: zmq.Context[Any] | None) -> None:
+        endpoints = (settings.rust_step_publisher, settings.rust_result_subscriber)
+        shared = given is not None or any(each.startswith("inproc:") for each in endpoints)
+        self._own = not shared
+        self.context: zmq.Context[Any] = given or (zmq.Context.instance() if shared else zmq.Context())
+
+    def end(self, *sockets: zmq.Socket[bytes]) -> None:
+        """Close these sockets, and the context if it is nobody else's. What was sent has its linger to go out."""
+        for socket in sockets:
+            if not socket.closed:
+                self.close(socket)
+        if self._own:
+            self.context.term()
+
+    def close(self, socket: zmq.Socket[bytes]) -> None:
+        endpoint = socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        if endpoint.startswith("inproc:"):
+            # Closing frees an endpoint some time later, this at once.
+            with suppress(zmq.ZMQError):
+                socket.unbind(endpoint)
+        socket.close()

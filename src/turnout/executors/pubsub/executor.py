@@ -1,0 +1,202 @@
+"""How do attempts get to a handler that subscribes to steps, and its results back?
+
+Everything here runs on the engine's event loop. Delivery is at least once: a step that is not answered is published
+again under the same identity, so a handler may run it twice, and whichever answer comes first is taken, once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import zmq
+
+from turnout.contracts.executor import Loader, Report, Work
+from turnout.errors import StoreError
+from turnout.executors.pubsub.publisher import NOBODY, Publisher
+from turnout.executors.pubsub.settings import PUBSUB, PubSubSettings
+from turnout.executors.workers.flights import token_of
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.spec import TaskSpec
+from turnout.wire.documents import Step, StepResult
+from turnout.wire.translation import result_of, step_of
+
+ONCE = (
+    "it runs at most once, and a step that is not answered is published again: let workers have it, "
+    "or drop at_most_once"
+)
+
+
+class _Held(msgspec.Struct, eq=False):
+    event: TaskReadyEvent
+    report: Report
+    work: Work | None = None
+
+
+class ZmqPubSubExecutor:
+    """Publishes steps to one subscriber and takes the results that it publishes.
+
+    ``context`` is for ``inproc://`` endpoints where the handler uses another than ``zmq.Context.instance()``.
+    """
+
+    local: bool = False
+    kinds: frozenset[str] = frozenset({"handler"})
+
+    def __init__(
+        self, settings: PubSubSettings | None = None, *, name: str = PUBSUB, context: zmq.Context[Any] | None = None
+    ) -> None:
+        self.settings = settings or PubSubSettings()
+        self.settings.check()
+        self._name = name
+        self.publisher = Publisher(self.settings, self, self._served, context)
+        self._held: dict[str, _Held] = {}
+        """Attempts without a result, by token."""
+        self._loader: Loader | None = None
+        self._room: Callable[[], None] = lambda: None
+        self._loading: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._executed: Counter[str] = Counter()
+
+    @classmethod
+    def of(cls, *, name: str = PUBSUB, **said: Any) -> ZmqPubSubExecutor:
+        """The executor of a table of options: ``use = "zmq_pubsub"`` and the keys of ``step_execution``."""
+        return cls(PubSubSettings.of(said), name=name)
+
+    # -- the contract of executors ------------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def step_endpoint(self) -> str:
+        """Where steps are published; with the port that was found, once it is bound."""
+        return self.publisher.sockets.step_endpoint
+
+    @property
+    def result_endpoint(self) -> str:
+        return self.publisher.sockets.result_endpoint
+
+    @property
+    def capacity(self) -> int:
+        """While nobody is served there is room for nothing more."""
+        return self.settings.step_queue_hwm if self._open else len(self._held)
+
+    def has_capacity(self) -> bool:
+        return len(self._held) < self.capacity
+
+    def bind(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def on_capacity(self, callback: Callable[[], None]) -> None:
+        self._room = callback
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        return ONCE if task.at_most_once else None
+
+    def metrics(self) -> ExecutorMetrics:
+        total = sum(self._executed.values())
+        failed = total - self._executed[ExecutionStatus.COMPLETED]
+        return ExecutorMetrics(active_tasks=len(self._held), total_executed=total, total_failed=failed)
+
+    async def start(self) -> None:
+        self.publisher.open()
+
+    async def stop(self, timeout: float) -> None:
+        """What was published has until the timeout to be answered; all else goes back."""
+        self._stopping = True
+        reason = f'executor "{self._name}" was stopped'
+        await self.publisher.close(timeout, reason)
+        for task in tuple(self._loading):
+            task.cancel()
+        for held in tuple(self._held.values()):
+            self._end(held, ExecutionResult.returned(held.event, reason))
+
+    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
+        """One attempt; the dispatcher uses ``execute_many``."""
+        answer: asyncio.Future[ExecutionResult] = asyncio.get_running_loop().create_future()
+        self.execute_many([event], answer.set_result)
+        return await answer
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        """There is no message that would stop a handler: its result is not waited for."""
+        held = self._held.get(_token(event))
+        if held is not None:
+            self.publisher.window.remove(_token(event))
+            self._end(held, ExecutionResult.cancelled(event))
+
+    # -- giving -------------------------------------------------------------------------------------------------
+    @property
+    def _open(self) -> bool:
+        return self.publisher.serving and not self._stopping
+
+    def _served(self) -> None:
+        self._room()
+
+    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
+        assert self._loader is not None
+        for event in events:
+            held = self._held[_token(event)] = _Held(event, report)
+            if not self._open:
+                self._end(held, ExecutionResult.returned(event, NOBODY))
+            elif (work := self._loader.load_now(event)) is None:
+                loading = asyncio.ensure_future(self._load(held))
+                self._loading.add(loading)
+                loading.add_done_callback(self._loading.discard)
+            else:
+                self._give(held, work)
+        self.publisher.carry_on()
+
+    async def _load(self, held: _Held) -> None:
+        assert self._loader is not None
+        try:
+            work = await self._loader.load(held.event)
+        except StoreError as error:
+            self._end(held, ExecutionResult.returned(held.event, error.code))
+        except Exception as error:
+            self._end(held, ExecutionResult.failed(held.event, error))
+        else:
+            if self._held.get(_token(held.event)) is held:
+                self._give(held, work)
+                self.publisher.carry_on()
+
+    def _give(self, held: _Held, work: Work) -> None:
+        event, held.work = held.event, work
+        if work.task.at_most_once:
+            self._end(held, ExecutionResult.failed(event, ErrorInfo("AtMostOnce", ONCE), retryable=False))
+            return
+        try:
+            step = step_of(work, token=_token(event), task_context=work.run_input, previous_results=work.previous)
+        except Exception as error:
+            self._end(held, ExecutionResult.failed(event, error, retryable=False))
+        else:
+            self.publisher.window.add(step, time.monotonic())
+
+    # -- how steps end ------------------------------------------------------------------------------------------
+    def answered(self, step: Step, result: StepResult) -> None:
+        held = self._held[step.token]
+        context = held.work.context if held.work is not None else None
+        self._end(held, result_of(held.event, result, now=time.time(), context=context))
+
+    def returned(self, steps: Sequence[Step], reason: str) -> None:
+        for step in steps:
+            held = self._held[step.token]
+            self._end(held, ExecutionResult.returned(held.event, reason))
+
+    def lost(self, steps: Sequence[Step], reason: str) -> None:
+        for step in steps:
+            held = self._held[step.token]
+            self._end(held, ExecutionResult.lost(held.event, reason))
+
+    def _end(self, held: _Held, result: ExecutionResult) -> None:
+        if self._held.pop(_token(held.event), None) is not None:
+            if result.status is not ExecutionStatus.RETURNED:
+                self._executed[result.status] += 1
+            held.report(result)
+
+
+def _token(event: TaskReadyEvent) -> str:
+    return token_of(event.task_id, event.attempt, event.shadow)

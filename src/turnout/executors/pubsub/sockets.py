@@ -1,0 +1,190 @@
+"""How do frames get out and in? A publisher and a subscriber on the event loop of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket as sockets
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import zmq
+
+from turnout.errors import ExecutionFailed
+from turnout.executors.pubsub.contexts import Contexts
+from turnout.executors.pubsub.settings import PubSubSettings
+from turnout.wire.topics import RESULTS, channel_of
+
+AT_ONCE = 500
+"""Messages taken from one socket in one turn of the loop, so that others have theirs."""
+LINGER_MS = 200
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+
+Heard = Callable[[list[bytes]], None]
+Subscription = Callable[[bytes], None]
+
+
+class Sockets:
+    """Everything happens on the loop that opened them; libzmq has a thread of its own for the network."""
+
+    def __init__(
+        self,
+        settings: PubSubSettings,
+        context: zmq.Context[Any] | None,
+        *,
+        came: Subscription,
+        left: Subscription,
+        heard: Heard,
+        after: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._given = context
+        self._contexts: Contexts | None = None
+        self._came, self._left, self._heard = came, left, heard
+        self._after = after
+        """Called when everything that had come was heard, and when there may be room for more."""
+        self._steps: zmq.Socket[bytes] | None = None
+        self._results: zmq.Socket[bytes] | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._looking = False
+        self.step_endpoint = settings.rust_step_publisher
+        self.result_endpoint = settings.rust_result_subscriber
+
+    def open(self) -> None:
+        """Bind and connect; raises ExecutionFailed if an endpoint is taken."""
+        self._loop = asyncio.get_running_loop()
+        self._contexts = Contexts(self._settings, self._given)
+        context = self._contexts.context
+        try:
+            self._steps = self._publisher(context)
+            self._results = self._subscriber(context)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._contexts is None:
+            return
+        sockets = [each for each in (self._steps, self._results) if each is not None]
+        for socket in sockets:
+            self._loop.remove_reader(socket.fileno())
+        self._steps = self._results = None
+        self._contexts.end(*sockets)
+        self._contexts = None
+
+    def _publisher(self, context: zmq.Context[Any]) -> zmq.Socket[bytes]:
+        socket = context.socket(zmq.XPUB)
+        socket.setsockopt(zmq.LINGER, LINGER_MS)
+        socket.setsockopt(zmq.SNDHWM, self._settings.step_queue_hwm)
+        # Who subscribes is told to us, one by one, and gets what we say; and a queue that is full says so.
+        socket.setsockopt(zmq.XPUB_MANUAL, 1)
+        socket.setsockopt(zmq.XPUB_NODROP, 1)
+        self.step_endpoint = self._bind(socket, self._settings.rust_step_publisher, "rust_step_publisher")
+        self._loop.add_reader(socket.fileno(), self.look)
+        return socket
+
+    def _subscriber(self, context: zmq.Context[Any]) -> zmq.Socket[bytes]:
+        socket = context.socket(zmq.SUB)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.RCVHWM, self._settings.result_queue_hwm)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE_BYTES)
+        socket.setsockopt(zmq.SUBSCRIBE, RESULTS)
+        if self._settings.bind_results:
+            self.result_endpoint = self._bind(socket, self.result_endpoint, "rust_result_subscriber")
+        else:
+            socket.connect(self.result_endpoint)
+        self._loop.add_reader(socket.fileno(), self.look)
+        return socket
+
+    def _bind(self, socket: zmq.Socket[bytes], endpoint: str, name: str) -> str:
+        try:
+            if _is_taken(endpoint):
+                raise zmq.ZMQError(errno.EADDRINUSE)
+            socket.bind(endpoint)
+        except zmq.ZMQError as error:
+            socket.close(0)
+            raise ExecutionFailed(
+                f"steps cannot be published: {name} {endpoint} cannot be bound: {error.strerror}", endpoint=endpoint
+            ) from error
+        return socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    # -- the subscriber that has just come ----------------------------------------------------------------------
+    def grant(self, channel: int) -> None:
+        """Whoever subscribed last gets what is published on this channel."""
+        if self._steps is not None:
+            self._steps.setsockopt(zmq.SUBSCRIBE, channel_of(channel))
+
+    def revoke(self, channels: Iterable[int]) -> None:
+        """Whoever unsubscribed last gets nothing more."""
+        if self._steps is not None:
+            for channel in channels:
+                self._steps.setsockopt(zmq.UNSUBSCRIBE, channel_of(channel))
+
+    def listen_again(self) -> None:
+        """Within one process nothing connects again by itself when the other side was closed and bound anew."""
+        results, contexts = self._results, self._contexts
+        if results is None or contexts is None or not self.result_endpoint.startswith("inproc:"):
+            return
+        if not self._settings.bind_results:
+            self._take(results, self._heard)
+            self._loop.remove_reader(results.fileno())
+            contexts.close(results)
+            self._results = self._subscriber(contexts.context)
+
+    def publish(self, frame: bytes) -> bool:
+        """False if the subscriber's queue is full."""
+        if self._steps is None:
+            return False
+        try:
+            self._steps.send(frame, zmq.NOBLOCK)
+        except zmq.Again:
+            return False
+        finally:
+            # The descriptor tells of changes only, and sending may have swallowed one.
+            self._look_soon()
+        return True
+
+    # -- hearing ------------------------------------------------------------------------------------------------
+    def _look_soon(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._loop.call_soon(self.look)
+
+    def look(self) -> None:
+        """Hear everything that has come."""
+        self._looking = False
+        # Results first: an answer that came before its sender left is still an answer.
+        whole = self._take(self._results, self._heard)
+        whole = self._take(self._steps, self._subscription) and whole
+        if not whole:
+            self._look_soon()
+        self._after()
+
+    def _take(self, socket: zmq.Socket[bytes] | None, take: Heard) -> bool:
+        """False if there is more."""
+        for _ in range(AT_ONCE):
+            if socket is None or socket.closed or not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+                return True
+            take(socket.recv_multipart(zmq.NOBLOCK))
+        return False
+
+    def _subscription(self, frames: list[bytes]) -> None:
+        said = frames[0]
+        if said[:1] == b"\x01":
+            self._came(said[1:])
+        elif said[:1] == b"\x00":
+            self._left(said[1:])
+
+
+def _is_taken(endpoint: str) -> bool:
+    """Whether somebody listens at this path: ZeroMQ would take it from them without a word."""
+    path = endpoint.removeprefix("ipc://")
+    if path == endpoint or path.startswith("@"):
+        return False
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as knocking:
+        knocking.settimeout(1.0)
+        try:
+            knocking.connect(path)
+        except OSError:
+            return False
+    return True

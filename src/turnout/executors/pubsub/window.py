@@ -1,0 +1,145 @@
+"""Which steps are published and not answered, and which of them are to be published again?
+
+A step is in one of three places: it waits, it is in one batch, or it has left. It is published in one batch only,
+however often that is, so an answer to any of its deliveries is an answer to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from turnout.wire.documents import Step, StepBatch, StepResult
+from turnout.wire.topics import VERSION, Heard
+
+
+class Batch(msgspec.Struct, eq=False):
+    """Steps that travel together, those left out that were answered."""
+
+    id: str
+    steps: dict[str, Step]
+    """By their ids: what an answer names them by."""
+    to: int = 0
+    """The number of the subscriber that it was last published to."""
+    deliveries: int = 0
+    due: float = 0.0
+    """When its answer is overdue."""
+
+    @property
+    def document(self) -> StepBatch:
+        return StepBatch(batch_id=self.id, protocol_version=VERSION, steps=tuple(self.steps.values()))
+
+
+class Window:
+    """Steps on their way. ``timeout`` in seconds; ``deliveries`` is how often a step is published at most."""
+
+    def __init__(self, *, batch_size: int, timeout: float, deliveries: int, new_id: Callable[[], str]) -> None:
+        self._batch_size = batch_size
+        self._timeout = timeout
+        self._deliveries = deliveries
+        self._new_id = new_id
+        self._waiting: dict[str, tuple[Step, float]] = {}
+        """By token, with the time until which a step waits."""
+        self._batches: dict[str, Batch] = {}
+        self._published: dict[str, Batch] = {}
+        """By token."""
+        self.redelivered = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._published)
+
+    @property
+    def unanswered(self) -> int:
+        return len(self._published)
+
+    def add(self, step: Step, now: float) -> None:
+        self._waiting[step.token] = (step, now + self._timeout)
+
+    # -- out ----------------------------------------------------------------------------------------------------
+    def overdue(self, now: float) -> list[Batch]:
+        """What is to be published once more."""
+        return [each for each in self._batches.values() if each.due <= now and each.deliveries < self._deliveries]
+
+    def fresh(self) -> Iterator[Batch]:
+        """What waits, in batches. Whoever takes one says so with ``published`` before it asks for the next, or stops
+        asking."""
+        while self._waiting:
+            yield Batch(self._new_id(), self._next_steps())
+
+    def published(self, batch: Batch, to: int, now: float) -> None:
+        """It has been sent to this subscriber."""
+        if batch.deliveries:
+            self.redelivered += len(batch.steps)
+        batch.to, batch.due = to, now + self._timeout
+        batch.deliveries += 1
+        self._batches[batch.id] = batch
+        for step in batch.steps.values():
+            self._waiting.pop(step.token, None)
+            self._published[step.token] = batch
+
+    def served(self, subscriber: int, now: float) -> None:
+        """This one gets everything from now on: what another was given, and has not answered, is due at once."""
+        for batch in self._batches.values():
+            if batch.to != subscriber:
+                batch.due = now
+
+    def _next_steps(self) -> dict[str, Step]:
+        steps: dict[str, Step] = {}
+        for step, _ in self._waiting.values():
+            # An answer names a step by its id, which the attempts of a task share.
+            if step.step_id in steps or len(steps) == self._batch_size:
+                break
+            steps[step.step_id] = step
+        return steps
+
+    # -- back ---------------------------------------------------------------------------------------------------
+    def answer(self, heard: Heard) -> list[tuple[Step, StepResult]]:
+        """The steps that this answers, each once. What else it says is late, or said twice, or for somebody else."""
+        batch = self._batches.get(heard.batch_id)
+        taken: list[tuple[Step, StepResult]] = []
+        for result in heard.results if batch is not None else ():
+            step = batch.steps.get(result.step_id) if batch is not None else None
+            if step is not None and result.token in ("", step.token):
+                self.remove(step.token)
+                taken.append((step, result))
+        return taken
+
+    def remove(self, token: str) -> bool:
+        """Nobody waits for this step any more; True if it was published."""
+        batch = self._published.pop(token, None)
+        if batch is None:
+            self._waiting.pop(token, None)
+            return False
+        batch.steps = {key: step for key, step in batch.steps.items() if step.token != token}
+        if not batch.steps:
+            del self._batches[batch.id]
+        return True
+
+    # -- time ---------------------------------------------------------------------------------------------------
+    def never_published(self, now: float | None = None) -> list[Step]:
+        """Takes out what has waited for too long; without a time, all that waits."""
+        steps = [step for step, until in self._waiting.values() if now is None or until <= now]
+        for step in steps:
+            del self._waiting[step.token]
+        return steps
+
+    def lost(self, now: float, anybody: bool) -> list[Step]:
+        """Takes out what is overdue and cannot go again: it went often enough, or nobody is there (``anybody``), or
+        whoever is there has not let it through for as long again."""
+        steps: list[Step] = []
+        for batch in list(self._batches.values()):
+            often = batch.deliveries >= self._deliveries
+            if batch.due <= now and (often or not anybody or batch.due + self._timeout <= now):
+                steps += self._take(batch)
+        return steps
+
+    def all_published(self) -> Sequence[Step]:
+        """Takes out everything that was published."""
+        return [step for batch in list(self._batches.values()) for step in self._take(batch)]
+
+    def _take(self, batch: Batch) -> Sequence[Step]:
+        del self._batches[batch.id]
+        for step in batch.steps.values():
+            del self._published[step.token]
+        return list(batch.steps.values())

@@ -1,0 +1,150 @@
+"""What do a publisher of steps and its one subscriber say? ``steps {json}`` and ``results {json}``, each in one frame.
+
+The documents are those of the worker protocol. Handlers that were written from the oldest description of them answer
+with less: without a token, often without metadata, with an error that is only text. All of that is understood here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from turnout.wire.documents import (
+    ResultMetadata,
+    StepBatch,
+    StepError,
+    StepResult,
+    StepResults,
+    StepStatus,
+)
+from turnout.wire.frames import Malformed
+
+STEPS, RESULTS = b"steps", b"results"
+VERSION = "1.0"
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: str = ""
+    type: str = ""
+    backtrace: tuple[str, ...] | None = None
+    code: str = ""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    token: str = ""
+    execution_time_ms: float | None = None
+    handler_version: Any = None
+    retryable: bool | None = None
+    retry_after_ms: int | None = None
+
+
+class _Result(msgspec.Struct, frozen=True):
+    step_id: str | int
+    status: StepStatus
+    output: Any = None
+    error: _Error | str | None = None
+    metadata: _Metadata | None = None
+
+
+class _Results(msgspec.Struct, frozen=True):
+    batch_id: str
+    results: tuple[dict[str, Any], ...] = ()
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """An answer as it came. A result without a token has an empty one."""
+
+    batch_id: str
+    results: tuple[StepResult, ...]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_results = msgspec.json.Decoder(_Results).decode
+_decode_steps = msgspec.json.Decoder(StepBatch).decode
+# At import, for the reason that ``decode_spec`` has.
+msgspec.convert({"step_id": "", "status": "failed", "error": {}, "metadata": {}}, _Result)
+
+
+def channel_of(number: int) -> bytes:
+    """How frames on this channel begin. No channel's frames begin like those of another, and to readers of JSON, which
+    skip spaces, all are the same.
+
+    >>> channel_of(0), channel_of(2)
+    (b'steps {', b'steps   {')
+    """
+    return STEPS + b" " * (number + 1) + b"{"
+
+
+def is_for_steps(topic: bytes) -> bool:
+    """Whether who subscribes to this means to get steps."""
+    return STEPS.startswith(topic) or topic == STEPS + b" "
+
+
+def steps_frame(batch: StepBatch, channel: int = 0) -> bytes:
+    """The steps as they are published. What the oldest description shows of each step is always there."""
+    document = msgspec.to_builtins(batch)
+    for step, said in zip(batch.steps, document["steps"], strict=True):
+        metadata = step.metadata
+        always = {
+            "attempt": metadata.attempt,
+            "retry_limit": metadata.retry_limit,
+            "timeout_ms": metadata.timeout_ms,
+        }
+        said["metadata"] = always | said["metadata"]
+    return channel_of(channel)[:-1] + _encode(document)
+
+
+def read_steps(frame: bytes) -> StepBatch:
+    """The other side of ``steps_frame``; raises Malformed, never anything else."""
+    return _read(frame, STEPS, _decode_steps)
+
+
+def results_frame(results: StepResults) -> bytes:
+    return RESULTS + b" " + _encode(results)
+
+
+def read_results(frame: bytes) -> Heard:
+    """What a handler answered; raises Malformed, never anything else. One result that makes no sense is an error of its
+    step, so that somebody hears of it."""
+    said = _read(frame, RESULTS, _decode_results)
+    return Heard(said.batch_id, tuple(_result(each) for each in said.results if "step_id" in each))
+
+
+def _read(frame: bytes, topic: bytes, decode: Any) -> Any:
+    begins, _, body = frame.partition(b" ")
+    if begins != topic:
+        raise Malformed(f"a frame begins with {begins[:32]!r} instead of {topic.decode()!r}")
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise Malformed(f"{topic.decode()}: {error}") from error
+
+
+def _result(said: dict[str, Any]) -> StepResult:
+    step_id = str(said["step_id"])
+    try:
+        result = msgspec.convert(said, _Result)
+    except (msgspec.ValidationError, RecursionError) as error:
+        bad = StepError(f"the handler's answer cannot be read: {error}", "BadResult")
+        return StepResult(step_id=step_id, status="error", error=bad, metadata=ResultMetadata(token=""))
+    metadata = result.metadata or _Metadata()
+    return StepResult(
+        step_id=step_id,
+        status=result.status,
+        output=result.output,
+        error=_error(result.error),
+        metadata=ResultMetadata(
+            token=metadata.token,
+            execution_time_ms=metadata.execution_time_ms,
+            handler_version="" if metadata.handler_version is None else str(metadata.handler_version),
+            retryable=metadata.retryable is not False,
+            retry_after_ms=metadata.retry_after_ms,
+        ),
+    )
+
+
+def _error(said: _Error | str | None) -> StepError | None:
+    if said is None or isinstance(said, str):
+        return None if said is None else StepError(said)
+    return StepError(said.message, said.type, said.backtrace or (), (), said.code)

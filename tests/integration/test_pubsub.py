@@ -1,0 +1,426 @@
+"""Steps published to one subscriber: a real Runner, real sockets, handlers in threads of the test or moved by hand."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zmq
+
+from tests.letter_handler import LetterHandler
+from turnout import Runner, remote, task, workflow
+from turnout.errors import ExecutionFailed, InvalidRouting, PermanentFailure, RunCancelled, RunFailed
+from turnout.executors.pubsub.executor import ZmqPubSubExecutor
+from turnout.executors.pubsub.handler import ZmqPubSubHandler
+from turnout.executors.pubsub.settings import PubSubSettings
+from turnout.wire.documents import Step
+
+add_one = remote("add_one", handler="Add", config={"by": 1})
+double = remote("double", handler="Double")
+pay = remote("pay", handler="Pay", at_most_once=True)
+tried = remote("tried", handler="Tried", retries=2, retry_delay=0.0)
+
+
+@task
+def here(x: int) -> int:
+    return x + 100
+
+
+@workflow
+def sums(x: int) -> int:
+    return here(double(x=add_one(x=x)))
+
+
+@workflow
+def single(x: int) -> int:
+    return add_one(x=x)
+
+
+@workflow
+def trying(x: int) -> int:
+    return tried(x=x)
+
+
+@workflow
+def paying(x: int) -> int:
+    return pay(x=x)
+
+
+HANDLERS: dict[str, Callable[[Step], Any]] = {
+    "Add": lambda step: step.metadata.args["x"] + step.handler_config["by"],
+    "Double": lambda step: step.metadata.args["x"] * 2,
+}
+Make = Callable[..., Runner]
+
+
+@pytest.fixture(params=["inproc", "ipc", "tcp"])
+def transport(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """The path of a socket has to be short."""
+    with tempfile.TemporaryDirectory(prefix="ps") as path:
+        yield Path(path)
+
+
+def settings_for(transport: str, folder: Path, **more: Any) -> PubSubSettings:
+    """Endpoints that nobody else has. Over TCP both are bound by the executor, that finds the ports."""
+    if transport == "tcp":
+        endpoints = {"steps": "tcp://127.0.0.1:*", "results": "tcp://127.0.0.1:*"}
+    elif transport == "ipc":
+        endpoints = {name: f"ipc://{folder}/{name}" for name in ("steps", "results")}
+    else:
+        endpoints = {name: f"inproc://{name}-{uuid.uuid4().hex}" for name in ("steps", "results")}
+    return PubSubSettings(
+        rust_step_publisher=endpoints["steps"],
+        rust_result_subscriber=endpoints["results"],
+        bind_results=transport == "tcp",
+        **more,
+    )
+
+
+def for_handler(executor: ZmqPubSubExecutor) -> PubSubSettings:
+    """The settings of the other side, with the ports that were found."""
+    return PubSubSettings(
+        rust_step_publisher=executor.step_endpoint,
+        rust_result_subscriber=executor.result_endpoint,
+        bind_results=executor.settings.bind_results,
+    )
+
+
+@pytest.fixture
+def by_hand(make_sqlite_runner: Make) -> Iterator[Callable[..., tuple[Runner, ZmqPubSubExecutor, LetterHandler]]]:
+    """A Runner and a handler that is moved by hand, over TCP; it has not subscribed yet."""
+    handlers: list[LetterHandler] = []
+
+    def make(**more: Any) -> tuple[Runner, ZmqPubSubExecutor, LetterHandler]:
+        handler = LetterHandler("", "tcp://127.0.0.1:*")
+        handlers.append(handler)
+        options = {"result_timeout_ms": 300_000} | more
+        executor = ZmqPubSubExecutor(
+            PubSubSettings(rust_step_publisher="tcp://127.0.0.1:*", rust_result_subscriber=handler.results, **options)
+        )
+        runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[sums, single, trying])
+        return runner, executor, handler
+
+    yield make
+    for handler in handlers:
+        handler.leave()
+
+
+def test_a_run_goes_over_a_handler_wherever_it_is(make_runner: Make, transport: str, folder: Path) -> None:
+    executor = ZmqPubSubExecutor(settings_for(transport, folder))
+    runner = make_runner(executors={"zmq_pubsub": executor}, workflows=[sums])
+    with ZmqPubSubHandler(HANDLERS, for_handler(executor)):
+        handles = [runner.submit(sums, number) for number in range(30)]
+        assert [handle.result() for handle in handles] == [(number + 1) * 2 + 100 for number in range(30)]
+    metrics = executor.metrics()
+    assert (metrics.active_tasks, metrics.total_executed, metrics.total_failed) == (0, 60, 0)
+
+
+def test_a_subscriber_that_joins_late_gets_the_work(
+    make_sqlite_runner: Make, transport: str, folder: Path, until: Any
+) -> None:
+    executor = ZmqPubSubExecutor(settings_for(transport, folder))
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single])
+    handles = [runner.submit(single, number) for number in range(10)]
+    until(lambda: all(handle.tasks()[0].reason == "no_capacity" for handle in handles))
+    assert len(executor.publisher.window) == 0, "nothing is published while nobody subscribes"
+    for _ in range(2):
+        with ZmqPubSubHandler(HANDLERS, for_handler(executor)):
+            assert [handle.result() for handle in handles] == [number + 1 for number in range(10)]
+            handles = [runner.submit(single, number) for number in range(10)]
+            assert [handle.result() for handle in handles] == [number + 1 for number in range(10)]
+        handles = [runner.submit(single, number) for number in range(10)]
+    assert executor.publisher.counts.malformed == 0
+
+
+def test_what_is_published_is_one_frame_with_the_documents_words(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(sums, 4)
+    batch = handler.take()
+    assert handler.frames[-1].startswith(b'steps {"batch_id":"batch_')
+    assert batch["protocol_version"] == "1.0"
+    (step,) = batch["steps"]
+    assert step["step_name"] == "add_one" and step["handler_class"] == "Add"
+    assert step["task_id"] == handle.id and step["step_id"].startswith(handle.id)
+    assert step["handler_config"] == {"by": 1} and step["task_context"] == {"x": 4}
+    assert step["previous_results"] == {}
+    metadata = step["metadata"]
+    assert (metadata["attempt"], metadata["retry_limit"], metadata["timeout_ms"]) == (0, 0, None)
+    assert metadata["args"] == {"x": 4}
+    handler.answer(batch, 5)
+    batch = handler.take()
+    assert batch["steps"][0]["previous_results"] == {"add_one": 5}
+    handler.answer(batch, 10)
+    assert handle.result() == 110
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is lost because this machine was busy for a moment."""
+    monkeypatch.setattr("turnout.executors.pubsub.publisher.DELIVERIES", 10_000)
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_step_that_is_not_answered_is_published_again_and_taken_once(by_hand: Any, until: Any) -> None:
+    runner, executor, handler = by_hand(result_timeout_ms=300)
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(single, 1)
+    first = handler.take()
+    assert handler.take() == first, "under the same identity"
+    handler.answer(first, 2)
+    assert handle.result() == 2
+    handler.answer(first, 3)
+    until(lambda: executor.publisher.counts.unmatched == 1, "the second answer is dropped")
+    assert runner.get(handle.id).result() == 2
+    assert handle.tasks()[0].attempt == 1
+
+
+def test_a_step_that_is_never_answered_is_lost_and_tried_again(by_hand: Any) -> None:
+    runner, executor, handler = by_hand(result_timeout_ms=100)
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(single, 1)
+    first = handler.take()
+    seen = [first]
+    while seen[-1]["steps"][0]["metadata"]["attempt"] == 0:
+        seen.append(handler.take())
+    assert seen[:-1] == [first] * 5, "as often as an attempt is published"
+    handler.answer(first, 99)
+    handler.answer(seen[-1], 2)
+    while not handle.status().state.terminal:
+        if (late := handler.look(0.05)) is not None:
+            handler.answer(late, 2)
+    assert handle.result() == 2
+    assert handle.tasks()[0].attempt >= 2
+
+
+def test_who_comes_after_a_handler_that_left_is_given_what_it_left(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(single, 1)
+    batch = handler.take()
+    results = handler.results
+    handler.leave()
+    with LetterHandler(executor.step_endpoint, results) as second:
+        assert second.take() == batch
+        second.answer(batch, 2)
+        assert handle.result() == 2
+    assert handle.tasks()[0].attempt == 1
+
+
+def test_a_second_subscriber_is_refused_and_takes_over_when_the_first_has_left(
+    make_sqlite_runner: Make, transport: str, folder: Path, caplog: pytest.LogCaptureFixture, until: Any
+) -> None:
+    """The executor binds the results, so that it would hear both."""
+    context = zmq.Context[Any]() if transport == "inproc" else None
+    settings = msgspec.structs.replace(settings_for(transport, folder), bind_results=True)
+    executor = ZmqPubSubExecutor(settings, context=context)
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single])
+
+    def subscriber() -> LetterHandler:
+        return LetterHandler(executor.step_endpoint, executor.result_endpoint, context, bind=False)
+
+    with subscriber() as first:
+        handle = runner.submit(single, 1)
+        first.answer(first.take(), 2)
+        assert handle.result() == 2
+        with caplog.at_level(logging.ERROR, "turnout.pubsub"), subscriber() as second:
+            until(lambda: "a second subscriber" in caplog.text and "is refused" in caplog.text)
+            for number in range(10):
+                handle = runner.submit(single, number)
+                first.answer(first.take(), number)
+                assert handle.result() == number
+            assert second.look(0.05) is None and not second.frames, "it is given nothing at all"
+            handle = runner.submit(single, 7)
+            batch = first.take()
+            first.leave()
+            assert second.take() == batch
+            second.answer(batch, 8)
+            assert handle.result() == 8
+    assert executor.publisher.counts.unmatched == 0
+    runner.close()
+    if context is not None:
+        context.term()
+
+
+def test_a_cancelled_run_ends_at_once_and_the_late_result_is_dropped(by_hand: Any, until: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(single, 1)
+    batch = handler.take()
+    handle.cancel()
+    with pytest.raises(RunCancelled):
+        handle.result()
+    handler.answer(batch, 2)
+    until(lambda: executor.publisher.counts.unmatched == 1)
+    assert executor.metrics().active_tasks == 0
+
+
+def test_messages_that_make_no_sense_are_counted_and_dropped(by_hand: Any, until: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(single, 1)
+    batch = handler.take()
+    handler.send(b"results {")
+    handler.send(b"results")
+    handler.send(b"results_archive {}")
+    handler.send(b"results {}", b"another frame")
+    handler.say([1])
+    handler.say({"batch_id": "no such batch", "results": [{"step_id": "x", "status": "completed"}]})
+    until(lambda: executor.publisher.counts.malformed == 5 and executor.publisher.counts.unmatched == 1)
+    handler.answer(batch, 2)
+    assert handle.result() == 2
+
+
+def test_a_failure_is_retried_unless_the_handler_says_not_to(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(trying, 1)
+    batch = handler.take()
+    handler.answer(batch, status="failed", error={"message": "no stock", "backtrace": ["ship.rb:1"]})
+    batch = handler.take()
+    assert batch["steps"][0]["metadata"]["attempt"] == 1 and batch["steps"][0]["metadata"]["retry_limit"] == 2
+    handler.answer(batch, status="error", error={"message": "no handler"}, metadata={"retryable": False})
+    with pytest.raises(RunFailed, match="no handler"):
+        handle.result()
+
+
+def test_no_more_is_published_unanswered_than_the_bound_allows(by_hand: Any) -> None:
+    runner, executor, handler = by_hand(step_queue_hwm=4, batch_size=3)
+    handler.subscribe(executor.step_endpoint)
+    handles = [runner.submit(single, number) for number in range(20)]
+    unanswered: list[dict[str, Any]] = []
+    answered = 0
+    while answered < 20:
+        batch = handler.look(0.1)
+        if batch is not None:
+            assert len(batch["steps"]) <= 3
+            unanswered.append(batch)
+            assert sum(len(each["steps"]) for each in unanswered) <= 4
+            continue
+        for each in unanswered:
+            for step in each["steps"]:
+                handler.answer({**each, "steps": [step]}, step["metadata"]["args"]["x"] + 1)
+                answered += 1
+        unanswered = []
+    assert [handle.result() for handle in handles] == [number + 1 for number in range(20)]
+
+
+def test_a_runner_that_is_closed_leaves_its_steps_to_the_next_and_late_answers_count_for_nothing(
+    by_hand: Any, make_sqlite_runner: Make
+) -> None:
+    first, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    run_id = first.submit(single, 1).id
+    batch = handler.take()
+    first.close(timeout=0)
+    again = ZmqPubSubExecutor(
+        PubSubSettings(rust_step_publisher=executor.step_endpoint, rust_result_subscriber=handler.results)
+    )
+    second = make_sqlite_runner(executors={"zmq_pubsub": again}, workflows=[single])
+    anew = handler.take()
+    assert anew["batch_id"] != batch["batch_id"]
+    assert anew["steps"][0]["metadata"]["attempt"] == 1
+    handler.answer(batch, 99)
+    handler.answer(anew, 2)
+    assert second.get(run_id).result() == 2
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_handler_in_python_runs_a_step_once_however_often_it_is_published(
+    make_sqlite_runner: Make, folder: Path, gate: Any, until: Any
+) -> None:
+    ran: list[str] = []
+
+    def slow(step: Step) -> int:
+        ran.append(step.token)
+        gate.pass_through()
+        return 5
+
+    executor = ZmqPubSubExecutor(settings_for("ipc", folder, result_timeout_ms=300))
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single])
+    with ZmqPubSubHandler({"Add": slow}, for_handler(executor)):
+        handle = runner.submit(single, 1)
+        assert gate.reached()
+        until(lambda: executor.publisher.window.redelivered >= 2)
+        gate.open()
+        assert handle.result() == 5
+        assert len(ran) == 1
+
+
+def test_a_handler_in_python_says_what_went_wrong(make_sqlite_runner: Make, folder: Path) -> None:
+    def broken(step: Step) -> int:
+        raise PermanentFailure("the card is blocked")
+
+    executor = ZmqPubSubExecutor(settings_for("inproc", folder))
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single, trying])
+    with ZmqPubSubHandler({"Tried": broken}, for_handler(executor)):
+        with pytest.raises(RunFailed, match="the card is blocked"):
+            runner.run(trying, 1)
+        with pytest.raises(RunFailed, match="there is no handler 'Add' here"):
+            runner.run(single, 1)
+
+
+def test_a_context_of_ones_own_joins_both_sides_in_one_process(make_sqlite_runner: Make, folder: Path) -> None:
+    context = zmq.Context[Any]()
+    executor = ZmqPubSubExecutor(settings_for("inproc", folder), context=context)
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single])
+    with LetterHandler(executor.step_endpoint, executor.result_endpoint, context) as handler:
+        handle = runner.submit(single, 1)
+        handler.answer(handler.take(), 2)
+        assert handle.result() == 2
+    runner.close()
+    context.term()
+
+
+def test_a_task_that_runs_at_most_once_is_refused(make_sqlite_runner: Make, folder: Path) -> None:
+    executor = ZmqPubSubExecutor(settings_for("inproc", folder))
+    with pytest.raises(InvalidRouting, match="it runs at most once"):
+        make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[paying])
+
+
+@pytest.mark.parametrize("transport", ["inproc", "ipc"])
+def test_an_endpoint_that_is_taken_is_named(make_sqlite_runner: Make, transport: str, folder: Path) -> None:
+    settings = settings_for(transport, folder)
+    runner = make_sqlite_runner(executors={"zmq_pubsub": ZmqPubSubExecutor(settings)}, workflows=[single])
+    with pytest.raises(ExecutionFailed, match="cannot be bound: Address already in use"):
+        make_sqlite_runner(executors={"zmq_pubsub": ZmqPubSubExecutor(settings)}, workflows=[single])
+    with ZmqPubSubHandler(HANDLERS, settings):
+        assert runner.run(single, 1) == 2, "the first has lost nothing by it"
+
+
+def test_a_runner_that_drives_nothing_leaves_the_endpoint_to_the_one_that_does(
+    make_sqlite_runner: Make, folder: Path
+) -> None:
+    settings = settings_for("ipc", folder)
+    runner = make_sqlite_runner(executors={"zmq_pubsub": ZmqPubSubExecutor(settings)}, workflows=[single])
+    beside = make_sqlite_runner(executors={"zmq_pubsub": ZmqPubSubExecutor(settings)}, workflows=[single], drives=False)
+    run_id = beside.submit(single, 1).id
+    with ZmqPubSubHandler(HANDLERS, settings):
+        assert runner.get(run_id).result() == 2
+
+
+def test_the_keys_in_a_file_are_enough(sqlite_url: str, folder: Path) -> None:
+    lines = [
+        f'  rust_step_publisher: "ipc://{folder}/steps"',
+        f'  rust_result_subscriber: "ipc://{folder}/results"',
+        "  batch_size: 4",
+    ]
+    file = folder / "turnout.yaml"
+    file.write_text("\n".join(["step_execution:", *lines]))
+    with Runner(sqlite_url, config=file, workflows=[single], handle_sigterm=False) as runner:
+        settings = PubSubSettings(
+            rust_step_publisher=f"ipc://{folder}/steps", rust_result_subscriber=f"ipc://{folder}/results"
+        )
+        with ZmqPubSubHandler(HANDLERS, settings):
+            assert runner.run(single, 1) == 2
