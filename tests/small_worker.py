@@ -14,7 +14,7 @@ import zmq
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.wire.holdings import Holdings
-from turnout.wire.link import Link, Parted, Reconnect, Stop
+from turnout.wire.link import DrainAsked, Link, Parted, Reconnect, Stop
 from turnout.wire.messages import Hello
 from turnout.worker.keys import CurveKeys
 
@@ -33,6 +33,8 @@ class SmallWorker:
         worker_id: str | None = None,
         keys: CurveKeys | None = None,
         routing_id: bytes | None = None,
+        name: str = "small",
+        host: str = "",
     ) -> None:
         self._keys = keys
         self._routing_id = routing_id
@@ -44,6 +46,8 @@ class SmallWorker:
         self.held = threading.Event()
         self.frozen = threading.Event()
         self.stopped: set[str] = set()
+        self.drained = threading.Event()
+        """A hub has told it to leave; it stays, and asks for nothing."""
         self._ended = threading.Event()
         self._addresses = addresses
         self._hello = Hello(
@@ -54,8 +58,9 @@ class SmallWorker:
             credits=credits,
             handlers=tuple(handlers),
             labels=dict(labels or {}),
-            name="small",
+            name=name,
             language="python",
+            host=host,
         )
         self.holdings = Holdings()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -99,6 +104,8 @@ class SmallWorker:
                 for action in actions:
                     if isinstance(action, Stop):
                         self.stopped.add(action.token)
+                    elif isinstance(action, DrainAsked):
+                        self.drained.set()
                     elif link.state == "refused":
                         self.refusal = link.refusal
                     elif isinstance(action, Reconnect | Parted):
@@ -136,7 +143,9 @@ class SmallWorker:
             metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt)
             try:
                 output = self.handlers[step.handler_class](step)
-                result = StepResult(step_id=step.step_id, status="completed", output=output, metadata=metadata)
+                done = StepResult(step_id=step.step_id, status="completed", output=output, metadata=metadata)
+                # A handler may say itself how it ended.
+                result = output if isinstance(output, StepResult) else done
             except Exception as error:
                 failure = StepError(str(error), type(error).__name__)
                 result = StepResult(step_id=step.step_id, status="failed", error=failure, metadata=metadata)

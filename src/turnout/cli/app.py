@@ -25,6 +25,7 @@ from turnout.cli import (
     top,
     validate,
     worker,
+    workers,
 )
 
 HELP = """Durable workflows for Python.
@@ -40,6 +41,7 @@ turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
+turnout workers ls                         who is connected, and what they have
 """
 
 app = typer.Typer(
@@ -79,5 +81,6 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(runs.app, name="runs")
+app.add_typer(workers.app, name="workers")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")

@@ -57,6 +57,8 @@ _HINTS = {
     "unknown_setting": "`turnout config show` lists every setting",
     "run_not_found": "`turnout runs ls` lists the runs",
     "ambiguous_run": "give more of the id",
+    "worker_not_found": "`turnout workers ls` lists those that are connected",
+    "ambiguous_worker": "give the id of the one that is meant",
     "idempotency_conflict": "use another --key, or the same input",
     "hub_unavailable": "if an orchestrator has the address, leave the run to it: --no-wait",
     "key_file_exists": "name another file, or --force to overwrite it",

@@ -36,6 +36,7 @@ from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
+from turnout.model.workers import WorkerView
 from turnout.orchestration.elsewhere import Elsewhere
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
@@ -54,6 +55,7 @@ from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
 from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers
+from turnout.runner.workers import drain, find_worker, live_workers
 from turnout.store import connect
 from turnout.store.urls import shown_url
 
@@ -367,6 +369,15 @@ class Core:
             status = self.engine.sight.known() or OrchestratorStatus()
         session = self.engine.keeper.session
         return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
+
+    # -- workers ------------------------------------------------------------------------------------------------
+    def live_workers(self) -> list[WorkerView]:
+        return live_workers(self.store, self.orchestrators())
+
+    def drain_worker(self, wanted: str, reason: str) -> WorkerView:
+        worker = find_worker(self.live_workers(), wanted)
+        drain(self.store, worker, reason)
+        return worker
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
-from turnout.dispatcher import DefaultDispatcher, Explanation
+from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
 from turnout.model.spec import WorkflowSpec
+from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
 from turnout.runner.settings import RunnerConfig, runner_config
 from turnout.runner.wiring import for_workers, make_dispatcher
+from turnout.runner.workers import Needs, needs
+
+
+def remote_needs(
+    workflow: Workflow[..., Any], found: Mapping[str, Explanation], connected: Callable[[], Sequence[WorkerView]]
+) -> dict[str, Needs]:
+    """Of the tasks that go to workers: what each asks for, and who has it. Nobody is looked for if none does."""
+    remote = [name for name, each in found.items() if each.decision.executor_key == WORKERS]
+    if not remote:
+        return {}
+    tasks, views = {task.name: task for task in workflow.spec.tasks}, connected()
+    return {name: needs(tasks[name], found[name].decision, views) for name in remote}
 
 
 class Plan:

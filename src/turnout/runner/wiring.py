@@ -33,7 +33,9 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     if config.hub is not None:
         from turnout.executors.workers.executor import WorkersExecutor
 
-        dispatcher.register_executor(WORKERS, WorkersExecutor(config.hub, listens=config.listens and config.drives))
+        listens = config.listens and config.drives
+        workers = WorkersExecutor(config.hub, listens=listens, breaker=config.settings.executor_breaker)
+        dispatcher.register_executor(WORKERS, workers)
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
     return dispatcher

@@ -188,6 +188,10 @@ class HubProtocol:
         for worker in self.workers.values():
             self._send(worker, Bye(reason))
 
+    def worker_at(self, route: bytes) -> WorkerEntry | None:
+        """Who is at the other end of this connection, if anybody is known there."""
+        return self._routes.get(route)
+
     # -- time -------------------------------------------------------------------------------------------------------
     def tick(self, now: float) -> None:
         """Notice who has gone silent, and repeat what was not received."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.watching import Watched
 
 _TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})(?::shadow)?")
 """What workers say may be anything: nothing else reaches the database."""
@@ -29,6 +33,10 @@ class Flight(msgspec.Struct, eq=False):
     """It has been sent."""
     ended: bool = False
     """Its result was handed in and is not durable yet."""
+    watched: Watched | None = None
+    """What is known of its worker."""
+    probe: int = 0
+    """The round of the worker's breaker in which it was let through, if it was not closed."""
 
 
 class Flights:

@@ -35,8 +35,8 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_message_bytes: int = 16 * 1024 * 1024
     queue: int = 10_000
     """Messages that may wait for one worker; more are dropped and said again later."""
-    trace: bool = False
-    """Log every message, with its payload masked."""
+    trace_wire: bool = False
+    """Log every message, to ``turnout.wire``; arguments, outputs and lines are masked."""
 
     def check(self, path: str = "hub") -> None:
         """Raise what is wrong with them."""
