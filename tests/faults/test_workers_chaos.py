@@ -45,7 +45,7 @@ def workers(languages: dict[str, Program], tmp_path: Path) -> Iterator[Workers]:
 
 
 def orchestrators(children: Children, workers: Workers) -> dict[str, Any]:
-    """How to start each of two, with a hub each, on the same database. Each submits runs, and drives whichever it can."""
+    """How to start each of two, with a hub each, on one database. Each submits runs, and drives whichever it can."""
     more = {"TURNOUT_FAULTS_LANGUAGES": " ".join(workers.programs)}
 
     def start(mode: str, address: str, **options: Any) -> Child:
