@@ -268,8 +268,7 @@ def memory() -> dict[str, int]:
 
 
 def submit(runner: Runner, options: argparse.Namespace) -> None:
-    """Submit runs with the keys r0, r1, … (or another letter), at most ``window`` unfinished ones at a time, and wait for
-    all."""
+    """Submit runs with the keys r0, r1, …, at most ``window`` unfinished ones at a time, and wait for all."""
     states: Counter[str] = Counter()
     waiting: deque[RunHandle[Any]] = deque()
     for number in range(options.runs):

@@ -17,7 +17,7 @@ from tests.faults.guarantees import Ledger, check_history
 from tests.faults.languages import Program
 from tests.faults.scale import FULL, scaled
 from tests.faults.trouble import Post, Trouble
-from tests.faults.workers import Notes, Workers, check_across, check_notes, free_addresses
+from tests.faults.workers import Notes, Workers, check_across, check_notes, failures, free_addresses
 
 RUNS = scaled(24, 200)
 PAYING = scaled(8, 50)
@@ -45,7 +45,7 @@ def workers(languages: dict[str, Program], tmp_path: Path) -> Iterator[Workers]:
 
 
 def orchestrators(children: Children, workers: Workers) -> dict[str, Any]:
-    """How to start each of two, with a hub each, on the same database. Each submits runs, and drives whichever it can."""
+    """How to start each of two, with a hub each, on the same database. Each submits runs, and drives what it can."""
     more = {"TURNOUT_FAULTS_LANGUAGES": " ".join(workers.programs)}
 
     def start(mode: str, address: str, **options: Any) -> Child:
@@ -75,7 +75,7 @@ def test_runs_across_languages_end_right_whatever_is_killed_stopped_or_restarted
     trouble.end()
     first, second = posts[0].process, posts[1].process
     assert isinstance(first, Child) and isinstance(second, Child)
-    assert first.finished() == {"completed": RUNS}, first.tail()
+    assert first.finished() == {"completed": RUNS}, failures(postgres_children.url)
     assert sum(second.finished().values()) == PAYING
     ledger = check_history(postgres_children.url)
     check_across(postgres_children.url, ledger, RUNS, [*workers.programs, "any"])

@@ -50,6 +50,10 @@ class Settler(Protocol):
         """Nobody here drives the runs of these: leave them for whoever does."""
         ...
 
+    def disown(self) -> None:
+        """Others drive the runs of everything that is in flight: it goes on, and its results are theirs."""
+        ...
+
     def holders_died(self, holders: Collection[str]) -> None:
         """These sessions have ended; those of other executors are among them."""
         ...

@@ -171,6 +171,11 @@ class HubProtocol:
         this hub's now."""
         worker.kept = worker.foreign.intersection(tokens)
 
+    def disown(self, worker: WorkerEntry) -> None:
+        """What this hub gave it belongs to others from now on: as if another hub had given it."""
+        worker.foreign.update(worker.out)
+        worker.out.clear()
+
     def forget(self, worker: WorkerEntry) -> None:
         """It cannot be let in now: let it say hello again, as if it had not."""
         if self.workers.get(worker.id) is worker and not worker.session:

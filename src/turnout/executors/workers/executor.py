@@ -196,7 +196,11 @@ class WorkersExecutor:
             if not self._watch.handed_over(flight):
                 self._end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
-            work = self._loader.load_now(event)
+            try:
+                work = self._loader.load_now(event)
+            except StoreError as error:
+                self._end(flight, ExecutionResult.returned(event, error.code))
+                continue
             if work is None:
                 self._spawn(self._load(flight))
             else:
@@ -306,6 +310,19 @@ class WorkersExecutor:
                 await asyncio.sleep(1.0)
             else:
                 return self.settled(results)
+
+    def disown(self) -> None:
+        """What has not begun and must not begin twice comes back through its worker: here nobody could grant it leave
+        any more, and its worker asks nobody else."""
+        for flight in self._flights.without_result():
+            worker = self.protocol.workers.get(flight.event.holder)
+            if worker is not None and flight.given and flight.confirms and not flight.begun:
+                self.protocol.cancel(worker, [flight.token], "others drive its run")
+            self._end(flight, ExecutionResult.lost(flight.event, "others drive its run"))
+        for worker in self.protocol.workers.values():
+            self.protocol.disown(worker)
+        self._to_give.clear()
+        self._carry_on()
 
     def holders_died(self, holders: Collection[str]) -> None:
         for worker_id in holders:

@@ -70,6 +70,9 @@ class Flights:
         """Forget these; what has no result yet is for the caller to end."""
         return [flight for token in tokens if (flight := self._by_token.pop(token, None)) is not None]
 
+    def without_result(self) -> Sequence[Flight]:
+        return [flight for flight in self._by_token.values() if not flight.ended]
+
     def of_worker(self, worker_id: str) -> Sequence[Flight]:
         return [flight for flight in self._by_token.values() if flight.event.holder == worker_id]
 
