@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import subprocess
 import sys
 import time
@@ -172,3 +174,48 @@ def test_without_workers_or_a_database_it_says_so_and_makes_nothing(tmp_path: Pa
     assert unknown.code == 2 and unknown.error["code"] == "worker_not_found"
     assert away.code == 5 and "store_unreachable" in away.err
     assert not (tmp_path / ".turnout").exists()
+
+
+DISTRIBUTED = """
+workflows = ["flows.py"]
+default_execution_mode = "distributed"
+
+[hub]
+address = "tcp://127.0.0.1:0"
+"""
+
+
+def test_the_wire_of_an_orchestrator_can_be_followed_and_explain_names_who_could_run_a_task(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").write_text(DISTRIBUTED)
+    orchestrator = project.start("orchestrate", "--trace-wire", "--json")
+    workers: list[subprocess.Popen[str]] = []
+    try:
+        assert orchestrator.stdout is not None
+        hub = json.loads(orchestrator.stdout.readline())["hub"]
+        workers.append(project.start("worker", "--connect", hub, "--import", "flows.py", "--name", "one"))
+        until(lambda: [view["name"] for view in project.run("workers", "ls", "--json").json] == ["one"])
+        project.run("run", "flows.py:doubling", "-p", "number=4567891", "-p", "limit=99999999", "--no-wait")
+        until(lambda: project.run("runs", "ls", "--json").json[0]["state"] == "completed")
+        document, text = project.run_all(
+            [["explain", "flows.py:doubling", "--json"], ["explain", "flows.py:doubling", "tell"]]
+        )
+        orchestrator.send_signal(signal.SIGTERM)
+        done = project.finish(orchestrator)
+    finally:
+        for process in (orchestrator, *workers):
+            process.kill()
+            process.communicate()
+    assert done.code == 0
+    needs = {one["task"]: one["workers"] for one in document.json}
+    assert needs["double"] == {"handler": "flows:double", "labels": {}, "matching": ["one"], "connected": 1}
+    assert "needs handler flows:tell: 1 of 1 connected workers match: one" in text.out
+    wire = "\n".join(line for line in done.err.splitlines() if "turnout.wire" in line)
+    for said in ("← hello", "→ welcome", "one → steps", "one ← results", "one ← log"):
+        assert said in wire, said
+    assert "4567891" not in wire and "9135782" not in wire
+
+
+def test_without_a_hub_there_is_no_wire_to_follow(tmp_path: Path) -> None:
+    done = Project(tmp_path).run("orchestrate", "--trace-wire", "--json")
+    assert done.code == 2 and done.error["code"] == "no_hub"

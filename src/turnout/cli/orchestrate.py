@@ -20,6 +20,9 @@ def orchestrate(
         str | None,
         typer.Option(metavar="ADDRESS", help="Where workers connect, as tcp://127.0.0.1:5890; else as configured."),
     ] = None,
+    trace_wire: Annotated[
+        bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
     as_json: Json = False,
     database: Database = None,
@@ -32,4 +35,6 @@ def orchestrate(
     """
     from turnout.cli.orchestrating import orchestrate_until_told
 
-    return orchestrate_until_told(tuple(targets or ()), hub, database, quiet=quiet, as_json=as_json)
+    return orchestrate_until_told(
+        tuple(targets or ()), hub, database, trace_wire=trace_wire, quiet=quiet, as_json=as_json
+    )

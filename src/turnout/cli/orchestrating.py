@@ -18,10 +18,11 @@ from turnout.authoring.workflow import Workflow
 from turnout.cli.failure import Exit
 from turnout.cli.output import say, say_json, stdout_for_json
 from turnout.errors import InvalidSetting
+from turnout.executors.workers.settings import HubSettings
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import Runner
 from turnout.runner.config import Config
-from turnout.runner.settings import configuration
+from turnout.runner.settings import configuration, hub_settings
 from turnout.runner.targets import load_workflows
 from turnout.store.urls import shown_url
 
@@ -44,10 +45,10 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def orchestrate_until_told(
-    targets: Sequence[str], hub: str | None, database: str | None, *, quiet: bool, as_json: bool
+    targets: Sequence[str], hub: str | None, database: str | None, *, trace_wire: bool, quiet: bool, as_json: bool
 ) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for name in ("turnout.hub", "turnout.runner", "turnout.adoption"):
+    for name in ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"):
         logging.getLogger(name).setLevel(logging.INFO)
     config = configuration()
     workflows = _workflows(config, targets)
@@ -64,7 +65,12 @@ def orchestrate_until_told(
         stdout_for_json(as_json),
         _told() as told,
         Runner(
-            database, config=config, workflows=workflows, settings=settings, hub=hub, handle_sigterm=False
+            database,
+            config=config,
+            workflows=workflows,
+            settings=settings,
+            hub=_traced(config, hub) if trace_wire else hub,
+            handle_sigterm=False,
         ) as runner,
     ):
         ready = _ready(runner)
@@ -74,6 +80,17 @@ def orchestrate_until_told(
             say(ready.text())
         told.get()
     return Exit.OK
+
+
+def _traced(config: Config, given: str | None) -> HubSettings:
+    """The hub, given or configured, with every message logged."""
+    hub = config.hub if given is None else hub_settings(given, config)
+    if hub is None:
+        raise InvalidSetting(
+            "--trace-wire follows the messages of a hub, and there is none here: give --hub ADDRESS, or configure one",
+            code="no_hub",
+        )
+    return msgspec.structs.replace(hub, trace_wire=True)
 
 
 def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
