@@ -110,6 +110,13 @@ def test_random_bytes_are_malformed_and_nothing_worse(noise: bytes) -> None:
                 read(frame)
 
 
+def test_a_spoiled_byte_makes_it_malformed_wherever_it_is() -> None:
+    frame = steps_frame(BATCH)
+    for at in range(len(frame)):
+        with pytest.raises(Malformed):
+            read_steps(frame[:at] + b"\xff" + frame[at + 1 :])
+
+
 def test_a_batch_without_steps_or_results_is_sound() -> None:
     empty = StepBatch(batch_id="question", protocol_version="1.0", steps=())
     assert read_steps(steps_frame(empty)) == empty

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -120,12 +121,13 @@ class Door:
         """The key of a connection is asked when it says hello, and holds for its route.
 
         That is sound: a route is one connection's for as long as that lives (ROUTER_HANDOVER is off, so a second that
-        claims it is not heard), and a later connection cannot aim for it, since only routes that libzmq made up, at
-        random, are greeted. Whoever came by one all the same would still need the session's id, which was said to
-        the first connection only, encrypted.
+        claims it is not heard). A later connection could only guess it: routes that a worker chose are not greeted,
+        and those that libzmq makes up begin at a random number. And to say anything in the first one's name, it would
+        need the session's id, which was said to the first connection only, encrypted.
         """
         route, *frames = [frame.bytes for frame in message]
         key = None
         if frames and frames[0] == _HELLO and len(route) == MADE_UP and not route[0]:
-            key = str(message[-1].get("User-Id"))
+            with contextlib.suppress(zmq.ZMQError):  # without a key it is refused
+                key = str(message[-1].get("User-Id"))
         self._heard(route, frames, key)

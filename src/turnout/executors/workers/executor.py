@@ -142,7 +142,7 @@ class WorkersExecutor:
         self.holders.listening(self.address)
         self._ticker = asyncio.ensure_future(self._tick())
         if self.gate is not None:
-            self._spawn(self._guard(self.gate))
+            self._spawn(self._watch_the_list(self.gate))
         log.info("the hub listens on %s", self.door.address)
 
     async def stop(self, timeout: float) -> None:

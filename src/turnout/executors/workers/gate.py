@@ -72,6 +72,8 @@ class Gate:
         socket.curve_server = True
         socket.curve_secretkey = self._pair.secret.encode()
         socket.setsockopt(zmq.ZAP_DOMAIN, _DOMAIN)
+        # While nobody answers, as when the hub closes, nobody comes in.
+        socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
         self._guarded, self._monitor = socket, socket.get_monitor_socket(_FAILED)
         self._loop.add_reader(zap.fileno(), self._asked)
         self._loop.add_reader(self._monitor.fileno(), self._heard_of_failures)
