@@ -18,7 +18,7 @@ from tests.faults.languages import ROOT, Program
 from tests.faults.scale import FULL, scaled
 from tests.faults.workers import Notes, Workers, check_across, check_notes, failures, free_addresses
 
-RUNS = scaled(10, 60)
+RUNS = scaled(6, 60)
 SECONDS = 0.1
 LEASE = 4.0
 HUB = {"heartbeat": 0.3, "lease": LEASE, "resend": 0.3}
