@@ -14,8 +14,9 @@ import zmq
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.wire.holdings import Holdings
-from turnout.wire.link import Link, Parted, Reconnect, Stop
+from turnout.wire.link import DrainAsked, Link, Parted, Reconnect, Stop
 from turnout.wire.messages import Hello
+from turnout.worker.keys import CurveKeys
 
 Handler = Callable[[Step], Any]
 
@@ -30,13 +31,23 @@ class SmallWorker:
         labels: Mapping[str, str] | None = None,
         credits: int = 8,
         worker_id: str | None = None,
+        keys: CurveKeys | None = None,
+        routing_id: bytes | None = None,
+        name: str = "small",
+        host: str = "",
     ) -> None:
+        self._keys = keys
+        self._routing_id = routing_id
+        self.refusal = ""
+        """What a hub said that wants it no more."""
         self.id = worker_id or uuid.uuid4().hex
         self.handlers = dict(handlers)
         self.begun: Counter[str] = Counter()
         self.held = threading.Event()
         self.frozen = threading.Event()
         self.stopped: set[str] = set()
+        self.drained = threading.Event()
+        """A hub has told it to leave; it stays, and asks for nothing."""
         self._ended = threading.Event()
         self._addresses = addresses
         self._hello = Hello(
@@ -47,8 +58,9 @@ class SmallWorker:
             credits=credits,
             handlers=tuple(handlers),
             labels=dict(labels or {}),
-            name="small",
+            name=name,
             language="python",
+            host=host,
         )
         self.holdings = Holdings()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -92,6 +104,10 @@ class SmallWorker:
                 for action in actions:
                     if isinstance(action, Stop):
                         self.stopped.add(action.token)
+                    elif isinstance(action, DrainAsked):
+                        self.drained.set()
+                    elif link.state == "refused":
+                        self.refusal = link.refusal
                     elif isinstance(action, Reconnect | Parted):
                         sockets[number].close(0)
                         sockets[number] = self._connect(context, self._addresses[number])
@@ -101,10 +117,15 @@ class SmallWorker:
             socket.close(0)
         context.term()
 
-    @staticmethod
-    def _connect(context: zmq.Context[Any], address: str) -> zmq.Socket[bytes]:
+    def _connect(self, context: zmq.Context[Any], address: str) -> zmq.Socket[bytes]:
         socket = context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
+        if self._routing_id is not None:
+            socket.setsockopt(zmq.ROUTING_ID, self._routing_id)
+        if self._keys is not None:
+            socket.curve_serverkey = self._keys.server.encode()
+            socket.curve_publickey = self._keys.public.encode()
+            socket.curve_secretkey = self._keys.secret.encode()
         socket.connect(address)
         return socket
 
@@ -122,7 +143,9 @@ class SmallWorker:
             metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt)
             try:
                 output = self.handlers[step.handler_class](step)
-                result = StepResult(step_id=step.step_id, status="completed", output=output, metadata=metadata)
+                done = StepResult(step_id=step.step_id, status="completed", output=output, metadata=metadata)
+                # A handler may say itself how it ended.
+                result = output if isinstance(output, StepResult) else done
             except Exception as error:
                 failure = StepError(str(error), type(error).__name__)
                 result = StepResult(step_id=step.step_id, status="failed", error=failure, metadata=metadata)

@@ -103,7 +103,7 @@ def test_each_task_s_route_is_explained(project: Project) -> None:
     assert one.out.startswith("public::embedded::doubling::check → small") and "routing rules" in one.out
     assert trace.out.count("routing rules") == 3
     assert [set(each) for each in document.json] == [
-        {"task", "full_name", "executor", "labels", "reason", "trace"} for _ in range(3)
+        {"task", "full_name", "executor", "labels", "reason", "trace", "workers"} for _ in range(3)
     ]
     assert [each["executor"] for each in document.json] == ["default", "small", "default"]
 

@@ -16,6 +16,7 @@ import pytest
 
 from turnout.dispatcher import BreakerSettings
 from turnout.executors.pubsub.settings import PubSubSettings
+from turnout.executors.workers.settings import HubSettings
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
 from turnout.runner import CoordinatorSettings, EngineSettings, LogSettings, PoolSettings, PoolsSettings, Retention
@@ -96,9 +97,10 @@ def test_the_lifecycle_describes_every_state() -> None:
 def test_the_yaml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> None:
     for number, (_, text) in enumerate(blocks(DOCS / "configuration.md", "yaml")):
         (tmp_path / f"{number}.yaml").write_text(text)
-        settings = read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.yaml"}).orchestration
-        assert settings is not None
-    assert number == 1, "the last one is of the coordinator and the pools"
+        config = read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.yaml"})
+        settings = config.orchestration
+        assert settings is not None or config.hub is not None
+    assert settings is not None, "the last one is of the coordinator and the pools"
     coordinator, pools = settings.coordinator, settings.executor_pools
     assert (coordinator.scaling_interval_seconds, coordinator.max_db_pool_usage) == (30.0, 0.85)
     sizes = [(pool.min_executors, pool.max_executors, pool.batch_size) for pool in each_pool(pools)]
@@ -109,7 +111,14 @@ def test_the_yaml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> N
 def test_the_toml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> None:
     for number, (_, text) in enumerate(blocks(DOCS / "configuration.md", "toml")):
         (tmp_path / f"{number}.toml").write_text(text)
-        assert read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.toml"}).orchestration is not None
+        config = read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.toml"})
+        assert config.orchestration is not None or config.hub is not None
+
+
+def test_the_settings_of_the_hub_are_listed_with_their_defaults() -> None:
+    listed = re.findall(r"^\| `hub\.(\w+)` \| ([^|]+) \| \S.* \|$", (DOCS / "settings.md").read_text(), re.MULTILINE)
+    expected = [(field.name, field.default) for field in msgspec.structs.fields(HubSettings)]
+    assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
 
 
 def each_pool(pools: PoolsSettings) -> list[PoolSettings]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.keyed_hub import encrypted_round
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
 LEFT_OUT = {"msgpack"}
@@ -73,3 +75,9 @@ def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Pa
     assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
     assert {each["session"] for each in played["sessions"] if each["verdict"] == "skipped"} <= LEFT_OUT
     assert done.returncode == 0
+
+
+def test_the_go_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(go: str, tmp_path: Path) -> None:
+    built = run(go, "build", "-o", str(tmp_path / "worker"), "./conformance")
+    assert built.returncode == 0, built.stderr
+    encrypted_round([str(tmp_path / "worker")], tmp_path, environment())

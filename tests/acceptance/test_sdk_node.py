@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.keyed_hub import encrypted_round
+
 ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdk/node"
 VECTORS = "src/turnout/wire/vectors/messages.json"
@@ -86,3 +88,9 @@ def test_the_node_worker_keeps_the_protocol_in_every_session(node: str, sdk: Pat
     ]
     assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
     assert done.returncode == 0
+
+
+def test_the_node_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(
+    node: str, sdk: Path, tmp_path: Path
+) -> None:
+    encrypted_round([node, str(sdk / "conformance/worker.mjs")], tmp_path, environment(), cwd=sdk)

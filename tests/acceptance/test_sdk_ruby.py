@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.keyed_hub import encrypted_round
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
 NEEDED = 'require "ffi-rzmq"; require "minitest"'
@@ -61,3 +63,7 @@ def test_the_ruby_worker_keeps_the_protocol_in_every_session(ruby: str) -> None:
     broken = [each for each in played["sessions"] if each["verdict"] != "passed"]
     assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
     assert done.returncode == 0
+
+
+def test_the_ruby_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(ruby: str, tmp_path: Path) -> None:
+    encrypted_round([ruby, str(ROOT / "sdk/ruby/conformance/worker.rb")], tmp_path, environment())

@@ -7,7 +7,7 @@ import pytest
 from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, moved, new_run, update
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
-from turnout.model.rows import RunRow, Session, TaskRow
+from turnout.model.rows import Renewal, RunRow, Session, TaskRow
 from turnout.model.states import RunState, TaskState
 
 LIMIT, INLINE = 100, 1024
@@ -88,6 +88,21 @@ def test_ending_a_session_hands_its_runs_over_at_once(store: Store) -> None:
     assert store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE) == []
     store.end_session(OWNER)
     assert len(store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)) == 1
+
+
+def test_runs_of_other_workflows_can_be_claimed_by_their_version(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    owned, free = new_run(), new_run(owner=None)
+    insert(store, owned)
+    insert(store, free)
+    assert free.insert is not None
+    version = free.insert.version
+    assert store.unclaimed_versions([]) == [version] and store.unclaimed_versions([WORKFLOW]) == []
+    assert store.claim_runs("peer", ["other"], LIMIT, INLINE, ["another version"]) == []
+    claimed = store.claim_runs("peer", ["other"], LIMIT, INLINE, [version])
+    assert [loaded.run.new.run_id for loaded in claimed] == [free.run_id]
+    assert store.unclaimed_versions([]) == []
+    assert store.claim_runs("peer", [], LIMIT, INLINE, [version]) == []
 
 
 def test_releasing_runs_hands_over_these_and_no_others(store: Store) -> None:
@@ -216,3 +231,38 @@ def test_the_store_knows_which_attempts_a_session_holds(store: Store) -> None:
     write = new_run()
     insert(store, write, new_run(owner="peer"))
     assert store.running_tasks(OWNER) == [(write.run_id, 0, 1)]
+
+
+def test_a_worker_that_is_to_leave_hears_of_it_with_each_renewal_and_when_it_joins_again(store: Store) -> None:
+    worker = Session(id="w", kind="worker")
+    assert store.join_worker(worker, 15, "{}") is None
+    assert store.renew_workers({"w": "{}", "unknown": "{}"}, 15) == Renewal(frozenset({"unknown"}), {})
+    assert store.drain_worker("w", "deploy")
+    assert store.drain_worker("w", "another reason"), "asking twice is no mistake"
+    assert store.renew_workers({"w": '{"at":1}'}, 15) == Renewal(frozenset(), {"w": "deploy"})
+    assert store.join_worker(worker, 15, "{}") == "deploy"
+    [seen] = store.session_health()
+    assert (seen.session, seen.drain, seen.health) == (worker, "deploy", "{}")
+    store.end_session("w")
+    assert not store.drain_worker("w", "deploy")
+    assert store.renew_workers({"w": "{}"}, 15).dead == {"w"}
+
+
+def test_only_workers_are_told_to_leave(store: Store) -> None:
+    begin(store)
+    assert not store.drain_worker(OWNER, "deploy")
+    assert not store.drain_worker("nobody", "deploy")
+
+
+def test_what_a_worker_holds_is_known_whoever_owns_the_runs(store: Store) -> None:
+    begin(store)
+    running = TaskRow(pos=0, name="ship", state=TaskState.RUNNING, attempt=2, holder="w", dispatched_at=5.0)
+    waiting = TaskRow(pos=1, name="pack", state=TaskState.READY)
+    owned, unowned = new_run(tasks=[running, waiting]), new_run(tasks=[running], owner=None)
+    other = new_run()
+    insert(store, owned, unowned, other)
+    assert {(one.run_id, one.workflow, one.task, one.attempt, one.since) for one in store.held_by("w")} == {
+        (owned.run_id, WORKFLOW, "ship", 2, 5.0),
+        (unowned.run_id, WORKFLOW, "ship", 2, 5.0),
+    }
+    assert store.held_by("nobody") == []

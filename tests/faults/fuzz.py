@@ -32,10 +32,7 @@ ODD: tuple[Callable[[], str], ...] = (
     lambda: "-1",
     lambda: "9223372036854775808",
 )
-FIELDS = (
-    "tokens token seq credits in_flight results steps worker_id versions codecs handlers labels session reason lines "
-    "offset granted denied batch_id protocol_version name pid host keep done total message code retry next"
-).split()
+FIELDS = sorted({field for message in KINDS.values() for field in message.__struct_fields__})
 
 
 def frames_of(entry: dict[str, Any]) -> list[bytes]:

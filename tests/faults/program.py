@@ -272,8 +272,9 @@ def submit(runner: Runner, options: argparse.Namespace) -> None:
     states: Counter[str] = Counter()
     waiting: deque[RunHandle[Any]] = deque()
     for number in range(options.runs):
-        handle = accepted(runner, options, f"r{number}")
-        say("accepted", f"r{number}", handle.id)
+        key = f"{options.letter}{number}"
+        handle = accepted(runner, options, key)
+        say("accepted", key, handle.id)
         waiting.append(handle)
         if len(waiting) >= options.window:
             states[waiting.popleft().wait()] += 1
@@ -400,7 +401,12 @@ def serve(runner: Runner, options: argparse.Namespace) -> None:
     threading.Event().wait()
 
 
-MODES = {"submit": submit, "load": load, "serve": serve, "four": measure_four, "wide": measure_wide}
+def stay(runner: Runner, options: argparse.Namespace) -> None:
+    submit(runner, options)
+    serve(runner, options)
+
+
+MODES = {"submit": submit, "stay": stay, "load": load, "serve": serve, "four": measure_four, "wide": measure_wide}
 
 
 def arguments() -> argparse.Namespace:
@@ -409,6 +415,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workflow", default="chain")
     parser.add_argument("--input", type=json.loads, default={})
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--letter", default="r")
     parser.add_argument("--window", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=0.0)
     parser.add_argument("--threads", type=int, default=4)

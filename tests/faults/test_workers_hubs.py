@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from tests.faults.workers import Notes, Workers, check_notes, free_addresses
 RUNS = 4
 HUB = {"heartbeat": 0.5, "lease": 90.0, "resend": 0.5}
 """Nobody is taken for dead only because this machine is busy: whoever died is known by its process."""
+SHORT = {"heartbeat": 0.5, "self_fence": 2.4, "lease": 3.0, "sweep": 0.3}
+"""An orchestrator that is stopped is soon taken for dead."""
 
 
 @pytest.fixture
@@ -32,9 +35,9 @@ class Held:
         self.children, self.workers = children, workers
         self.gate = workers.notes.path.with_name("gate")
 
-    def submit(self, hub: int = 0) -> Child:
+    def submit(self, hub: int = 0, **options: Any) -> Child:
         given = {"workflow": "holding_across", "runs": RUNS, "input": {"until": str(self.gate)}}
-        return self.start("submit", hub, **given)
+        return self.start("submit", hub, **given, **options)
 
     def start(self, mode: str, hub: int = 0, **options: Any) -> Child:
         return self.children.start(mode, hub={**HUB, "address": self.workers.hubs[hub]}, **options)
@@ -85,6 +88,24 @@ def test_what_runs_goes_on_under_another_orchestrator_when_its_own_is_killed(hel
     eventually("the other one drives all runs", lambda: not owners(url) & (before | {None}))
     held.let_go()
     eventually("all are completed", lambda: completed(url) == RUNS)
+    held.each_began_once()
+
+
+def test_what_runs_goes_on_when_its_orchestrator_was_stopped_for_too_long_and_wakes(held: Held) -> None:
+    url = held.children.url
+    first = held.submit(0, settings=SHORT)
+    first.wait_for("ready")
+    held.workers.start("python")
+    held.all_begun()
+    before = owners(url)
+    other = held.start("serve", 1, settings=SHORT)
+    other.wait_for("ready")
+    first.signal(signal.SIGSTOP)
+    eventually("the other one drives all runs", lambda: not owners(url) & (before | {None}))
+    first.signal(signal.SIGCONT)
+    eventually("it learns that it was declared dead", lambda: "was declared dead" in first.log.read_text())
+    held.let_go()
+    eventually("all are completed", lambda: completed(url) == RUNS, timeout=60)
     held.each_began_once()
 
 

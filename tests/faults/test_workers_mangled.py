@@ -16,7 +16,7 @@ from tests.faults.children import Children
 from tests.faults.guarantees import check_history
 from tests.faults.languages import ROOT, Program
 from tests.faults.scale import FULL, scaled
-from tests.faults.workers import Notes, Workers, check_across, check_notes, free_addresses
+from tests.faults.workers import Notes, Workers, check_across, check_notes, failures, free_addresses
 
 RUNS = scaled(10, 60)
 SECONDS = 0.1
@@ -73,7 +73,7 @@ def test_runs_end_right_whatever_becomes_of_messages(
         try:
             for language in there:
                 workers.start(language)
-            assert submitting.finished() == {"completed": RUNS}
+            assert submitting.finished() == {"completed": RUNS}, failures(postgres_children.url)
         finally:
             workers.end()
     ledger = check_history(postgres_children.url)

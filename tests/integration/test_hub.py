@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from small_worker import SmallWorker
 
-from turnout import Runner, task, workflow
+from turnout import Runner, Workflow, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import HubUnavailable, RunFailed
 from turnout.executors.workers.settings import HubSettings
@@ -257,6 +257,29 @@ def test_a_worker_hears_of_hubs_that_open_later_and_works_for_them_too(store_url
         finally:
             worker.stop()
             working.join()
+
+
+def test_in_context_style_a_result_that_comes_to_another_hub_keeps_the_context(store_url: str) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def shout(step: Step) -> Any:
+        began.set()
+        go_on.wait()
+        return {"shout": step.metadata.context}
+
+    etl = Workflow("etl", tasks=[remote("shout", handler="shout")])
+    hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=60.0, resend=0.2)
+    options = {"hub": hub, "handle_sigterm": False}
+    with Runner(store_url, workflows=[etl], **options) as staying:
+        with Runner(store_url, workflows=[etl], **options) as going:
+            worker = SmallWorker(address_of(going), address_of(staying), handlers={"shout": shout})
+            worker.__enter__()
+            run_id = going.submit_with(etl, input={"said": "hi"}).id
+            began.wait()
+        go_on.set()
+        assert staying.get(run_id).result() == {"said": "hi", "shout": {"said": "hi"}}
+        assert set(worker.begun.values()) == {1}
+        worker.vanish()
 
 
 def test_an_address_that_is_taken_is_said_at_the_start(store_url: str) -> None:

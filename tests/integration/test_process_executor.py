@@ -343,7 +343,7 @@ def test_processes_that_die_before_they_take_the_attempt_are_the_executors_failu
 ) -> None:
     bench = make_bench()
     with monkeypatch.context() as patched:
-        patched.setattr("turnout.executors.process.CHILD", "no_such_module_at_all")
+        patched.setattr("turnout.bodies.in_processes.CHILD", "no_such_module_at_all")
         result = bench.run(bodies.add, 1, 2)
     assert result.status is ExecutionStatus.CRASHED
     assert "3 processes died before they took it" in (result.error_message or "")

@@ -231,6 +231,22 @@ def test_a_worker_that_is_killed_loses_its_steps_to_others(hub: ScriptedHub, sta
     until(lambda: not any(alive(pid) for pid in pids))
 
 
+@pytest.mark.parametrize("how", ["--threads", "--processes"])
+def test_what_a_worker_had_to_leave_undone_is_lost_and_no_failure_of_its_handler(
+    hub: ScriptedHub, start: Start, tmp_path: Path, how: str
+) -> None:
+    worker = start(hub, how, "--concurrency", "1")
+    begun = tmp_path / "begun"
+    one, two = (step(ref("hold"), args={"begun": str(begun), "until": str(tmp_path / "never")}) for _ in range(2))
+    hub.give(one, two)
+    until(begun.exists)
+    worker.terminate()
+    assert hub.result(two).metadata.outcome == "returned", "it had not begun"
+    worker.terminate()
+    assert (hub.result(one).status, hub.result(one).metadata.outcome) == ("error", "lost")
+    worker.communicate(timeout=WAIT)
+
+
 def test_a_worker_that_was_stopped_for_long_comes_back_and_begins_nothing_old(start: Start, tmp_path: Path) -> None:
     fence = 3.0
     with ScriptedHub(told_lease_ms=int(fence / 0.8 * 1000), heartbeat_ms=200, resend_ms=200) as hub:
@@ -287,7 +303,7 @@ def test_two_addresses_of_one_hub_are_one_hub(start: Start) -> None:
 
 def test_a_worker_that_is_refused_for_good_ends_and_says_why(start: Start) -> None:
     refusal = Error("labels_refused", "this key may not claim gpu=true", retry=False)
-    with ScriptedHub(greeting=Greeting(lambda key, labels: refusal if labels else None)) as hub:
+    with ScriptedHub(greeting=Greeting(lambda key, hello: refusal if hello.labels else None)) as hub:
         worker = start(hub, "--label", "gpu=true")
         said = worker.communicate(timeout=WAIT)[1]
         assert worker.returncode == 1

@@ -95,6 +95,7 @@ const (
 	Deferred       = "deferred"
 	Returned       = "returned"
 	Crashed        = "crashed"
+	Lost           = "lost"
 	HandlerMissing = "handler_missing"
 )
 

@@ -50,7 +50,9 @@ const result = fields(
         retry_after_ms: nullable(integer),
         deferral: nullable(object),
         chosen: nullable(texts),
-        outcome: nullable(oneOf('timed_out', 'cancelled', 'deferred', 'returned', 'crashed', 'handler_missing')),
+        outcome: nullable(
+          oneOf('timed_out', 'cancelled', 'deferred', 'returned', 'crashed', 'lost', 'handler_missing'),
+        ),
       },
     ),
   },

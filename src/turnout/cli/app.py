@@ -15,14 +15,17 @@ from turnout.cli import (
     graph,
     health,
     init,
+    keys,
     logs,
     metrics,
+    orchestrate,
     prune,
     run,
     runs,
     top,
     validate,
     worker,
+    workers,
 )
 
 HELP = """Durable workflows for Python.
@@ -36,7 +39,9 @@ turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
+turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
+turnout workers ls                         who is connected, and what they have
 """
 
 app = typer.Typer(
@@ -69,10 +74,13 @@ for command in (
     metrics.metrics,
     doctor.doctor,
     prune.prune,
+    orchestrate.orchestrate,
     worker.worker,
     conformance.conformance,
     demo.demo,
 ):
     app.command()(command)
 app.add_typer(runs.app, name="runs")
+app.add_typer(workers.app, name="workers")
 app.add_typer(config.app, name="config")
+app.add_typer(keys.app, name="keys")

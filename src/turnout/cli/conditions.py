@@ -8,7 +8,7 @@ from turnout.cli.output import Line, Span
 from turnout.cli.tables import Column, cut, table
 from turnout.cli.wording import lasting, one_line, size, time_of_day
 from turnout.model.health import CONDITIONS, ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus
-from turnout.model.overview import executors_together, pools_together
+from turnout.model.overview import executors_together, pools_together, workers_together
 from turnout.runner.orchestrators import POOLS
 
 MARKS: dict[str, Span] = {
@@ -18,6 +18,8 @@ MARKS: dict[str, Span] = {
     "down": ("✗", "red"),
 }
 BAR = 10
+WORKERS = 10
+"""How many workers a picture names."""
 FULL = 0.8
 """From here on a bar is no longer green."""
 
@@ -101,6 +103,31 @@ def executor_lines(found: Sequence[Orchestrator], width: int) -> list[Line]:
         ],
         width,
     )
+
+
+def worker_lines(found: Sequence[Orchestrator], width: int, most: int = WORKERS) -> list[Line]:
+    """The workers of all hubs, those first that somebody should look at."""
+    every = workers_together([one.status for one in found])
+    if not every:
+        return []
+    ranked = sorted(every, key=lambda one: (one.breaker == "closed", -one.in_flight, one.name))
+    shown = ranked[:most]
+    lines = table(
+        [
+            Column("worker", [(one_line(one.name, 30), "") for one in shown]),
+            Column("active", [(f"{one.in_flight:,}/{one.credits:,}", "") for one in shown], right=True),
+            Column("executed", [(f"{one.executed:,}", "") for one in shown], right=True),
+            Column("failed", [(f"{one.failed:,}", "red" if one.failed else "") for one in shown], right=True),
+            Column("lost", [(f"{one.lost:,}", "red" if one.lost else "") for one in shown], rank=2, right=True),
+            Column("heard", [(f"{lasting(one.silent_seconds)} ago", "dim") for one in shown], rank=3, right=True),
+            Column("breaker", [_breaker(one.breaker) for one in shown], rank=1),
+            Column("", [("draining", "magenta") if one.draining else ("", "") for one in shown]),
+        ],
+        width,
+    )
+    if len(ranked) > most:
+        lines.append(cut([(f"… and {len(ranked) - most:,} more workers", "dim")], width))
+    return lines
 
 
 def _places(one: ExecutorStatus) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from turnout.executors.workers.settings import HubSettings
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config import Config
-from turnout.runner.config_shape import EXECUTORS, ORCHESTRATION, SHAPE, WORKER, Key, dotted
+from turnout.runner.config_shape import EXECUTORS, HUB, ORCHESTRATION, SHAPE, WORKER, Key, dotted
 from turnout.runner.planning import Plan
 from turnout.runner.settings import RunnerConfig, configuration, url_in
 from turnout.runner.targets import load_workflows
@@ -58,6 +59,10 @@ def _default(config: Config, key: Key) -> Any:
     if key[0] == WORKER:
         value = getattr(WorkerSettings(connect=()), key[1], None)
         return list(value) if isinstance(value, tuple | dict) else value
+    if key[0] == HUB:
+        # Without a word about it there is no hub, and the rest is only what it would have.
+        settings = HubSettings() if config.hub is None else config.hub
+        return None if config.hub is None and key[1] == "address" else getattr(settings, key[1], None)
     value = known.get(key, defaults.get(key[0]))
     return [] if value is None or value == () else value
 
@@ -65,6 +70,10 @@ def _default(config: Config, key: Key) -> Any:
 def check_all(config: Config) -> list[str]:
     """Warnings; raises for what cannot work at all."""
     plan = Plan(config)
+    if config.hub is not None and config.hub.key_file is not None:
+        from turnout.executors.workers.gate import Gate
+
+        Gate.of(config.hub)
     warnings: list[str] = []
     for target in config.get("workflows") or ():
         for workflow in load_workflows(target, (config.root,)):

@@ -12,6 +12,7 @@ from turnout.cli.conditions import (
     orchestrator_lines,
     pool_lines,
     trouble_lines,
+    worker_lines,
     worst,
 )
 from turnout.cli.output import UNBOUNDED, Line
@@ -44,6 +45,7 @@ def frame(
         orchestrator_lines(found, width),
         pool_lines(found, width),
         executor_lines(found, width),
+        worker_lines(found, width),
         database_lines(found, width),
         trouble_lines(found, width),
     ]

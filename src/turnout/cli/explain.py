@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli.options import Json, Target
+from turnout.cli.options import Database, Json, Target
 
 
 def explain(
@@ -14,26 +14,31 @@ def explain(
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="Only this task, with the whole trace.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step that was considered.")] = False,
     as_json: Json = False,
+    database: Database = None,
 ) -> None:
-    """Say which executor each task goes to, and the rule that chose it.
+    """Say which executor each task goes to, and the rule that chose it; of those that go to workers, which workers that
+    are connected could run them.
 
     \b
     turnout explain shop.orders:fulfil
     turnout explain shop.orders:fulfil charge
     """
+    from turnout.cli.crew import connected
     from turnout.cli.output import say, say_columns, say_json
     from turnout.errors import InvalidInput
     from turnout.model.suggestions import close
-    from turnout.runner.planning import Plan
+    from turnout.runner.planning import Plan, remote_needs
     from turnout.runner.settings import configuration
     from turnout.runner.targets import load_workflow
 
     config = configuration()
-    found = Plan(config).explain(load_workflow(target, (config.root,)))
+    workflow = load_workflow(target, (config.root,))
+    found = Plan(config).explain(workflow)
     if task is not None:
         if task not in found:
             raise InvalidInput(f"{target} has no task {task!r}{close(task, found)}", code="no_such_task")
         found = {task: found[task]}
+    needs = remote_needs(workflow, found, lambda: connected(database))
     if as_json:
         say_json(
             [
@@ -44,16 +49,21 @@ def explain(
                     "labels": each.decision.labels,
                     "reason": each.decision.reason,
                     "trace": each.steps,
+                    "workers": needs.get(name),
                 }
                 for name, each in found.items()
             ]
         )
     elif trace or task is not None:
-        for each in found.values():
+        for name, each in found.items():
             say(each.text())
+            if name in needs:
+                say(f"  {needs[name].text()}")
     else:
         rows = [
             [(name, ""), (each.decision.executor_key, "cyan"), (each.decision.reason, "dim")]
             for name, each in found.items()
         ]
         say_columns(rows, ("task", "executor", "why"))
+        for name, need in needs.items():
+            say([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])

@@ -1,50 +1,71 @@
-"""Which key was pressed? Keys without Enter, while the screen is used; the terminal is as before afterwards."""
+"""``turnout keys``: pairs of keys for hubs and workers."""
 
 from __future__ import annotations
 
-import os
-import select
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from pathlib import Path
+from typing import Annotated
 
-LEAVE = "q"
+import typer
+
+from turnout.cli.options import Json
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make and show keys of hubs and workers.")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The file with both halves.")]
 
 
-@contextmanager
-def key_presses() -> Iterator[Callable[[float], str]]:
-    """Gives a function that waits for keys, so many seconds at most, and returns them."""
-    try:
-        import termios
-        import tty
-    except ImportError:  # Windows: Ctrl-C is the only key
-        yield _nobody_types
+@app.command()
+def generate(
+    file: File,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file; its keys are lost.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a pair of keys, write it to a file that only you can read, and print its public half.
+
+    \b
+    turnout keys generate hub.key
+    turnout keys generate gpu-box.key
+    """
+    import sys
+
+    from turnout.cli.key_files import new_pair, to_paste, write_pair
+    from turnout.cli.output import say, say_json
+
+    pair = new_pair()
+    write_pair(file, pair, force=force)
+    if as_json:
+        say_json({"file": str(file), "public_key": pair.public})
         return
-    if not sys.stdin.isatty():
-        yield _nobody_types
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    tty.setcbreak(terminal)
-    try:
-        yield partial(_pressed, terminal)
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+    say(pair.public)
+    for line in to_paste(file, pair.public):
+        say(line, to=sys.stderr)
 
 
-def _pressed(terminal: int, seconds: float) -> str:
-    ready, _, _ = select.select([terminal], [], [], seconds)
-    if not ready:
-        return ""
-    try:
-        # Nothing to read although something was there: the terminal is gone.
-        return os.read(terminal, 64).decode(errors="ignore") or LEAVE
-    except OSError:
-        return LEAVE
+@app.command()
+def show(
+    file: File,
+    env: Annotated[
+        bool, typer.Option("--env", help="Print both halves, as the variables that workers in any language read.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Print the public key of a file.
 
+    \b
+    turnout keys show gpu-box.key
+    turnout keys show gpu-box.key --env > worker.env     # this holds the secret key, too
+    """
+    from turnout.cli.key_files import variables
+    from turnout.cli.output import say, say_json
+    from turnout.wire.keys import read_pair
 
-def _nobody_types(seconds: float) -> str:
-    time.sleep(seconds)
-    return ""
+    pair = read_pair(file)
+    if as_json:
+        say_json({"file": str(file), "public_key": pair.public} | ({"variables": dict(variables(pair))} if env else {}))
+    elif env:
+        import shlex
+
+        for name, value in variables(pair):
+            say(f"{name}={shlex.quote(value)}")
+    else:
+        say(pair.public)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 from turnout.cli.dashboard import frame
-from turnout.cli.keys import LEAVE, key_presses
+from turnout.cli.keyboard import LEAVE, key_presses
 from turnout.cli.opening import is_there, open_store
 from turnout.cli.output import coloured
 from turnout.cli.watch import as_text

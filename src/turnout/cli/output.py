@@ -81,7 +81,9 @@ def say_columns(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> N
 def say_json(value: Any) -> None:
     """One JSON document on stdout. Structs keep every field, so that the shape does not depend on the values."""
     stream = sys.__stdout__ or sys.stdout
-    print(json.dumps(plain(value), ensure_ascii=False, indent=2 if is_terminal(stream) else None), file=stream)
+    print(
+        json.dumps(plain(value), ensure_ascii=False, indent=2 if is_terminal(stream) else None), file=stream, flush=True
+    )
 
 
 @contextmanager

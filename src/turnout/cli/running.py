@@ -24,6 +24,7 @@ from turnout.model.types import plain as json_value
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.config import Config
+from turnout.runner.planning import Plan
 from turnout.runner.views import SHOWN
 from turnout.store.urls import shown_url
 
@@ -76,6 +77,8 @@ def driving(
             config=config,
             workflows=known,
             claims=called,
+            # The address may be another orchestrator's, whose business it is unless a task here needs workers.
+            hub=None if drives and Plan(config).needs_hub(known) else False,
             drives=drives,
             settings=heard_only(config.orchestration or EngineSettings()),
             on_output=heard.put,

@@ -16,9 +16,11 @@ from turnout.errors import StoreError
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
+from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
 
+SHOWN_ATTEMPTS = 200
 RUN_HEADER = ("run", "workflow", "state", "took", "submitted", "")
 
 
@@ -30,9 +32,19 @@ class RunFacts(msgspec.Struct, frozen=True):
     tasks: list[TaskView]
     spec: WorkflowSpec
     driven: bool
+    attempts: list[AttemptView]
 
     def as_json(self) -> dict[str, Any]:
-        return {**plain(self.view), "input": self.input, "driven": self.driven, "tasks": plain(self.tasks)}
+        by_task: dict[str, list[AttemptView]] = {}
+        for attempt in self.attempts:
+            by_task.setdefault(attempt.task, []).append(attempt)
+        tasks = [{**plain(task), "attempts": plain(by_task.get(task.name, []))} for task in self.tasks]
+        return {**plain(self.view), "input": self.input, "driven": self.driven, "tasks": tasks}
+
+    @property
+    def tell_attempts(self) -> bool:
+        """Whether the tasks alone do not tell it: others than the orchestrator had some, or some had several."""
+        return any(attempt.worker or attempt.attempt > 1 for attempt in self.attempts)
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -62,13 +74,14 @@ def run_cells(view: RunView) -> list[Span]:
 
 
 def facts(store: Store, stored: StoredRun) -> RunFacts:
-    view = run_view(stored)
+    view, rows = run_view(stored), store.tasks(stored.new.run_id, outputs=False)
     return RunFacts(
         view,
         msgspec.json.decode(stored.new.input),
-        [task_view(row) for row in store.tasks(view.id, outputs=False)],
+        [task_view(row) for row in rows],
         spec_of_version(store, stored.new.version),
         _driven(store, stored),
+        attempts_of(store.history(view.id), rows),
     )
 
 
@@ -97,11 +110,37 @@ def say_run(known: RunFacts) -> None:
     say()
     for line in lines(nodes(known.spec, known.tasks), time.time()):
         say(line)
+    if known.tell_attempts:
+        say()
+        say_attempts(known.attempts)
     failed = [task for task in known.tasks if task.state is TaskState.FAILED and task.error is not None]
     for task in failed[:SHOWN]:
         _say_error(task)
     if len(failed) > SHOWN:
         say(f"\n… and {len(failed) - SHOWN:,} more tasks that failed")
+
+
+def say_attempts(attempts: Sequence[AttemptView]) -> None:
+    """Where each attempt was, why there, and what became of it; the last of them if there are too many."""
+    shown = attempts[-SHOWN_ATTEMPTS:]
+    if len(shown) < len(attempts):
+        say([(f"… {len(attempts) - len(shown):,} attempts before these", "dim")])
+    rows: list[Line] = []
+    for one in shown:
+        mark, style = MARKS.get(one.outcome or "running", ("↻", "yellow"))
+        rows.append(
+            [
+                (one.task, ""),
+                (f"{one.attempt}", "dim"),
+                (one.executor or "", "dim"),
+                (one_line(one.worker or "", 30), ""),
+                (one_line(one.decision or "", 60), "dim"),
+                (f"{mark} {one.outcome or 'running'}", style),
+                (lasting((one.ended_at or time.time()) - one.began_at), ""),
+                (one_line(one.error or one.reason or "", 100), "dim"),
+            ]
+        )
+    say_columns(rows, ("task", "attempt", "executor", "worker", "because of", "outcome", "took", ""))
 
 
 def _say_error(task: TaskView) -> None:

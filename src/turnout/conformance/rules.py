@@ -14,7 +14,7 @@ _WORKER_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _OUTCOMES: Mapping[str, frozenset[str | None]] = {
     "completed": frozenset({None}),
     "failed": frozenset({None, "timed_out", "cancelled", "deferred"}),
-    "error": frozenset({None, "returned", "crashed", "handler_missing"}),
+    "error": frozenset({None, "returned", "crashed", "lost", "handler_missing"}),
 }
 _TO_WORKERS = frozenset({"welcome", "steps", "started", "ack", "cancel", "logged", "drain"})
 

@@ -81,6 +81,10 @@ class Dispatcher(Protocol):
         """These came for runs that this orchestrator does not drive, or not any more: somebody else may."""
         ...
 
+    def disown(self) -> None:
+        """This orchestrator was taken for dead, and others drive its runs: what can go on without it does."""
+        ...
+
     def holders_died(self, holders: Collection[str]) -> None:
         """The sessions of these holders have ended."""
         ...

@@ -15,11 +15,13 @@ from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
 from turnout.model.rows import (
     Command,
+    HeldAttempt,
     HistoryRow,
     InboxRow,
     Lease,
     LoadedRun,
     PolledTask,
+    Renewal,
     RunWrite,
     Session,
     SessionHealth,
@@ -76,12 +78,22 @@ class Store(Protocol):
         """On a connection of its own. A session that was declared dead stays dead."""
         ...
 
-    def join_worker(self, worker: Session, lease: float, about: str) -> None:
-        """The worker's session stands, also if it was declared dead before: what it held then is fenced by attempt."""
+    def join_worker(self, worker: Session, lease: float, about: str) -> str | None:
+        """The worker's session stands, also if it was declared dead before: what it held then is fenced by attempt.
+        Returns why it is to leave, if somebody has said so."""
         ...
 
-    def renew_workers(self, about: Mapping[str, str], lease: float) -> frozenset[str]:
-        """Renew the sessions of these workers, with what is to be known of each; returns those that have ended."""
+    def renew_workers(self, about: Mapping[str, str], lease: float) -> Renewal:
+        """Renew the sessions of these workers, with what is to be known of each."""
+        ...
+
+    def drain_worker(self, worker_id: str, reason: str) -> bool:
+        """Say that this worker is to finish what it has and leave: every hub hears of it with the next renewal. What
+        was said first stays. False: no such worker is alive."""
+        ...
+
+    def held_by(self, holder: str) -> list[HeldAttempt]:
+        """The running attempts that this session holds, those that it has had longest first."""
         ...
 
     def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
@@ -104,8 +116,15 @@ class Store(Protocol):
         """The live sessions in the order in which they started, each with what it last said of itself."""
         ...
 
-    def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
-        """Take up to ``limit`` unowned, non-terminal runs of these workflows (highest priority, then oldest).
+    def unclaimed_versions(self, workflows: Sequence[str]) -> list[str]:
+        """The versions of unowned, non-terminal runs of all workflows but these."""
+        ...
+
+    def claim_runs(
+        self, session_id: str, workflows: Sequence[str], limit: int, inline: int, versions: Sequence[str] = ()
+    ) -> list[LoadedRun]:
+        """Take up to ``limit`` unowned, non-terminal runs of these workflows, or of these versions (highest priority,
+        then oldest).
 
         In one transaction: owner, epoch + 1 on the run and on all its non-terminal task rows, and pending becomes
         running with its history row; then the tasks are read in a later statement. Outputs longer than ``inline``

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from turnout.model.events import ExecutionResult
-from turnout.model.rows import Session
+from turnout.model.rows import Renewal, Session
 from turnout.model.spec import TaskSpec
+from turnout.model.workers import HubStatus
 
 
 class Assigner(Protocol):
@@ -29,6 +30,14 @@ class Assigner(Protocol):
         """The reason for which tasks in this line wait."""
         ...
 
+    def name_of(self, holder: str) -> str:
+        """What people call this holder."""
+        ...
+
+    def seen(self) -> HubStatus:
+        """How its holders are."""
+        ...
+
 
 class Settler(Protocol):
     """An executor that holds on to results until it is told what became of them."""
@@ -41,6 +50,10 @@ class Settler(Protocol):
         """Nobody here drives the runs of these: leave them for whoever does."""
         ...
 
+    def disown(self) -> None:
+        """Others drive the runs of everything that is in flight: it goes on, and its results are theirs."""
+        ...
+
     def holders_died(self, holders: Collection[str]) -> None:
         """These sessions have ended; those of other executors are among them."""
         ...
@@ -49,12 +62,13 @@ class Settler(Protocol):
 class Holders(Protocol):
     """What the orchestrator knows, and keeps in the database, of workers and of what they hold."""
 
-    async def joined(self, worker: Session, about: str) -> None:
-        """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people."""
+    async def joined(self, worker: Session, about: str) -> str | None:
+        """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people. Returns
+        why it is to leave, if somebody has said so."""
         ...
 
-    async def renew(self, about: Mapping[str, str]) -> frozenset[str]:
-        """Renew the sessions of these workers; returns those that count as dead."""
+    async def renew(self, about: Mapping[str, str]) -> Renewal:
+        """Renew the sessions of these workers; says which count as dead, and which are to leave."""
         ...
 
     async def left(self, worker_id: str) -> None: ...

@@ -276,6 +276,11 @@ class DefaultDispatcher:
         for settler in self._settlers:
             settler.unclaimed(results)
 
+    def disown(self) -> None:
+        """Others drive the runs of what is in flight."""
+        for settler in self._settlers:
+            settler.disown()
+
     def holders_died(self, holders: Collection[str]) -> None:
         """The sessions of these holders have ended."""
         for settler in self._settlers:

@@ -20,14 +20,19 @@ CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.H
 
 
 class Guard:
-    """The breaker of one executor. Without settings it never opens."""
+    """The breaker of one executor, or of one worker. Without settings it never opens."""
 
-    __slots__ = ("_clock", "_probes_reserved", "_settings", "breaker", "key", "moved", "round", "shut", "wary")
+    __slots__ = ("_clock", "_of", "_probes_reserved", "_settings", "breaker", "key", "moved", "round", "shut", "wary")
 
     def __init__(
-        self, key: str, settings: BreakerSettings | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        key: str,
+        settings: BreakerSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        of: str | None = None,
     ) -> None:
         self.key = key
+        self._of = of or f"executor {key}"
         self._settings = settings if settings is not None and settings.threshold else None
         self._clock = clock
         self.breaker = Breaker(probes=settings.probes if settings is not None else 1)
@@ -100,10 +105,10 @@ class Guard:
                 self.round += 1
                 self._probes_reserved = 0
                 said = f"open for {self.wait():g} s after {breaker.failures} failures in a row, the last: {cause}"
-                log.warning("breaker of executor %s: %s", self.key, said)
+                log.warning("breaker of %s: %s", self._of, said)
             case BreakerState.HALF_OPEN:
-                log.info("breaker of executor %s: half open, it is tried again", self.key)
+                log.info("breaker of %s: half open, it is tried again", self._of)
             case BreakerState.CLOSED:
                 self._probes_reserved = 0
-                log.info("breaker of executor %s: closed after %d failures in a row", self.key, before.failures)
+                log.info("breaker of %s: closed after %d failures in a row", self._of, before.failures)
         self.moved(before.state)

@@ -1,8 +1,9 @@
-"""Does an attempt's result speak for or against its executor? A body's failure is never the executor's."""
+"""Does an attempt's result speak for or against its executor, or its worker? A body's failure is never theirs."""
 
 from __future__ import annotations
 
 from turnout.model.events import UNAVAILABLE, ExecutionResult, ExecutionStatus
+from turnout.model.reasons import CODE_MISSING
 
 EXECUTION_FAILED = "turnout.errors.ExecutionFailed"
 """The last of the names in the ``mro`` of an error that the dispatcher made because an executor raised or answered
@@ -28,4 +29,20 @@ def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
         case ExecutionStatus.CANCELLED:
             return None
         case ExecutionStatus.COMPLETED | ExecutionStatus.TIMED_OUT | ExecutionStatus.DEFERRED:
+            return False
+
+
+def worker_at_fault(result: ExecutionResult) -> bool | None:
+    """The same for the worker that answered, or did not. A crash speaks against it: whoever asks has to know whether
+    another worker could have done better.
+    """
+    error = result.error
+    match result.status:
+        case ExecutionStatus.RETURNED:
+            return True if error is not None and error.message == CODE_MISSING else None
+        case ExecutionStatus.CRASHED | ExecutionStatus.LOST:
+            return True
+        case ExecutionStatus.CANCELLED:
+            return None
+        case _:
             return False

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from turnout.model.breaker import BreakerState
 from turnout.model.health import ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus, StageStatus
+from turnout.model.workers import HubStatus, WorkerFigures, by_name
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 Sample: TypeAlias = tuple[str, Labels, float]
@@ -55,6 +56,17 @@ FAMILIES: Mapping[str, Family] = {
     "turnout_task_executor_attempts_per_second": ("gauge", "Attempts that ended lately."),
     "turnout_task_executor_attempt_average_seconds": ("gauge", "What an attempt takes on average."),
     "turnout_task_executor_breaker_state": ("gauge", "1 for the state that the task executor's circuit breaker is in."),
+    "turnout_workers": ("gauge", "Workers that are connected to the orchestrator's hub."),
+    "turnout_worker_in_flight_attempts": ("gauge", "Attempts that a worker has from this hub."),
+    "turnout_worker_capacity_attempts": ("gauge", "Attempts that a worker takes from this hub at once."),
+    "turnout_worker_attempts_total": ("counter", "Attempts of this hub that ended, by worker and outcome."),
+    "turnout_worker_last_contact_seconds": ("gauge", "Since the last message of a worker."),
+    "turnout_worker_draining": ("gauge", "1 for a worker that finishes what it has and leaves."),
+    "turnout_worker_breaker_state": ("gauge", "1 for the state that the worker's circuit breaker is in."),
+    "turnout_hub_messages_total": ("counter", "Messages between a hub and its workers."),
+    "turnout_hub_malformed_total": ("counter", "Messages that could not be read."),
+    "turnout_hub_dropped_total": ("counter", "Messages to workers that had gone or did not take them."),
+    "turnout_hub_unmatched_waits": ("gauge", "Kinds of tasks that wait for a worker that is not there."),
     "turnout_database_connections": ("gauge", "Connections, by use."),
     "turnout_database_saturation_ratio": ("gauge", "Share of callers' time that was spent waiting for a connection."),
     "turnout_database_outage": ("gauge", "1 while commits do not get through."),
@@ -104,6 +116,8 @@ def _samples(one: Orchestrator) -> Iterator[Sample]:
             yield from _stage((("pool", name), ("stage_executor", stage.id)), stage)
     for name, executor in status.executors.items():
         yield from _task_executor((("executor", name),), executor)
+    if status.hub is not None:
+        yield from _hub(status.hub)
 
 
 def _system(status: OrchestratorStatus) -> Iterator[Sample]:
@@ -164,6 +178,27 @@ def _task_executor(of: Labels, executor: ExecutorStatus) -> Iterator[Sample]:
     if executor.average_seconds is not None:
         yield "turnout_task_executor_attempt_average_seconds", of, executor.average_seconds
     yield from _one_of("turnout_task_executor_breaker_state", of, "state", tuple(BreakerState), executor.breaker)
+
+
+def _hub(hub: HubStatus) -> Iterator[Sample]:
+    yield "turnout_workers", (), hub.workers
+    yield "turnout_hub_messages_total", (("direction", "received"),), hub.received
+    yield "turnout_hub_messages_total", (("direction", "sent"),), hub.sent
+    yield "turnout_hub_malformed_total", (), hub.malformed
+    yield "turnout_hub_dropped_total", (), hub.dropped
+    yield "turnout_hub_unmatched_waits", (), len(hub.waits)
+    for name, worker in by_name(hub).items():
+        yield from _worker((("worker", name),), worker)
+
+
+def _worker(of: Labels, worker: WorkerFigures) -> Iterator[Sample]:
+    yield "turnout_worker_in_flight_attempts", of, worker.in_flight
+    yield "turnout_worker_capacity_attempts", of, worker.credits
+    for outcome, count in sorted(worker.ended.items()):
+        yield "turnout_worker_attempts_total", (*of, ("outcome", outcome)), count
+    yield "turnout_worker_last_contact_seconds", of, worker.silent_seconds
+    yield "turnout_worker_draining", of, worker.draining
+    yield from _one_of("turnout_worker_breaker_state", of, "state", tuple(BreakerState), worker.breaker)
 
 
 def _one_of(name: str, of: Labels, label: str, choices: Sequence[str], now: str) -> Iterator[Sample]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from turnout.model.workers import HubStatus
+
 UNRESPONSIVE = 10.0
 """Seconds after which an event loop that has not been seen to move counts as stuck."""
 
@@ -114,6 +116,8 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     """Submissions that are not durable yet."""
     pools: dict[str, PoolStatus] = {}
     executors: dict[str, ExecutorStatus] = {}
+    hub: HubStatus | None = None
+    """What workers connect to, if there is one."""
     pool_size: int = 0
     active_connections: int = 0
     waiting_for_connections: int = 0
@@ -124,8 +128,6 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     """How often the factor was changed."""
     error_rate: float = 0.0
     """The share of all batches that failed lately."""
-    hub: str = ""
-    """Where workers reach it; empty: they do not."""
     commits: int = 0
     outage: str | None = None
     memory_bytes: int = 0
@@ -183,6 +185,17 @@ def _troubles(status: OrchestratorStatus) -> Iterator[Trouble]:
     for name, executor in status.executors.items():
         if executor.breaker != "closed":
             yield Trouble("degraded", f"executor {name}", _breaker(executor.breaker))
+    if status.hub is not None:
+        yield from _hub_troubles(status.hub)
+
+
+def _hub_troubles(hub: HubStatus) -> Iterator[Trouble]:
+    for worker in hub.listed:
+        if worker.breaker != "closed":
+            cause = f"; the last failure: {worker.cause}" if worker.cause else ""
+            yield Trouble("degraded", f"worker {worker.name}", f"{_breaker(worker.breaker)}{cause}")
+    for reason in hub.waits:
+        yield Trouble("degraded", "hub", f"tasks wait for a worker that is not there: {reason}")
 
 
 def _breaker(state: str) -> str:

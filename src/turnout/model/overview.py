@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.model.health import CONDITIONS, ExecutorStatus, OrchestratorStatus, PoolStatus
+from turnout.model.workers import OTHERS, WorkerFigures, together
 
 
 def pools_together(statuses: Sequence[OrchestratorStatus], name: str) -> PoolStatus:
@@ -52,6 +53,16 @@ def executors_together(statuses: Sequence[OrchestratorStatus], name: str) -> Exe
         attempts_per_second=sum((one.attempts_per_second for one in found), 0.0),
         breaker=_worst_breaker([one.breaker for one in found]),
     )
+
+
+def workers_together(statuses: Sequence[OrchestratorStatus]) -> list[WorkerFigures]:
+    """The workers of all hubs, each once, over the hubs that it is connected to."""
+    hubs = [one.hub for one in statuses if one.hub is not None]
+    found: dict[str, list[WorkerFigures]] = {}
+    for hub in hubs:
+        for one in (*hub.listed, *(() if hub.others is None else (hub.others,))):
+            found.setdefault(OTHERS if one is hub.others else one.id, []).append(one)
+    return [together(some[0].name, some) for some in found.values()]
 
 
 def _worst_breaker(states: Sequence[str]) -> str:

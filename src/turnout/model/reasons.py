@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -19,16 +19,22 @@ BREAKER_OPEN = "breaker_open"
 LIMIT = "limit"
 """Why an item waits whose group has as many under way as ``max_parallel`` allows."""
 NO_WORKER_MATCHES = "no_worker_matches"
+CODE_MISSING = "code_missing"
+"""Why an attempt comes back from somebody who was thought to have its body, and does not."""
 ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
+
+NAMED = 3
+"""How many workers a reason names."""
 
 _encode = msgspec.json.Encoder().encode
 
 
 @lru_cache(maxsize=1024)
-def decided(executor: str, reason: str) -> str:
-    """The detail of a start."""
-    return _encode({"executor": executor, "reason": reason}).decode()
+def decided(executor: str, reason: str, worker: str | None = None) -> str:
+    """The detail of a start; ``worker`` is the name of the worker that gets it."""
+    said = {"executor": executor, "reason": reason}
+    return _encode(said if worker is None else {**said, "worker": worker}).decode()
 
 
 @lru_cache(maxsize=1024)
@@ -45,6 +51,16 @@ def no_worker_matches(labels: Mapping[str, str], handler: str) -> str:
     """
     asked = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
     return f"{NO_WORKER_MATCHES}{{{asked}}} handler {handler}"
+
+
+def workers_barred(names: Sequence[str]) -> str:
+    """Why a task waits that only workers could run whose breakers are not closed.
+
+    >>> workers_barred(["gpu-1", "gpu-2", "gpu-3", "gpu-4"])
+    'breaker_open{worker gpu-1, gpu-2, gpu-3 and 1 more}'
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{BREAKER_OPEN}{{worker {', '.join(names[:NAMED])}{more}}}"
 
 
 def chose(chosen: tuple[str, ...]) -> str:

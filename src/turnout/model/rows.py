@@ -219,7 +219,7 @@ class PolledTask(msgspec.Struct, frozen=True):
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """The row of an orchestrator, a bystander (it only hands in and controls runs) or a poller."""
+    """The row of an orchestrator, a bystander (it only hands in and controls runs), a poller or a worker."""
 
     id: str
     kind: str = "orchestrator"
@@ -238,6 +238,8 @@ class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
     session: Session
     health: str | None
     """Its status as JSON text; None if it has not said anything yet."""
+    drain: str | None = None
+    """Of a worker: why it is to finish what it has and leave."""
     age: float
     """Seconds since it was started, by the database's clock."""
     silent: float
@@ -251,6 +253,26 @@ class Lease(msgspec.Struct, frozen=True):
     """False: the session was declared dead; its runs may belong to others now."""
     peers: int
     """How many other sessions are alive: whether a NOTIFY can be of use to anybody."""
+
+
+class Renewal(msgspec.Struct, frozen=True):
+    """The answer to the renewal of workers."""
+
+    dead: frozenset[str]
+    """Those whose sessions have ended."""
+    draining: dict[str, str]
+    """Those that are to leave, and why."""
+
+
+class HeldAttempt(msgspec.Struct, frozen=True):
+    """A running attempt in the hands of a worker or poller."""
+
+    run_id: str
+    workflow: str
+    task: str
+    attempt: int
+    since: float | None
+    """When its start was committed."""
 
 
 class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -136,6 +136,11 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def full_name(self) -> str:
         return f"{self.tenant}::{self.package}::{self.name}"
 
+    @property
+    def needs_code(self) -> bool:
+        """Whether its runs can be driven only by who has its functions: bodies in Python, or child workflows."""
+        return any(task.body.kind not in ("handler", "shell") for task in self.tasks)
+
     def version(self) -> str:
         """A digest of everything that the workflow says: a changed workflow is another version."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]

@@ -136,12 +136,13 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if self.machine.graph.pipes:
             resume_groups(self)
 
-    def place(self, pos: int, decision: DispatchDecision, holder: str) -> TaskReadyEvent:
-        """Ready to running: the one door in."""
+    def place(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
+        """Ready to running: the one door in. ``worker`` is what people call a holder that is not an orchestrator."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
-        seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, decided(decision.executor_key, decision.reason))
+        detail = decided(decision.executor_key, decision.reason, worker)
+        seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, detail)
         # A copy costs a fifth of a row made field by field. A ready row has no output, start or end.
         placed = msgspec.structs.replace(
             row,

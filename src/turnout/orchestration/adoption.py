@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +16,7 @@ from turnout.model.graph import Graph
 from turnout.model.groups import wanted_outputs
 from turnout.model.machine import RunMachine
 from turnout.model.rows import LoadedRun, TaskRow
-from turnout.model.spec import decode_spec
+from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.owned import Answer, OwnedRun
@@ -44,13 +44,16 @@ class Adoption:
         """As far as this orchestrator knows, runs were left for claimers."""
         self.only: frozenset[str] | None = None
         """Workflows whose runs are claimed here; None: all that there is the code for."""
+        self.drives_stored: Callable[[WorkflowSpec], bool] | None = None
+        """Whether runs of a workflow can be driven here by what is stored of it alone; None: none can."""
+        self._stored_drivable: dict[str, bool] = {}
 
     async def process(self, wishes: list[None]) -> None:
         engine = self._engine
         self.wanted, self.more = False, True
         limit = min(engine.settings.max_owned_runs - len(engine.runs), engine.settings.claim_batch)
         names = [name for name in engine.registry.workflows if self.only is None or name in self.only]
-        if limit <= 0 or not names or not engine.may_start:
+        if limit <= 0 or not (names or self.drives_stored) or not engine.may_start:
             return
         # A claim on its way is followed to its end, also if the stage executor that asked is replaced meanwhile.
         claim = engine.spawn(self._claim(names, limit))
@@ -65,8 +68,9 @@ class Adoption:
     async def _claim(self, names: list[str], limit: int) -> None:
         engine = self._engine
         try:
+            versions = await self._without_code(names) if self.drives_stored is not None else ()
             claimed = await engine.in_thread(
-                engine.store.claim_runs, engine.session_id, names, limit, engine.settings.limits.inline_output
+                engine.store.claim_runs, engine.session_id, names, limit, engine.settings.limits.inline_output, versions
             )
             await self.take_over(claimed)
         except StoreError as error:
@@ -76,6 +80,17 @@ class Adoption:
         self.more = len(claimed) == limit
         if self.more and len(engine.runs) < engine.settings.max_owned_runs:
             engine.want_claim()
+
+    async def _without_code(self, names: list[str]) -> Sequence[str]:
+        """Versions of runs that wait for an owner, and need no code of a program to be driven."""
+        engine, known = self._engine, self._stored_drivable
+        found = await engine.in_thread(engine.store.unclaimed_versions, names)
+        for version in found:
+            if version not in known:
+                text = await engine.in_thread(engine.store.workflow, version)
+                assert self.drives_stored is not None
+                known[version] = text is not None and self.drives_stored(decode_spec(text))
+        return [version for version in found if known[version]]
 
     async def take_over(self, claimed: Sequence[LoadedRun]) -> None:
         """Become the driver of runs that the store has just given to this session."""

@@ -10,7 +10,7 @@ import msgspec
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.names import task_id as id_of
-from turnout.model.rows import Session
+from turnout.model.rows import Renewal, Session
 from turnout.model.states import TaskState
 from turnout.orchestration.lease import on_this_machine, seen_dead
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
 
 
+class _Hub(msgspec.Struct):
+    address: str = ""
+
+
 class Listening(msgspec.Struct):
     """What of an orchestrator's status is of interest to workers."""
 
-    hub: str = ""
+    hub: _Hub | None = None
 
 
 class Elsewhere:
@@ -32,10 +36,10 @@ class Elsewhere:
         self._engine = engine
         self._lease = lease
 
-    async def joined(self, worker: Session, about: str) -> None:
-        await self._engine.in_thread(self._engine.store.join_worker, worker, self._lease, about)
+    async def joined(self, worker: Session, about: str) -> str | None:
+        return await self._engine.in_thread(self._engine.store.join_worker, worker, self._lease, about)
 
-    async def renew(self, about: Mapping[str, str]) -> frozenset[str]:
+    async def renew(self, about: Mapping[str, str]) -> Renewal:
         return await self._engine.in_thread(self._engine.store.renew_workers, about, self._lease)
 
     async def left(self, worker_id: str) -> None:
@@ -57,10 +61,10 @@ class Elsewhere:
     async def hubs(self) -> Mapping[str, bool]:
         found = await self._engine.in_thread(self._engine.store.session_health)
         return {
-            address: on_this_machine(one.session)
+            hub.address: on_this_machine(one.session)
             for one in found
             if one.session.kind == "orchestrator" and one.health is not None and not seen_dead(one.session)
-            if (address := msgspec.json.decode(one.health, type=Listening).hub)
+            if (hub := msgspec.json.decode(one.health, type=Listening).hub) is not None and hub.address
         }
 
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:

@@ -204,6 +204,7 @@ class Engine:
         for owned in list(self.runs.values()):
             self.drop(owned)
         if self.dispatcher is not None:
+            self.dispatcher.disown()
             for event in list(self.dispatcher.in_flight().values()):
                 self.dispatcher.cancel(event)
         if not self.stopping:

@@ -83,9 +83,22 @@ class Parking:
         """The executors that somebody waits for."""
         return list(dict.fromkeys(key_of(name) for name, line in self._lines.items() if line))
 
+    def waited_for(self, key: str) -> dict[str, list[OwnedRun]]:
+        """Those of the several lines of this executor in which somebody stands, and who."""
+        waiting = {
+            name: [owned for *_, owned in line if _waits(owned, name)]
+            for name, line in self._lines.items()
+            if name != key and key_of(name) == key
+        }
+        return {name: runs for name, runs in waiting.items() if runs}
+
     def lines_of(self, key: str) -> list[str]:
         """All lines of this executor."""
         return [name for name in self._lines if key_of(name) == key]
 
     def __len__(self) -> int:
         return sum(len(line) for line in self._lines.values())
+
+
+def _waits(owned: OwnedRun, line: str) -> bool:
+    return line in owned.parked and not owned.dropped and owned.machine.row.state is RunState.RUNNING

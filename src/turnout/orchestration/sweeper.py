@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
+from turnout.contracts.workers import Assigner
 from turnout.errors import RunNotFound, StoreError
 from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, decode_result
 from turnout.model.names import task_id
+from turnout.model.reasons import NO_CAPACITY
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.owned import Answer, Order, OwnedRun
+from turnout.orchestration.parking import rest_of
 from turnout.orchestration.stages import Stage
 
 log = logging.getLogger("turnout.sweeper")
@@ -219,6 +223,18 @@ class Sweeper:
                 engine.on_capacity(key)
         for owned in engine.parking.to_be_alone():
             engine.enqueue(owned, Stage.STEP_ENQUEUER)
+        if engine.dispatcher is not None and engine.dispatcher.assigners:
+            self._new_reasons(engine.dispatcher.assigners)
+
+    def _new_reasons(self, assigners: Mapping[str, Assigner]) -> None:
+        """Tasks wait for another reason than before when workers come, go or are barred: they shall say so."""
+        engine = self._engine
+        for key, assigner in assigners.items():
+            for line, waiting in engine.parking.waited_for(key).items():
+                reason = assigner.why_not(rest_of(line))
+                if any(owned.reasons.get(line, NO_CAPACITY) != reason for owned in waiting):
+                    for owned in engine.parking.next(line, len(waiting)):
+                        engine.enqueue(owned, Stage.STEP_ENQUEUER)
 
     def _held_back(self) -> None:
         """Tasks that became ready while nothing might start here, and wait for no executor."""

@@ -174,7 +174,8 @@ class Turns:
                         engine.parking.park(owned, other, now)
                     break
                 continue
-            events.append((key, turn.place(pos, decision, holder)))
+            worker = None if key is line else assigners[key].name_of(holder)
+            events.append((key, turn.place(pos, decision, holder, worker)))
             if owned.waiting:
                 owned.waiting.pop(line, None)
         if full:

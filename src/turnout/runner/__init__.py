@@ -3,9 +3,11 @@
 from turnout.bodies.log_buffer import LogSettings
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
+from turnout.model.workers import WorkerView
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
 from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
+from turnout.runner.attempts import AttemptView
 from turnout.runner.poller import Poller
 from turnout.runner.synchronous import RunHandle, Runner
 from turnout.runner.views import RunView, TaskFailure, TaskView
@@ -13,6 +15,7 @@ from turnout.runner.views import RunView, TaskFailure, TaskView
 __all__ = [
     "AsyncRunHandle",
     "AsyncRunner",
+    "AttemptView",
     "CoordinatorSettings",
     "Deleted",
     "EngineSettings",
@@ -27,4 +30,5 @@ __all__ = [
     "Runner",
     "TaskFailure",
     "TaskView",
+    "WorkerView",
 ]

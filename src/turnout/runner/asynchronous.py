@@ -19,7 +19,9 @@ from turnout.model.picture import picture
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
+from turnout.model.workers import WorkerView
 from turnout.orchestration.moves import Final, Request
+from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core, Options
 from turnout.runner.logs import lines_of_async
 from turnout.runner.orchestrators import health
@@ -64,6 +66,11 @@ class AsyncRunHandle(Generic[R]):
 
     async def history(self) -> list[tuple[float, HistoryRow]]:
         return await asyncio.to_thread(self._core.store.history, self.id)
+
+    async def attempts(self) -> list[AttemptView]:
+        store = self._core.store
+        history = await asyncio.to_thread(store.history, self.id)
+        return attempts_of(history, await asyncio.to_thread(store.tasks, self.id, outputs=False))
 
     async def children(self) -> list[RunView]:
         return [run_view(run) for run in await asyncio.to_thread(self._core.store.children, self.id)]
@@ -115,6 +122,11 @@ class AsyncRunner:
         if self._core is None:
             raise RuntimeError("use `async with AsyncRunner(…) as runner:`")
         return self._core
+
+    @property
+    def hub(self) -> str | None:
+        """The address that workers connect to; None if there is no hub here."""
+        return self.core.hub
 
     async def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await (await self.submit(workflow, *args, **kwargs)).result()
@@ -177,6 +189,12 @@ class AsyncRunner:
 
     async def metrics(self) -> str:
         return exposition(await asyncio.to_thread(self.core.orchestrators))
+
+    async def workers(self) -> list[WorkerView]:
+        return await asyncio.to_thread(self.core.live_workers)
+
+    async def drain_worker(self, worker: str, reason: str = "drained") -> WorkerView:
+        return await asyncio.to_thread(self.core.drain_worker, worker, reason)
 
     async def delete(self, run_id: str, *, force: bool = False) -> Deleted:
         return await asyncio.wrap_future(self.core.delete(run_id, force=force))

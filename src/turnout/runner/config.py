@@ -11,10 +11,12 @@ import msgspec
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidRouting, InvalidSetting
 from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
+from turnout.executors.workers.settings import DEFAULT_HOST, DEFAULT_PORT, HubSettings
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config_files import find_file, said_in
 from turnout.runner.config_shape import (
     EXECUTORS,
+    HUB,
     ORCHESTRATION,
     ROUTING,
     RULES,
@@ -24,7 +26,7 @@ from turnout.runner.config_shape import (
 )
 from turnout.runner.config_variables import said_by_variables
 
-S = TypeVar("S", EngineSettings, PubSubSettings)
+S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -72,21 +74,31 @@ class Config(msgspec.Struct, frozen=True):
 
     @property
     def orchestration(self) -> EngineSettings | None:
-        return self._read(EngineSettings(), ORCHESTRATION)
+        return self._checked(EngineSettings(), ORCHESTRATION, self._table(ORCHESTRATION))
 
     @property
     def step_execution(self) -> PubSubSettings | None:
-        return self._read(PubSubSettings(), STEP_EXECUTION)
+        return self._checked(PubSubSettings(), STEP_EXECUTION, self._table(STEP_EXECUTION))
 
-    def _read(self, settings: S, table: str) -> S | None:
-        """The settings of a table, over these; None where nothing of it was said."""
-        said: dict[str, Any] = {}
-        for key, entry in self.entries.items():
-            if key[0] == table:
-                inner = said
-                for part in key[1:-1]:
-                    inner = inner.setdefault(part, {})
-                inner[key[-1]] = entry.value
+    @property
+    def hub(self) -> HubSettings | None:
+        """Where workers connect, if that was said."""
+        said = self._table(HUB)
+        host, port = said.pop("host", None), said.pop("port", None)
+        if host is not None or port is not None:
+            if "address" in said:
+                key = (HUB, "host" if host is not None else "port")
+                raise InvalidSetting(
+                    f"{self.entries[key].origin}: {dotted(key)} is another way to say hub.address, which is said too, "
+                    f"by {self.entries[HUB, 'address'].origin}; keep one of them",
+                    code="bad_setting",
+                    key=dotted(key),
+                )
+            said["address"] = f"tcp://{host or DEFAULT_HOST}:{DEFAULT_PORT if port is None else port}"
+        return self._checked(HubSettings(), HUB, said)
+
+    def _checked(self, settings: S, table: str, said: dict[str, Any]) -> S | None:
+        """These settings with what was said of them; None where nothing was."""
         if not said:
             return None
         try:
@@ -96,14 +108,31 @@ class Config(msgspec.Struct, frozen=True):
             raise self._placed(error) from error
         return settings
 
+    def _table(self, name: str) -> dict[str, Any]:
+        """What was said in a table, nested as it is there."""
+        said: dict[str, Any] = {}
+        for key, entry in self.entries.items():
+            if key[0] == name:
+                table = said
+                for part in key[1:-1]:
+                    table = table.setdefault(part, {})
+                table[key[-1]] = entry.value
+        return said
+
     def _placed(self, error: InvalidSetting) -> InvalidSetting:
         """The error about one setting, or about how several go together, with who said them."""
         names = [error.fields["field"], *error.fields.get("beside", ())]
-        said = {name: self.entries.get(tuple(name.split("."))) for name in names}
+        said = {name: self._entry(tuple(name.split("."))) for name in names}
         where = ", ".join(dict.fromkeys(entry.origin for entry in said.values() if entry is not None))
         left = [name.rpartition(".")[2] for name, entry in said.items() if entry is None]
         defaults = f" ({' and '.join(left)} by default)" if left else ""
-        return InvalidSetting(f"{where}: {error.message}{defaults}", code="bad_setting", key=names[0], where=where)
+        code = "bad_setting" if error.code == InvalidSetting.code else error.code
+        return InvalidSetting(f"{where}: {error.message}{defaults}", code=code, key=names[0], where=where)
+
+    def _entry(self, key: Key) -> Entry | None:
+        """Who said it; the hub's address may be said as host and port."""
+        spelled = [key, (HUB, "host"), (HUB, "port")] if key == (HUB, "address") else [key]
+        return next((self.entries[each] for each in spelled if each in self.entries), None)
 
 
 def read_config(start: Path, environment: Mapping[str, str]) -> Config:

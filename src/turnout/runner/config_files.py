@@ -12,7 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from turnout.errors import InvalidSetting, InvalidYaml
-from turnout.runner.config_shape import EXECUTORS, TABLES, WORKER, Key, checked, dotted, kind_of, snake, unknown
+from turnout.runner.config_shape import (
+    EXECUTORS,
+    HUB,
+    TABLES,
+    WORKER,
+    Key,
+    checked,
+    dotted,
+    kind_of,
+    short_form,
+    snake,
+    unknown,
+    usual,
+)
 
 FILES = ("turnout.toml", "turnout.yaml", "turnout.yml")
 PROJECT_FILE = "pyproject.toml"
@@ -103,8 +116,10 @@ def _yaml(file: Path) -> Mapping[str, Any]:
 def _flat(table: Mapping[str, Any], at: Key, where: str) -> Iterator[tuple[Key, Any]]:
     for name, value in table.items():
         # The names of executors, and the options of their classes, are the user's own words.
-        key = (*at, name if at[:1] == (EXECUTORS,) else snake(name))
-        if key in TABLES or (at == (EXECUTORS,)):
+        key = usual((*at, name if at[:1] == (EXECUTORS,) else snake(name)))
+        if isinstance(value, str) and short_form(key) != key:
+            yield short_form(key), value
+        elif key in TABLES or (at == (EXECUTORS,)):
             # In YAML a table whose keys are all comments is nothing at all.
             if not isinstance(value, dict | None):
                 raise InvalidSetting(
@@ -126,6 +141,6 @@ def _in_folder(key: Key, value: Any, root: Path) -> Any:
         return f"{relative}{root}/{value.removeprefix(relative)}"
     if key in (("workflows",), (WORKER, "import")):
         return [str(root / each) if each.endswith(".py") else each for each in value]
-    if key == (WORKER, "key_file"):
+    if key in ((WORKER, "key_file"), (HUB, "key_file"), (HUB, "workers_file")):
         return str(root / value)
     return value

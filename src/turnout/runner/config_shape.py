@@ -18,6 +18,7 @@ import msgspec
 
 from turnout.errors import DefinitionError, InvalidSetting
 from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
+from turnout.executors.workers.settings import HubSettings
 from turnout.model.bounds import Ratio
 from turnout.model.durations import Duration, seconds
 from turnout.model.suggestions import close
@@ -26,7 +27,8 @@ from turnout.orchestration.settings import EngineSettings
 Key: TypeAlias = tuple[str, ...]
 S = TypeVar("S", bound=msgspec.Struct)
 
-EXECUTORS, ORCHESTRATION, ROUTING, WORKER = "executors", "orchestration", "routing", "worker"
+EXECUTORS, ORCHESTRATION, ROUTING, WORKER, HUB = "executors", "orchestration", "routing", "worker", "hub"
+HUB_SPELLING = "coordinator"
 RULES: Key = (ROUTING, "rules")
 RULE_KEYS = ("pattern", "executor", "labels", "percent", "shadow")
 RULE_SPELLINGS = {"worker_selector": "labels"}
@@ -113,6 +115,9 @@ SHAPE: Mapping[Key, Kind] = {
     (WORKER, "grace"): Kind.SECONDS,
     (WORKER, "server_key"): Kind.TEXT,
     (WORKER, "key_file"): Kind.TEXT,
+    **_settings(HubSettings, (HUB,)),
+    (HUB, "host"): Kind.TEXT,
+    (HUB, "port"): Kind.COUNT,
     **_settings(EngineSettings, (ORCHESTRATION,)),
     **_settings(PubSubSettings, (STEP_EXECUTION,)),
 }
@@ -124,6 +129,16 @@ TABLES = {key[:length] for key in SHAPE for length in range(1, len(key))} | {(EX
 def snake(name: str) -> str:
     """``defaultExecutionMode`` as ``default_execution_mode``: both spellings are understood."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def usual(key: Key) -> Key:
+    """The key as it stands in ``SHAPE``: the hub may also be called the coordinator."""
+    return (HUB, *key[1:]) if key[0] == HUB_SPELLING else key
+
+
+def short_form(key: Key) -> Key:
+    """``hub`` alone is its address."""
+    return (HUB, "address") if key == (HUB,) else key
 
 
 def dotted(key: Key) -> str:

@@ -9,7 +9,18 @@ from typing import Any
 
 from turnout.errors import InvalidSetting
 from turnout.runner.config_files import CONFIG_VARIABLE
-from turnout.runner.config_shape import EXECUTORS, SHAPE, TABLES, Key, checked, dotted, kind_of, unknown
+from turnout.runner.config_shape import (
+    EXECUTORS,
+    SHAPE,
+    TABLES,
+    Key,
+    checked,
+    dotted,
+    kind_of,
+    short_form,
+    unknown,
+    usual,
+)
 
 PREFIX = "TURNOUT_"
 
@@ -31,7 +42,7 @@ def _key(name: str) -> Key | None:
     if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
         return None
     parts = [part.lower() for part in name.removeprefix(PREFIX).split("__")]
-    key: Key = tuple(parts)
+    key: Key = short_form(usual(tuple(parts)))
     if kind_of(key) is not None:
         return key
     if len(key) > 1 and key in TABLES:
@@ -42,7 +53,7 @@ def _key(name: str) -> Key | None:
             code="bad_setting",
             key=dotted(key),
         )
-    if len(key) > 1 and (parts[0],) in TABLES:
+    if len(key) > 1 and key[:1] in TABLES:
         raise unknown(key, f"the environment variable {name}")
     near = get_close_matches(parts[0], [each[0] for each in SHAPE if len(each) == 1], n=1, cutoff=0.8)
     if len(key) == 1 and near:

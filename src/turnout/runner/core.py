@@ -36,6 +36,7 @@ from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
+from turnout.model.workers import WorkerView
 from turnout.orchestration.elsewhere import Elsewhere
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading import MemoryLoader
@@ -53,7 +54,8 @@ from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
-from turnout.runner.wiring import make_dispatcher, refuse_in_child
+from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers
+from turnout.runner.workers import drain, find_worker, live_workers
 from turnout.store import connect
 from turnout.store.urls import shown_url
 
@@ -123,6 +125,13 @@ class Core:
             workers = cast("WorkersExecutor", dispatcher.executors[WORKERS])
             workers.holders = Elsewhere(self.engine, seconds(self.config.hub.lease))
             self.workers = workers
+            if workers.listens and self.config.claims is None:
+                self.engine.adoption.drives_stored = partial(drives_stored, dispatcher)
+
+    @property
+    def hub(self) -> str | None:
+        """The address that workers connect to; None if there is no hub here."""
+        return self.workers.door.address if self.workers is not None and self.workers.listens else None
 
     def _open(self) -> None:
         try:
@@ -201,7 +210,10 @@ class Core:
         spec = self.registry.add(workflow, self.config.tenant)
         if self._checked.get(spec.full_name) is not spec:
             if self.dispatcher is not None:
-                self.dispatcher.validate(self.registry.family_of(workflow, self.config.tenant))
+                family = self.registry.family_of(workflow, self.config.tenant)
+                self.dispatcher.validate(family)
+                if self.config.drives and self.workers is not None and not self.workers.listens:
+                    refuse_workers(self.dispatcher, family)
             self._checked[spec.full_name] = spec
         graph = self.engine.graphs.today(spec.full_name)
         assert graph is not None, "it was registered just now"
@@ -357,6 +369,15 @@ class Core:
             status = self.engine.sight.known() or OrchestratorStatus()
         session = self.engine.keeper.session
         return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
+
+    # -- workers ------------------------------------------------------------------------------------------------
+    def live_workers(self) -> list[WorkerView]:
+        return live_workers(self.store, self.orchestrators())
+
+    def drain_worker(self, wanted: str, reason: str) -> WorkerView:
+        worker = find_worker(self.live_workers(), wanted)
+        drain(self.store, worker, reason)
+        return worker
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
-from turnout.dispatcher import DefaultDispatcher, Explanation
+from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
 from turnout.model.spec import WorkflowSpec
+from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
 from turnout.runner.settings import RunnerConfig, runner_config
-from turnout.runner.wiring import make_dispatcher
+from turnout.runner.wiring import for_workers, make_dispatcher
+from turnout.runner.workers import Needs, needs
+
+
+def remote_needs(
+    workflow: Workflow[..., Any], found: Mapping[str, Explanation], connected: Callable[[], Sequence[WorkerView]]
+) -> dict[str, Needs]:
+    """Of the tasks that go to workers: what each asks for, and who has it. Nobody is looked for if none does."""
+    remote = [name for name, each in found.items() if each.decision.executor_key == WORKERS]
+    if not remote:
+        return {}
+    tasks, views = {task.name: task for task in workflow.spec.tasks}, connected()
+    return {name: needs(tasks[name], found[name].decision, views) for name in remote}
 
 
 class Plan:
@@ -17,7 +34,7 @@ class Plan:
 
     def __init__(self, config: Config) -> None:
         self._settings: RunnerConfig = runner_config(config)
-        self._dispatcher: DefaultDispatcher = make_dispatcher(self._settings)
+        self._dispatcher: DefaultDispatcher = make_dispatcher(msgspec.structs.replace(self._settings, listens=False))
         self._tenant: str = config.get("tenant") or DEFAULT_TENANT
 
     @property
@@ -33,3 +50,10 @@ class Plan:
         """Where each task goes, by the function that decides it in a run."""
         spec, _ = self.check(workflow)
         return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}
+
+    def needs_hub(self, workflows: Iterable[Workflow[..., Any]]) -> bool:
+        """Whether a task of these, or of a workflow that they call, may go to workers."""
+        if self._settings.hub is None:
+            return False
+        specs = [spec for workflow in workflows for spec in Registry().family_of(workflow, self._tenant)]
+        return for_workers(self._dispatcher, specs) is not None

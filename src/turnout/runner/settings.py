@@ -21,8 +21,9 @@ from turnout.executors.workers.settings import HubSettings
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner.config import Config, read_config
+from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_files import CONFIG_VARIABLE
+from turnout.runner.config_shape import HUB
 from turnout.runner.configured_executors import make_executor
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -43,7 +44,9 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     settings: EngineSettings = EngineSettings()
     placement: PlacementSettings = PlacementSettings()
     hub: HubSettings | None = None
-    """Where workers connect; None: there is no hub here."""
+    """Where workers connect; None: no hub is configured."""
+    listens: bool = True
+    """False: the hub is another orchestrator's, and is not opened here."""
     max_output_bytes: int = MAX_BYTES
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
@@ -69,8 +72,11 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     """The given arguments, and for those that are absent or None what is configured."""
     said = configuration(config)
     given = {name: value for name, value in arguments.items() if value is not None}
-    if "hub" in given:
-        given["hub"] = hub_settings(given["hub"])
+    if given.get("hub") is False:
+        del given["hub"]
+        given["listens"] = False
+    elif "hub" in given:
+        given["hub"] = hub_settings(given["hub"], said)
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
@@ -80,6 +86,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "polling": said.get("polling"),
         "settings": said.orchestration,
         "placement": _placement(said),
+        "hub": None if "hub" in given else said.hub,
         "max_output_bytes": said.get("max_output_bytes"),
     }
     executors = {**configured_executors(said, without=given.get("executors", {})), **given.pop("executors", {})}
@@ -88,9 +95,15 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     )
 
 
-def hub_settings(hub: str | HubSettings) -> HubSettings:
-    """The hub of an address, or as it is given."""
-    return HubSettings(address=hub) if isinstance(hub, str) else hub
+def hub_settings(hub: str | HubSettings, said: Config) -> HubSettings:
+    """The hub as it is given; at an address, with everything else as configured."""
+    if isinstance(hub, HubSettings):
+        return hub
+    entries = {key: entry for key, entry in said.entries.items() if key not in ((HUB, "host"), (HUB, "port"))}
+    here = msgspec.structs.replace(said, entries={**entries, (HUB, "address"): Entry(hub, "the given hub")})
+    settings = here.hub
+    assert settings is not None
+    return settings
 
 
 def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:

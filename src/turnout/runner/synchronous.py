@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
 from turnout.authoring.default_runner import runner_closed, runner_opened
 from turnout.authoring.workflow import Workflow
@@ -24,9 +24,11 @@ from turnout.model.picture import picture
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
+from turnout.model.workers import WorkerView
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
+from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core, Options
 from turnout.runner.logs import lines_of
 from turnout.runner.orchestrators import health
@@ -73,6 +75,11 @@ class RunHandle(Generic[R]):
 
     def history(self) -> list[tuple[float, HistoryRow]]:
         return self._core.store.history(self.id)
+
+    def attempts(self) -> list[AttemptView]:
+        """Every attempt: the executor and why that one, the worker, and what became of it."""
+        store = self._core.store
+        return attempts_of(store.history(self.id), store.tasks(self.id, outputs=False))
 
     def children(self) -> list[RunView]:
         """The child runs of this run, by task and attempt."""
@@ -170,7 +177,7 @@ class Runner(Submitting):
         polling: Iterable[str] | None = None,
         settings: EngineSettings | None = None,
         placement: PlacementSettings | None = None,
-        hub: str | HubSettings | None = None,
+        hub: str | HubSettings | Literal[False] | None = None,
         max_output_bytes: int | None = None,
         on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
@@ -204,7 +211,7 @@ class Runner(Submitting):
     @property
     def hub(self) -> str | None:
         """The address that workers connect to; None if there is no hub here."""
-        return self._core.workers.door.address if self._core.workers is not None else None
+        return self._core.hub
 
     @property
     def url(self) -> str:
@@ -261,6 +268,15 @@ class Runner(Submitting):
     def metrics(self) -> str:
         """The metrics of all live orchestrators on this database, for Prometheus."""
         return exposition(self._core.orchestrators())
+
+    # -- workers ------------------------------------------------------------------------------------------------
+    def workers(self) -> list[WorkerView]:
+        """The workers that are connected to any hub on this database, by name."""
+        return self._core.live_workers()
+
+    def drain_worker(self, worker: str, reason: str = "drained") -> WorkerView:
+        """Tell a worker, by its name or id, to finish what it has and to leave; it hears of it within a heartbeat."""
+        return self._core.drain_worker(worker, reason)
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Deleted:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import msgspec
 
 from turnout.bodies.locating import runs_main_again
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import WORKERS, DefaultDispatcher
-from turnout.errors import DefinitionError
+from turnout.errors import DefinitionError, HubUnavailable, InvalidRouting
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
+from turnout.model.spec import WorkflowSpec
 from turnout.runner.settings import RunnerConfig
+
+log = logging.getLogger("turnout.runner")
 
 
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
@@ -29,7 +33,9 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     if config.hub is not None:
         from turnout.executors.workers.executor import WorkersExecutor
 
-        dispatcher.register_executor(WORKERS, WorkersExecutor(config.hub))
+        listens = config.listens and config.drives
+        workers = WorkersExecutor(config.hub, listens=listens, breaker=config.settings.executor_breaker)
+        dispatcher.register_executor(WORKERS, workers)
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
     return dispatcher
@@ -45,6 +51,40 @@ def executors_of(
         offered["process"] = ProcessExecutor(max_output_bytes=max_output_bytes)
         offered["shell"] = ShellExecutor(max_output_bytes=max_output_bytes)
     return {key: each for key, each in offered.items() if key not in polled or key == "default"} | dict(given)
+
+
+def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
+    """Whether runs of a workflow that this program does not have can be driven here: with handlers and commands only,
+    and an executor for each of them."""
+    if spec.needs_code:
+        return False
+    try:
+        dispatcher.validate([spec])
+    except InvalidRouting as error:
+        log.info("runs of %s are left to others: %s", spec.full_name, error.message)
+        return False
+    return True
+
+
+def for_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> str | None:
+    """The full name of a task that may be sent to workers; None if there is none."""
+    some_runs = any(rule.executor == WORKERS and rule.percent is not None for rule in dispatcher.routing.rules)
+    for spec in specs:
+        for task in spec.tasks:
+            if some_runs or dispatcher.explain(task, spec).decision.executor_key == WORKERS:
+                return task.full_name
+    return None
+
+
+def refuse_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> None:
+    """Here no worker ever comes, so a task that wants one would wait for ever."""
+    name = for_workers(dispatcher, specs)
+    if name is not None:
+        raise HubUnavailable(
+            f'task "{name}" goes to workers, and this Runner has no hub (hub=False): hand the run in with '
+            "drives=False, for an orchestrator that has one",
+            task=name,
+        )
 
 
 def refuse_in_child() -> None:

@@ -12,9 +12,10 @@ from turnout.errors import InvalidSetting
 from turnout.runner.config import Config
 from turnout.runner.config_shape import WORKER
 from turnout.runner.targets import load_module
+from turnout.wire.keys import KeyPair, read_pair
 from turnout.worker import settings as variables
 from turnout.worker.handlers import Handlers
-from turnout.worker.keys import CurveKeys, read_pair
+from turnout.worker.keys import CurveKeys
 from turnout.worker.settings import WorkerSettings, from_environment, labels_of
 
 
@@ -73,5 +74,5 @@ def _keys(
         return said if server is None else CurveKeys.of(server, said.public, said.secret)
     pair = file or config.get(WORKER, "key_file")
     hub = server or environment.get(variables.SERVER_KEY) or config.get(WORKER, "server_key") or ""
-    public, secret = read_pair(Path(pair)) if pair else ("", "")
-    return CurveKeys.of(hub, public, secret)
+    own = read_pair(Path(pair)) if pair else KeyPair("", "")
+    return CurveKeys.of(hub, own.public, own.secret)

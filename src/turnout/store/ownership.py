@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.model.rows import Lease, LoadedRun, Session, SessionHealth, TaskRow
+from turnout.model.rows import HeldAttempt, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
 
@@ -27,17 +27,27 @@ class Ownership:
             peers = execute("count_peers", id=session_id)
         return Lease(held=bool(held), peers=int(peers[0][0]))
 
-    def join_worker(self, worker: Session, lease: float, about: str) -> None:
+    def join_worker(self, worker: Session, lease: float, about: str) -> str | None:
         columns = msgspec.structs.asdict(worker) | {"workflows": json_list(worker.workflows)}
-        self._database.write("join_worker", lease=float(lease), health=about, **columns)
+        return self._database.write("join_worker", lease=float(lease), health=about, **columns)[0][0]
 
-    def renew_workers(self, about: Mapping[str, str], lease: float) -> frozenset[str]:
+    def renew_workers(self, about: Mapping[str, str], lease: float) -> Renewal:
         dead: set[str] = set()
+        draining: dict[str, str] = {}
         with self._database.transaction() as execute:
             for worker_id, text in sorted(about.items()):
-                if not execute("renew_session", id=worker_id, lease=float(lease), health=text):
+                rows = execute("renew_worker", id=worker_id, lease=float(lease), health=text)
+                if not rows:
                     dead.add(worker_id)
-        return frozenset(dead)
+                elif rows[0][0] is not None:
+                    draining[worker_id] = rows[0][0]
+        return Renewal(frozenset(dead), draining)
+
+    def drain_worker(self, worker_id: str, reason: str) -> bool:
+        return bool(self._database.write("drain_worker", id=worker_id, reason=reason))
+
+    def held_by(self, holder: str) -> list[HeldAttempt]:
+        return [HeldAttempt(*row) for row in self._database.read("held_by", holder=holder)]
 
     def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
         self._database.write("release_my_runs", wake="runs", session=session_id, ids=json_list(sorted(run_ids)))
@@ -60,20 +70,32 @@ class Ownership:
 
     def session_health(self) -> list[SessionHealth]:
         return [
-            SessionHealth(session=_session(row[:-3]), health=row[-3], age=max(row[-2], 0.0), silent=max(row[-1], 0.0))
+            SessionHealth(
+                session=_session(row[:8]), health=row[8], drain=row[9], age=max(row[10], 0.0), silent=max(row[11], 0.0)
+            )
             for row in self._database.read("session_health")
         ]
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
         return frozenset(row[0] for row in self._database.read("holders_alive", holders=json_list(holders)))
 
-    def claim_runs(self, session_id: str, workflows: Sequence[str], limit: int, inline: int) -> list[LoadedRun]:
+    def claim_runs(
+        self, session_id: str, workflows: Sequence[str], limit: int, inline: int, versions: Sequence[str] = ()
+    ) -> list[LoadedRun]:
+        names = json_list(workflows)
         # Most looks find nothing, and a look must not queue for the writer's lock.
-        if not self._database.read("any_claimable", workflows=json_list(workflows)):
+        if not versions and not self._database.read("any_claimable", workflows=names):
             return []
         with self._database.transaction() as execute:
-            found = execute("claimable_runs", workflows=json_list(workflows), limit=limit)
+            if versions:
+                wanted = json_list(versions)
+                found = execute("claimable_runs_or_versions", workflows=names, versions=wanted, limit=limit)
+            else:
+                found = execute("claimable_runs", workflows=names, limit=limit)
             return _take(execute, session_id, [row[0] for row in found], inline)
+
+    def unclaimed_versions(self, workflows: Sequence[str]) -> list[str]:
+        return sorted(row[0] for row in self._database.read("unclaimed_versions", workflows=json_list(workflows)))
 
     def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
         known = canonical(run_id)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 StepStatus: TypeAlias = Literal["completed", "failed", "error"]
-Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "crashed", "handler_missing"]
+Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "crashed", "lost", "handler_missing"]
 
 
 class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
@@ -43,14 +43,14 @@ class HubFacts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-Permission = Callable[[str | None, Mapping[str, str]], Error | None]
-"""Whether a worker with this key may be here with these labels; the error that it gets if not."""
+Permission = Callable[[str | None, Hello], Error | None]
+"""Whether a worker with this key may be here and claim what it claims; the error that it gets if not."""
 
 
 class Greeting:
     """Looks at a hello before anything else does."""
 
-    def __init__(self, permission: Permission = lambda key, labels: None) -> None:
+    def __init__(self, permission: Permission = lambda key, hello: None) -> None:
         self._permission = permission
 
     def refusal(self, hello: Hello, key: str | None, key_before: str | None) -> Error | None:
@@ -64,7 +64,7 @@ class Greeting:
             return Error("bad_hello", problem, retry=False)
         if key != key_before:
             return Error("worker_in_use", f"worker {hello.worker_id} belongs to another key", retry=False)
-        return self._permission(key, hello.labels)
+        return self._permission(key, hello)
 
 
 def _problem(hello: Hello) -> str | None:

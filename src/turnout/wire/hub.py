@@ -171,22 +171,31 @@ class HubProtocol:
         this hub's now."""
         worker.kept = worker.foreign.intersection(tokens)
 
+    def disown(self, worker: WorkerEntry) -> None:
+        """What this hub gave it belongs to others from now on: as if another hub had given it."""
+        worker.foreign.update(worker.out)
+        worker.out.clear()
+
     def forget(self, worker: WorkerEntry) -> None:
         """It cannot be let in now: let it say hello again, as if it had not."""
         if self.workers.get(worker.id) is worker and not worker.session:
             self._refuse(worker.route, Error("no_session", "come again soon"), "")
             worker.hello = msgspec.structs.replace(worker.hello, seq=worker.hello.seq - 1)
 
-    def expel(self, worker: WorkerEntry, reason: str) -> None:
-        """What it holds is given to others; it may come back, and is told then."""
+    def expel(self, worker: WorkerEntry, reason: str, error: Error | None = None) -> None:
+        """What it holds is given to others; it may come back, and is told then, unless the error is final."""
         if self.workers.get(worker.id) is worker:
-            self._refuse(worker.route, Error("no_session", reason), worker.session)
+            self._refuse(worker.route, error or Error("no_session", reason), worker.session)
             self._part(worker, reason)
 
     def close(self, reason: str) -> None:
         """The hub goes; the workers keep what they have and look for another."""
         for worker in self.workers.values():
             self._send(worker, Bye(reason))
+
+    def worker_at(self, route: bytes) -> WorkerEntry | None:
+        """Who is at the other end of this connection, if anybody is known there."""
+        return self._routes.get(route)
 
     # -- time -------------------------------------------------------------------------------------------------------
     def tick(self, now: float) -> None:

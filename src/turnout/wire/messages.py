@@ -9,7 +9,6 @@ import msgspec
 from turnout.wire.documents import StepBatch, StepResults
 
 VERSION = "1.0"
-ANY_HANDLER = "*"
 
 HeldState: TypeAlias = Literal["waiting", "running", "done"]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from turnout.model.workers import ANY_HANDLER
 from turnout.wire.documents import Step
-from turnout.wire.messages import ANY_HANDLER, Hello
+from turnout.wire.messages import Hello
 
 REMEMBERED = 20_000
 

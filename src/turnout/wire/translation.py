@@ -13,9 +13,11 @@ import msgspec
 
 from turnout.contracts.executor import Work
 from turnout.errors import InputError
+from turnout.model.blame import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Condition, Deferral
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, printable
 from turnout.model.info import Output, TaskInfo
+from turnout.model.reasons import CODE_MISSING
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
 from turnout.model.values import MAX_BYTES, dump_output
@@ -23,7 +25,6 @@ from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, Ste
 
 SHELL_HANDLER = "turnout.shell"
 """The handler of command tasks: its configuration is the command."""
-CODE_MISSING = "code_missing"
 MOST_FRAMES = 200
 """Lines of a backtrace that travel, from its end."""
 
@@ -116,6 +117,8 @@ def result_of(
             return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), times)
         case "crashed":
             return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), times)
+        case "lost":
+            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), times)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
@@ -186,7 +189,8 @@ def _error_info(result: StepResult) -> ErrorInfo:
         printable(said.type) or "Error",
         printable(said.message),
         printable("\n".join(said.backtrace[-MOST_FRAMES:])),
-        tuple(printable(_qualified(name)) for name in names[:MOST_FRAMES]),
+        # That an executor failed is for its dispatcher to say, not for a worker.
+        tuple(printable(_qualified(name)) for name in names[:MOST_FRAMES] if name != EXECUTION_FAILED),
         printable(said.code),
     )
 
@@ -282,7 +286,7 @@ _ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {
     ExecutionStatus.DEFERRED: ("failed", "deferred"),
     ExecutionStatus.CRASHED: ("error", "crashed"),
     ExecutionStatus.RETURNED: ("error", "returned"),
-    ExecutionStatus.LOST: ("error", None),
+    ExecutionStatus.LOST: ("error", "lost"),
 }
 
 

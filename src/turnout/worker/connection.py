@@ -84,10 +84,6 @@ class Connection:
             self.socket.close(linger=int(last * 1000))
             self.socket = self.monitor = None
 
-    def leave(self) -> None:
-        """Close for good."""
-        self.close(last=0.1)
-
     def come_back(self, now: float, reason: str) -> None:
         """Close, and open again after a pause that grows from one time to the next."""
         pause = self._pause * random.uniform(0.5, 1.0)

@@ -22,6 +22,8 @@ TICK = 0.2
 """Seconds between two looks at everything that is due by time: heartbeats, repetitions, lines."""
 MOST_DISCOVERED = 64
 """Connections to hubs that only other hubs have named."""
+LAST_WORDS = 1.0
+"""Seconds that what was said last has to go out, to a hub that is there."""
 SHUNNED = 60.0
 """Seconds after which such a hub, having given no answer, is tried again."""
 
@@ -131,7 +133,7 @@ class Hubs:
     def leave(self) -> None:
         """Close all of them for good."""
         for each in self._connections:
-            each.leave()
+            each.close(LAST_WORDS if each.link.state is LinkState.OPEN else 0.0)
         self._context.destroy(linger=100)
 
     def tick(self, now: float) -> None:

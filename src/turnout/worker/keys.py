@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
 from turnout.errors import InvalidSetting
-
-LENGTH = 40
-"""Characters of a key in Z85."""
+from turnout.wire.keys import LENGTH, is_key
 
 
 class CurveKeys(msgspec.Struct, frozen=True):
@@ -36,23 +32,10 @@ class CurveKeys(msgspec.Struct, frozen=True):
                     code="incomplete_keys",
                     field=name,
                 )
-            if len(key) != LENGTH:
+            if not is_key(key):
                 raise InvalidSetting(
-                    f"the {name} key has {len(key)} characters: a key in Z85 has {LENGTH}", code="bad_key", field=name
+                    f"the {name} key, of {len(key)} characters, is none: a key has {LENGTH} of Z85",
+                    code="bad_key",
+                    field=name,
                 )
         return cls(server, public, secret)
-
-
-def read_pair(file: Path) -> tuple[str, str]:
-    """The public and the secret key of a ``.key_secret`` file, as ``zmq.auth.create_certificates`` writes them."""
-    import zmq.auth
-
-    try:
-        public, secret = zmq.auth.load_certificate(file)
-    except (OSError, ValueError) as error:
-        raise InvalidSetting(f"the key file {str(file)!r} cannot be read: {error}", code="bad_key_file") from error
-    if secret is None:
-        raise InvalidSetting(
-            f"the key file {str(file)!r} has no secret key: name the file with both halves", code="bad_key_file"
-        )
-    return public.decode(), secret.decode()

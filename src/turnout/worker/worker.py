@@ -26,7 +26,7 @@ from turnout.bodies.capture import capture
 from turnout.errors import WorkerRefused
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
-from turnout.wire.holdings import Holding, Holdings
+from turnout.wire.holdings import Holding, Holdings, unable
 from turnout.wire.link import DrainAsked, LinkState, Parted, Reconnect, Stop
 from turnout.wire.messages import VERSION, Hello, Progress
 from turnout.worker.attempts import Attempts
@@ -143,11 +143,22 @@ class Worker:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-            self._attempts.stop(0.0)
+            self._abandon()
             self._hubs.leave()
             os.close(self._waking)
             os.close(self._woken)
             end_capture()
+
+    def _abandon(self) -> None:
+        """What still runs ends with this process. Its hubs need not wait to find out, and nobody takes it for a failure
+        of the handler."""
+        self._take_results()
+        self._attempts.stop(0.0)
+        for holding in self._holdings:
+            if holding.state == "running":
+                self._finish(unable(holding.step, "lost", "its worker was stopped"))
+        self._hubs.tell(self._holdings.news(), time.monotonic())
+        self._hubs.flush()
 
     def _take_signals(self) -> dict[int, Any]:
         if threading.current_thread() is not threading.main_thread():

@@ -18,6 +18,7 @@ from turnout.model.health import (
     PoolStatus,
     StageStatus,
 )
+from turnout.model.workers import HubStatus, WorkerFigures
 from turnout.runner.orchestrators import POOLS
 
 NOW = 1_700_000_000.0
@@ -87,6 +88,30 @@ def test_several_orchestrators_have_a_line_each_and_are_summed_up() -> None:
     assert line_with("task_claimer", lines).startswith("task_claimer 6 2–8 ✓4 !2 █████████░ 93 % 24,690 2,469")
     assert line_with("database", lines) == "database 6 of 20 connections in use, 4 waiting"
     assert lines[-1].endswith("web-1:4711") or lines[-1].endswith("web-2:1"), "events say whose they are"
+
+
+def test_workers_are_shown_over_all_hubs_and_their_troubles_named() -> None:
+    busy = WorkerFigures(id="w1", name="gpu-1", credits=8, in_flight=3, ended={"completed": 5, "failed": 2, "lost": 1})
+    ill = WorkerFigures(id="w2", name="gpu-2", credits=4, breaker="open", cause="Lost: silent", draining=True)
+    first = OrchestratorStatus(
+        hub=HubStatus(workers=2, listed=(busy, ill), waits=("no_worker_matches{a=b} handler x",))
+    )
+    second = OrchestratorStatus(hub=HubStatus(workers=1, listed=(busy,)))
+    found = [Orchestrator(id=str(n), host="h", pid=n, status=status) for n, status in enumerate((first, second))]
+    lines = lines_of(*found)
+    assert line_with("gpu-1", lines) == "gpu-1 6/16 14 4 2 0 ms ago closed"
+    assert line_with("gpu-2", lines) == "gpu-2 0/4 0 0 0 0 ms ago open draining"
+    assert [plain_text(line) for line in trouble_lines(found[:1], 200)] == [
+        "! worker gpu-2: its circuit breaker is open; the last failure: Lost: silent",
+        "! hub: tasks wait for a worker that is not there: no_worker_matches{a=b} handler x",
+    ]
+
+
+def test_a_picture_names_a_few_workers_and_counts_the_rest() -> None:
+    hub = HubStatus(listed=tuple(WorkerFigures(id=f"w{n}", name=f"w{n}", in_flight=n) for n in range(25)))
+    lines = lines_of(Orchestrator(id="a", host="h", pid=1, status=OrchestratorStatus(hub=hub)))
+    assert "… and 15 more workers" in lines
+    assert line_with("w24", lines) and not [line for line in lines if line.startswith("w14 ")]
 
 
 def test_what_is_wrong_comes_with_its_reason_worst_first() -> None:

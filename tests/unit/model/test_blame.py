@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from turnout.errors import ExecutionFailed
-from turnout.model.blame import EXECUTION_FAILED, at_fault
+from turnout.model.blame import EXECUTION_FAILED, at_fault, worker_at_fault
 from turnout.model.deferral import Defer
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info
+from turnout.model.reasons import CODE_MISSING
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="a::b::c::d", attempt=1, max_attempts=1)
 Make = Callable[[TaskReadyEvent], ExecutionResult]
@@ -48,3 +49,22 @@ def test_a_loss_is_the_executors_failure_only_where_no_other_body_can_have_cause
 def test_every_status_is_judged(status: ExecutionStatus) -> None:
     result = ExecutionResult(run_id="r", task_id="r.0", attempt=1, status=status)
     assert at_fault(result, isolates=False) in (None, False)
+
+
+WORKERS: list[tuple[str, Make, bool | None]] = [
+    ("completed", lambda event: ExecutionResult.success(event, 1), False),
+    ("failed by its body", lambda event: ExecutionResult.failed(event, ValueError("no")), False),
+    ("failed for good", lambda event: ExecutionResult.failed(event, "no", retryable=False), False),
+    ("timed out", lambda event: ExecutionResult.timed_out(event, 1.0), False),
+    ("deferred", lambda event: ExecutionResult.deferred(event, Defer(1)), False),
+    ("crashed", lambda event: ExecutionResult.crashed(event, "SIGSEGV"), True),
+    ("lost", lambda event: ExecutionResult.lost(event, "silent"), True),
+    ("without the code that it said it had", lambda event: ExecutionResult.returned(event, CODE_MISSING), True),
+    ("given back", lambda event: ExecutionResult.returned(event, "the worker is stopping"), None),
+    ("cancelled", lambda event: ExecutionResult.cancelled(event), None),
+]
+
+
+@pytest.mark.parametrize(("make", "expected"), [row[1:] for row in WORKERS], ids=[row[0] for row in WORKERS])
+def test_when_a_worker_is_at_fault(make: Make, expected: bool | None) -> None:
+    assert worker_at_fault(make(EVENT)) is expected

@@ -16,6 +16,7 @@ from turnout.model.health import (
     PoolStatus,
     StageStatus,
 )
+from turnout.model.workers import HubStatus, WorkerFigures
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -93,6 +94,22 @@ FULL = OrchestratorStatus(
             ),
         )
     },
+    hub=HubStatus(
+        id="h",
+        address="tcp://127.0.0.1:5890",
+        workers=250,
+        listed=(
+            WorkerFigures(id="w1", name="gpu", credits=8, in_flight=3, ended={"completed": 5, "lost": 1}),
+            WorkerFigures(id="w2", name="gpu", credits=4, in_flight=1, ended={"completed": 2}, breaker="open"),
+            WorkerFigures(id="w3", name="cpu", silent_seconds=2.5, draining=True),
+        ),
+        others=WorkerFigures(id="w4", name="(others)", in_flight=200),
+        received=10,
+        sent=20,
+        malformed=1,
+        dropped=2,
+        waits=("no_worker_matches{a=b} handler x",),
+    ),
     executors={
         "default": ExecutorStatus(active=1, capacity=8, executed=5, failed=2, seconds=1.0),
         "own": ExecutorStatus(),
@@ -122,6 +139,17 @@ def test_every_figure_is_there_under_its_labels() -> None:
     assert value(samples, "turnout_task_executor_attempts_total", outcome="failed", **attempts) == 2
     assert value(samples, "turnout_task_executor_capacity_attempts", **attempts) == 8
     assert value(samples, "turnout_task_executor_attempt_average_seconds", **attempts) == 0.2
+    assert value(samples, "turnout_workers", orchestrator="a") == 250
+    gpu = {"orchestrator": "a", "worker": "gpu"}
+    assert value(samples, "turnout_worker_in_flight_attempts", **gpu) == 4, "those of one name are one"
+    assert value(samples, "turnout_worker_attempts_total", outcome="completed", **gpu) == 7
+    assert value(samples, "turnout_worker_attempts_total", outcome="lost", **gpu) == 1
+    assert value(samples, "turnout_worker_breaker_state", state="open", **gpu) == 1
+    assert value(samples, "turnout_worker_last_contact_seconds", orchestrator="a", worker="cpu") == 2.5
+    assert value(samples, "turnout_worker_draining", orchestrator="a", worker="cpu") == 1
+    assert value(samples, "turnout_worker_in_flight_attempts", orchestrator="a", worker="(others)") == 200
+    assert value(samples, "turnout_hub_messages_total", orchestrator="a", direction="sent") == 20
+    assert value(samples, "turnout_hub_malformed_total", orchestrator="a") == 1
 
 
 def test_what_an_executor_does_not_say_is_left_out() -> None:

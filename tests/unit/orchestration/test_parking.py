@@ -140,3 +140,17 @@ def test_everybody_gets_a_place_and_none_is_passed_by_a_later_one_of_its_priorit
     assert len(ended) == len(arrivals)
     ranks = [(-run.machine.new.priority, run.waiting["default"]) for run in ended]
     assert ranks == sorted(ranks)
+
+
+def test_who_stands_in_which_of_several_lines_is_known() -> None:
+    parking = Parking()
+    first, second, gone = owned("first"), owned("second"), owned("gone")
+    for run, line in ((first, "workers a"), (second, "workers a"), (gone, "workers b"), (first, "workers")):
+        parking.park(run, line, now=0.0)
+    parking.park(second, "default", now=0.0)
+    gone.dropped = True
+    assert {line: names(runs) for line, runs in parking.waited_for("workers").items()} == {
+        "workers a": ["first", "second"]
+    }
+    parking.next("workers a", 9)
+    assert parking.waited_for("workers") == {}

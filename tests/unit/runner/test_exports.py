@@ -12,6 +12,7 @@ import turnout.runner
 EXPORTED = {
     "AsyncRunHandle",
     "AsyncRunner",
+    "AttemptView",
     "CoordinatorSettings",
     "Deleted",
     "EngineSettings",
@@ -26,6 +27,7 @@ EXPORTED = {
     "Runner",
     "TaskFailure",
     "TaskView",
+    "WorkerView",
 }
 
 

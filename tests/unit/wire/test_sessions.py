@@ -11,6 +11,7 @@ from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 from turnout.wire.frames import pack, unpack
 from turnout.wire.greeting import HubFacts
 from turnout.wire.holdings import Holdings
+from turnout.wire.hub import EndedElsewhere
 from turnout.wire.link import Link, LinkState
 from turnout.wire.messages import Error, Heartbeat, Hello, Message, Start
 
@@ -181,6 +182,25 @@ def test_a_step_that_its_worker_had_and_does_not_list_is_lost_and_not_taken_for_
     worker.reconnect()
     network.deliver()
     assert network.lost == {"had.1": 1} and network.returned == {"unseen.1": 1}
+
+
+def test_what_a_hub_has_disowned_goes_on_as_if_another_had_given_it() -> None:
+    network = Network()
+    worker = Worker(network, "w")
+    network.deliver()
+    network.give([step("a.1")])
+    network.deliver()
+    entry = network.hub.workers["w"]
+    network.hub.disown(entry)
+    assert entry.free == entry.credits and entry.foreign == {"a.1"}
+    network.pass_time(1, every=0.25, work=False)
+    worker.holdings.finish("a.1", done(worker.holdings.begin("a.1")))
+    worker.tick()
+    route, frames, at = worker.route, [each for each in network.under_way if each[4]], network.now
+    network.under_way.clear()
+    for each in frames:
+        network.hub.receive(route, each[3], at)
+    assert [type(event) for event in network.hub.events] == [EndedElsewhere]
 
 
 def test_a_connection_is_of_one_worker() -> None:

@@ -89,6 +89,7 @@ results = st.one_of(
     texts.map(lambda reason: ExecutionResult.returned(EVENT, reason)),
     st.just(ExecutionResult.returned(EVENT, "code_missing")),
     texts.map(lambda reason: ExecutionResult.crashed(EVENT, reason)),
+    texts.map(lambda reason: ExecutionResult.lost(EVENT, reason)),
     st.builds(lambda seconds, saved: ExecutionResult.deferred(EVENT, Defer(seconds, save=saved)), st.just(3), values),
     st.just(ExecutionResult.deferred(EVENT, Defer(condition="shop:arrived", args=[1]))),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import zmq
 
 from turnout.errors import HubUnavailable
+from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.settings import HubSettings
 
 log = logging.getLogger("turnout.hub")
@@ -17,14 +19,22 @@ log = logging.getLogger("turnout.hub")
 AT_ONCE = 500
 """Messages taken in one turn of the loop, so that others have theirs."""
 
+MADE_UP = 5
+"""Bytes of a route that libzmq made up, of which the first is 0. Workers set none of their own."""
+
 Heard = Callable[[bytes, Sequence[bytes], str | None], None]
+
+_HELLO = b"hello"
 
 
 class Door:
     """A bound socket. Everything happens on the loop that opened it; libzmq has a thread of its own for the network."""
 
-    def __init__(self, settings: HubSettings, heard: Heard, after: Callable[[], None]) -> None:
+    def __init__(
+        self, settings: HubSettings, heard: Heard, after: Callable[[], None], gate: Gate | None = None
+    ) -> None:
         self._settings = settings
+        self._gate = gate
         self._heard = heard
         self._after = after
         """Called when everything that had come was heard."""
@@ -36,7 +46,7 @@ class Door:
         self.dropped = 0
         """Messages to workers that were not there, or did not take what waited for them."""
 
-    def open(self, configure: Callable[[zmq.Socket[bytes]], None] = lambda socket: None) -> None:
+    def open(self) -> None:
         """Bind; raises HubUnavailable if the address is taken."""
         self._loop = asyncio.get_running_loop()
         self._context = zmq.Context()
@@ -46,13 +56,16 @@ class Door:
         socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
         socket.setsockopt(zmq.SNDHWM, self._settings.queue)
         socket.setsockopt(zmq.RCVHWM, self._settings.queue)
-        configure(socket)
+        if self._gate is not None:
+            self._gate.open(self._context, socket)
         try:
             socket.bind(self._settings.address)
         except zmq.ZMQError as error:
-            self.close()
+            self._close()
+            way_out = "; if another orchestrator has it, say hub=False here" if error.errno == zmq.EADDRINUSE else ""
             raise HubUnavailable(
-                f"the hub cannot listen on {self._settings.address}: {error.strerror}", address=self._settings.address
+                f"the hub cannot listen on {self._settings.address}: {error.strerror}{way_out}",
+                address=self._settings.address,
             ) from error
         self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
         self._loop.add_reader(socket.fileno(), self._look)
@@ -60,6 +73,12 @@ class Door:
     def close(self) -> None:
         if self._socket is not None:
             self._loop.remove_reader(self._socket.fileno())
+        self._close()
+
+    def _close(self) -> None:
+        if self._gate is not None:
+            self._gate.close()
+        if self._socket is not None:
             self._socket.close()
             self._socket = None
         if self._context is not None:
@@ -89,16 +108,26 @@ class Door:
         for _ in range(AT_ONCE):
             if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
                 break
-            frames = socket.recv_multipart(zmq.NOBLOCK, copy=False)
-            self._heard(frames[0].bytes, [frame.bytes for frame in frames[1:]], _key_of(frames))
+            if self._gate is None:
+                route, *frames = socket.recv_multipart(zmq.NOBLOCK)
+                self._heard(route, frames, None)
+            else:
+                self._hear_with_key(socket.recv_multipart(zmq.NOBLOCK, copy=False))
         else:
             self._look_soon()
         self._after()
 
+    def _hear_with_key(self, message: Sequence[zmq.Frame]) -> None:
+        """The key of a connection is asked when it says hello, and holds for its route.
 
-def _key_of(frames: Sequence[zmq.Frame]) -> str | None:
-    """The public key of the connection, where there is one."""
-    try:
-        return str(frames[-1].get("User-Id"))
-    except zmq.ZMQError:
-        return None
+        That is sound: a route is one connection's for as long as that lives (ROUTER_HANDOVER is off, so a second that
+        claims it is not heard). A later connection could only guess it: routes that a worker chose are not greeted,
+        and those that libzmq makes up begin at a random number. And to say anything in the first one's name, it would
+        need the session's id, which was said to the first connection only, encrypted.
+        """
+        route, *frames = [frame.bytes for frame in message]
+        key = None
+        if frames and frames[0] == _HELLO and len(route) == MADE_UP and not route[0]:
+            with contextlib.suppress(zmq.ZMQError):  # without a key it is refused
+                key = str(message[-1].get("User-Id"))
+        self._heard(route, frames, key)

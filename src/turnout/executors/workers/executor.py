@@ -20,15 +20,19 @@ import msgspec
 from turnout.bodies.capture import relay
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.contracts.workers import Holders
-from turnout.errors import ExecutionFailed, StoreError
+from turnout.errors import ExecutionFailed, RunNotFound, StoreError
 from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
+from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.roll import Roll
 from turnout.executors.workers.settings import HubSettings, is_loopback, reached_at
+from turnout.executors.workers.watching import Watch, blame, name_of, trace
+from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
-from turnout.model.reasons import NO_CAPACITY, no_worker_matches
+from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
+from turnout.model.workers import HubStatus
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.hub import (
@@ -62,8 +66,15 @@ class WorkersExecutor:
     outlives: bool = True
 
     def __init__(
-        self, settings: HubSettings | None = None, *, name: str = "workers", greeting: Greeting | None = None
+        self,
+        settings: HubSettings | None = None,
+        *,
+        name: str = "workers",
+        listens: bool = True,
+        breaker: BreakerSettings | None = None,
     ) -> None:
+        self.listens = listens
+        """False: tasks can be meant for workers here, but none ever comes."""
         self.settings = settings or HubSettings()
         self.settings.check()
         self._name = name
@@ -75,9 +86,12 @@ class WorkersExecutor:
             resend_ms=int(seconds(self.settings.resend) * 1000),
             max_message_bytes=self.settings.max_message_bytes,
         )
+        self.gate = Gate.of(self.settings) if listens else None
+        greeting = None if self.gate is None else Greeting(self.gate.permission)
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
-        self.door = Door(self.settings, self._heard, self._carry_on)
-        self._roll = Roll(self.protocol)
+        self.door = Door(self.settings, self._heard, self._carry_on, self.gate)
+        self._watch = Watch(breaker)
+        self._roll = Roll(self.protocol, self._watch)
         self._flights = Flights()
         self._loader: Loader | None = None
         self.holders: Holders | None = None
@@ -93,6 +107,8 @@ class WorkersExecutor:
         self._ticker: asyncio.Task[None] | None = None
         self._stopping = self._carrying_on = False
         self._executed: Counter[str] = Counter()
+        self._received = self._sent = 0
+        """Messages."""
 
     # -- the contract of executors ------------------------------------------------------------------------------
     @property
@@ -119,10 +135,14 @@ class WorkersExecutor:
 
     async def start(self) -> None:
         assert self.holders is not None, "an executor of workers is told by its orchestrator who holds what"
+        if not self.listens:
+            return
         self.door.open()
         self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
         self.holders.listening(self.address)
         self._ticker = asyncio.ensure_future(self._tick())
+        if self.gate is not None:
+            self._spawn(self._watch_the_list(self.gate))
         log.info("the hub listens on %s", self.door.address)
 
     async def stop(self, timeout: float) -> None:
@@ -143,14 +163,25 @@ class WorkersExecutor:
         return self._roll.line(handler_of(task.body), labels or {})
 
     def assign(self, line: str) -> str | None:
-        return None if self._stopping else self._roll.assign(line)
+        holder = None if self._stopping else self._roll.assign(line)
+        if holder is not None:
+            self._watch.reserved(holder)
+        return holder
 
     def unassign(self, holder: str) -> None:
         self._roll.unassign(holder)
+        self._watch.released(holder)
 
     def why_not(self, line: str) -> str:
-        wanted = self._roll.wanted(line)
-        return NO_CAPACITY if self._roll.anybody(line) else no_worker_matches(wanted.labels, wanted.handler)
+        return self._roll.why_not(line)
+
+    def name_of(self, holder: str) -> str:
+        worker = self.protocol.workers.get(holder)
+        return holder if worker is None else name_of(worker)
+
+    def seen(self) -> HubStatus:
+        status = self._watch.seen(self.protocol)
+        return msgspec.structs.replace(status, received=self._received, sent=self._sent, dropped=self.door.dropped)
 
     # -- giving -------------------------------------------------------------------------------------------------
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
@@ -162,7 +193,14 @@ class WorkersExecutor:
             if event.shadow:
                 self._assign_shadow(flight)
                 continue
-            work = self._loader.load_now(event)
+            if not self._watch.handed_over(flight):
+                self._end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
+                continue
+            try:
+                work = self._loader.load_now(event)
+            except StoreError as error:
+                self._end(flight, ExecutionResult.returned(event, error.code))
+                continue
             if work is None:
                 self._spawn(self._load(flight))
             else:
@@ -273,6 +311,19 @@ class WorkersExecutor:
             else:
                 return self.settled(results)
 
+    def disown(self) -> None:
+        """What has not begun and must not begin twice comes back through its worker: here nobody could grant it leave
+        any more, and its worker asks nobody else."""
+        for flight in self._flights.without_result():
+            worker = self.protocol.workers.get(flight.event.holder)
+            if worker is not None and flight.given and flight.confirms and not flight.begun:
+                self.protocol.cancel(worker, [flight.token], "others drive its run")
+            self._end(flight, ExecutionResult.lost(flight.event, "others drive its run"))
+        for worker in self.protocol.workers.values():
+            self.protocol.disown(worker)
+        self._to_give.clear()
+        self._carry_on()
+
     def holders_died(self, holders: Collection[str]) -> None:
         for worker_id in holders:
             if (worker := self.protocol.workers.get(worker_id)) is not None:
@@ -285,8 +336,9 @@ class WorkersExecutor:
 
     # -- hearing ------------------------------------------------------------------------------------------------
     def _heard(self, route: bytes, frames: Sequence[bytes], key: str | None) -> None:
-        if self.settings.trace:
-            _trace("from", route, frames)
+        self._received += 1
+        if self.settings.trace_wire:
+            self._trace("←", route, frames)
         self.protocol.receive(route, frames, time.monotonic(), key)
 
     def _carry_on_soon(self) -> None:
@@ -308,10 +360,14 @@ class WorkersExecutor:
         self._flush()
         self._roll.count()
         out, self.protocol.outbox = self.protocol.outbox, []
+        self._sent += len(out)
         for route, frames in out:
-            if self.settings.trace:
-                _trace("to", route, frames)
+            if self.settings.trace_wire:
+                self._trace("→", route, frames)
             self.door.send(route, frames)
+
+    def _trace(self, way: str, route: bytes, frames: Sequence[bytes]) -> None:
+        trace(way, route, frames, self.protocol.worker_at(route))
 
     def _on(self, event: Event) -> None:
         match event:
@@ -344,10 +400,15 @@ class WorkersExecutor:
             self.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        self._end(flight, _taken(flight.event, result, context), keep=True)
+        ended = _taken(flight.event, result, context)
+        at_fault = blame(result, ended, lambda: self._roll.others(worker, flight.work))
+        self._end(flight, ended, keep=True, at_fault=at_fault)
 
-    def _end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False) -> None:
+    def _end(
+        self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None
+    ) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable."""
+        self._watch.ended(flight, result, at_fault)
         self._flights.end(flight)
         self._given(flight)
         if not keep:
@@ -361,13 +422,16 @@ class WorkersExecutor:
                 self._end(flight, ExecutionResult.returned(flight.event, reason))
 
     def _lose(self, event: Lost) -> None:
+        # However many it had, it was lost once.
+        at_fault: bool | None = True
         for flight in self._flights.remove([step.token for step in event.steps]):
             if flight.ended:
                 continue
             # What needs leave to begin and had none has not begun.
             unbegun = flight.confirms and not flight.begun
             make = ExecutionResult.returned if unbegun else ExecutionResult.lost
-            self._end(flight, make(flight.event, event.reason))
+            self._end(flight, make(flight.event, event.reason), at_fault=at_fault)
+            at_fault = None
 
     def _start(self, event: StartAsked) -> None:
         assert self.holders is not None
@@ -403,8 +467,9 @@ class WorkersExecutor:
         assert self.holders is not None
         worker = event.worker
         held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
+        self._watch.joined(worker)
         try:
-            await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
+            drain = await self.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
             wanted = await self.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
         except StoreError as error:
             log.warning("worker %s has to wait: %s", worker.id, error)
@@ -413,6 +478,8 @@ class WorkersExecutor:
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
         self._keep(worker, held)
         self.protocol.welcome(worker, release)
+        if drain is not None:
+            self._drain(worker, drain)
         log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
         self._carry_on()
 
@@ -420,10 +487,10 @@ class WorkersExecutor:
         """Results of steps that another hub gave, or this one before it was started again."""
         assert self.holders is not None
         results: list[ExecutionResult] = []
-        for result in event.results:
-            if (attempt := attempt_of(result.token)) is not None:
-                results.append(_taken(_event_of(*attempt), result))
         try:
+            for result in event.results:
+                if (attempt := attempt_of(result.token)) is not None:
+                    results.append(await self._taken_elsewhere(_event_of(*attempt), result))
             await self.holders.post(event.worker.id, results)
         except StoreError as error:
             log.warning("%d results of worker %s have to wait: %s", len(results), event.worker.id, error)
@@ -431,8 +498,21 @@ class WorkersExecutor:
         self.protocol.acknowledge(event.worker, [result.token for result in event.results])
         self._carry_on()
 
+    async def _taken_elsewhere(self, event: TaskReadyEvent, result: StepResult) -> ExecutionResult:
+        """In Context style, what a handler returns is set in what it was given."""
+        assert self._loader is not None
+        if result.status != "completed":
+            return _taken(event, result)
+        try:
+            work = await self._loader.load(event)
+        except RunNotFound:
+            return _taken(event, result)
+        named = msgspec.structs.replace(event, task_name=f"{work.workflow}::{work.task.name}")
+        return _taken(named, result, work.context)
+
     def _left(self, event: Left) -> None:
         log.info("worker %s has left: %s", event.worker.id, event.reason)
+        self._watch.left(event.worker)
         self._roll.changed()
         assert self.holders is not None
         if event.graceful:
@@ -445,6 +525,19 @@ class WorkersExecutor:
         except StoreError as error:
             log.warning("the session of worker %s will run out instead: %s", worker_id, error)
 
+    async def _watch_the_list(self, gate: Gate) -> None:
+        """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
+        while True:
+            await asyncio.sleep(TICK)
+            # Away from the loop: the file may be on a disk that does not answer.
+            if not await asyncio.to_thread(gate.allowed.look):
+                continue
+            for worker in list(self.protocol.workers.values()):
+                error = gate.permission(worker.key, worker.hello)
+                if error is not None:
+                    self.protocol.expel(worker, error.message, error)
+            self._carry_on()
+
     # -- time ---------------------------------------------------------------------------------------------------
     async def _tick(self) -> None:
         renewed = time.monotonic()
@@ -452,6 +545,8 @@ class WorkersExecutor:
             await asyncio.sleep(TICK)
             self.protocol.tick(time.monotonic())
             self._carry_on()
+            if self._watch.tick():
+                self._room()
             if time.monotonic() - renewed >= seconds(self.settings.heartbeat) / 2 and self.protocol.workers:
                 renewed = time.monotonic()
                 await self._renew()
@@ -462,15 +557,22 @@ class WorkersExecutor:
         workers = [worker for worker in self.protocol.workers.values() if worker.session]
         try:
             await self._look_for_hubs()
-            dead = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
+            renewed = await self.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
             for worker in workers:
-                if worker.id in dead:
+                if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
+                    self._drain(worker, drain)
+                if worker.id in renewed.dead:
                     self.protocol.expel(worker, "its session was declared dead")
                 elif worker.foreign:
                     await self._check_foreign(worker)
         except StoreError as error:
             log.warning("the sessions of %d workers were not renewed: %s", len(workers), error)
         self._carry_on()
+
+    def _drain(self, worker: WorkerEntry, reason: str) -> None:
+        log.info("worker %s is to leave: %s", name_of(worker), reason)
+        self.protocol.drain(worker, reason)
+        self._roll.changed()
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         assert self.holders is not None
@@ -515,16 +617,3 @@ def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any]
 def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
     run_id = task_id.rpartition(".")[0]
     return TaskReadyEvent(run_id=run_id, task_id=task_id, task_name="", attempt=attempt, max_attempts=attempt)
-
-
-def _trace(way: str, route: bytes, frames: Sequence[bytes]) -> None:
-    kind, session = (frames[0], frames[1]) if len(frames) > 1 else (b"?", b"")
-    size = sum(len(frame) for frame in frames)
-    log.info(
-        "%s %s %s session %s, %d bytes",
-        way,
-        route.hex(),
-        kind.decode(errors="replace"),
-        session.decode(errors="replace")[:8],
-        size,
-    )

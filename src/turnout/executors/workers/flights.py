@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.watching import Watched
+
+_TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})(?::shadow)?")
+"""What workers say may be anything: nothing else reaches the database."""
 
 
 class Flight(msgspec.Struct, eq=False):
@@ -25,6 +33,10 @@ class Flight(msgspec.Struct, eq=False):
     """It has been sent."""
     ended: bool = False
     """Its result was handed in and is not durable yet."""
+    watched: Watched | None = None
+    """What is known of its worker."""
+    probe: int = 0
+    """The round of the worker's breaker in which it was let through, if it was not closed."""
 
 
 class Flights:
@@ -58,6 +70,9 @@ class Flights:
         """Forget these; what has no result yet is for the caller to end."""
         return [flight for token in tokens if (flight := self._by_token.pop(token, None)) is not None]
 
+    def without_result(self) -> Sequence[Flight]:
+        return [flight for flight in self._by_token.values() if not flight.ended]
+
     def of_worker(self, worker_id: str) -> Sequence[Flight]:
         return [flight for flight in self._by_token.values() if flight.event.holder == worker_id]
 
@@ -69,6 +84,5 @@ def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
 
 def attempt_of(token: str) -> tuple[str, int] | None:
     """The task id and attempt that a token names; None if it is none of ours."""
-    task_id, _, number = token.removesuffix(":shadow").rpartition(":")
-    run_id, _, pos = task_id.rpartition(".")
-    return (task_id, int(number)) if run_id and pos.isdecimal() and number.isdecimal() else None
+    match = _TOKEN.fullmatch(token)
+    return None if match is None else (match[1], int(match[2]))

@@ -7,9 +7,14 @@ from collections.abc import Mapping
 
 import msgspec
 
+from turnout.contracts.executor import Work
+from turnout.executors.workers.watching import Watch, name_of
+from turnout.model.reasons import NO_CAPACITY, no_worker_matches, workers_barred
 from turnout.model.rows import Session
+from turnout.model.workers import WorkerFacts, WorkerReport
 from turnout.wire.hub import HubProtocol
 from turnout.wire.roster import WorkerEntry
+from turnout.wire.translation import handler_of
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -22,8 +27,9 @@ class Wanted(msgspec.Struct, frozen=True):
 class Roll:
     """Places that are set aside, and lines of tasks that want the same workers."""
 
-    def __init__(self, protocol: HubProtocol) -> None:
+    def __init__(self, protocol: HubProtocol, watch: Watch) -> None:
         self._protocol = protocol
+        self._watch = watch
         self._set_aside: Counter[str] = Counter()
         self._lines: dict[str, Wanted] = {}
         self._matching: dict[str, list[WorkerEntry]] = {}
@@ -46,17 +52,32 @@ class Roll:
             self._lines[name] = Wanted(handler, dict(labels))
         return name
 
-    def wanted(self, line: str) -> Wanted:
-        return self._lines[line]
+    def why_not(self, line: str) -> str:
+        """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
+        matching = self._matches(line)
+        if not matching:
+            wanted = self._lines[line]
+            return no_worker_matches(wanted.labels, wanted.handler)
+        if self._watch.shut and all(self._watch.barred(worker.id) for worker in matching):
+            return workers_barred(sorted(name_of(worker) for worker in matching))
+        return NO_CAPACITY
 
-    def anybody(self, line: str) -> bool:
-        """Whether a worker is there that could run it, busy or not."""
-        return bool(self._matches(line))
+    def others(self, worker: WorkerEntry, work: Work | None) -> bool:
+        """Whether somebody else is there who has the handler, and may be asked."""
+        if work is None:
+            return False
+        handler, there = handler_of(work.task.body), self._protocol.workers.values()
+        return any(
+            each is not worker and each.session and each.matches(handler, {}) and not self._watch.barred(each.id)
+            for each in there
+        )
 
     def assign(self, line: str) -> str | None:
         """The matching worker with the largest share of its places free."""
-        best, most = None, 0.0
+        best, most, shut = None, 0.0, self._watch.shut
         for worker in self._matches(line):
+            if shut and not self._watch.lets(worker.id):
+                continue
             free = worker.free - self._set_aside[worker.id]
             if free > 0 and (share := free / worker.credits) > most:
                 best, most = worker, share
@@ -76,7 +97,11 @@ class Roll:
         if found is None:
             wanted = self._lines[line]
             there = self._protocol.workers.values()
-            found = [worker for worker in there if worker.session and worker.matches(wanted.handler, wanted.labels)]
+            found = [
+                worker
+                for worker in there
+                if worker.session and not worker.draining and worker.matches(wanted.handler, wanted.labels)
+            ]
             self._matching[line] = found
         return found
 
@@ -96,18 +121,16 @@ class Roll:
 
     def about(self, worker: WorkerEntry) -> str:
         hello = worker.hello
-        facts = {
-            "name": hello.name,
-            "language": hello.language,
-            "sdk_version": hello.sdk_version,
-            "labels": hello.labels,
-            "handlers": list(hello.handlers),
-            "credits": worker.credits,
-            "in_flight": len(worker.out),
-            "draining": worker.draining,
-            "hub": self._protocol.facts.hub_id,
-        }
-        return msgspec.json.encode(facts).decode()
+        facts = WorkerFacts(
+            name=name_of(worker),
+            language=hello.language,
+            sdk_version=hello.sdk_version,
+            labels=hello.labels,
+            handlers=hello.handlers,
+        )
+        figures = self._watch.figures_of(worker)
+        report = WorkerReport(facts=facts, hub=self._protocol.facts.hub_id, figures=figures)
+        return msgspec.json.encode(report).decode()
 
     def introduction(self, worker: WorkerEntry) -> str:
         hello = worker.hello

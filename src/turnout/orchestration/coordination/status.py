@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
+
 from turnout.contracts.executor import TaskExecutor
 from turnout.model.events import ExecutorMetrics
 from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus, StageStatus
+from turnout.model.reasons import NO_WORKER_MATCHES
+from turnout.model.workers import HubStatus
 from turnout.orchestration.coordination.health import HealthState
 from turnout.orchestration.coordination.rates import Rates
+from turnout.orchestration.parking import rest_of
 
 if TYPE_CHECKING:
     from turnout.orchestration.coordination.pool import ExecutorPool
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from turnout.orchestration.stage_executor import StageExecutor
 
 SHOWN_EVENTS = 20
+SHOWN_WAITS = 20
 
 
 def status_of(engine: Engine) -> OrchestratorStatus:
@@ -37,6 +43,7 @@ def status_of(engine: Engine) -> OrchestratorStatus:
         requests=engine.throttle.under_way,
         pools={stage.value: _pool(pool, rates) for stage, pool in engine.pools.items()},
         executors={key: _executor(engine, key, *found) for key, found in executors.items()},
+        hub=_hub(engine),
         pool_size=use.size,
         active_connections=use.active,
         waiting_for_connections=use.waiting,
@@ -44,7 +51,6 @@ def status_of(engine: Engine) -> OrchestratorStatus:
         backpressure=coordinator.backpressure.factor,
         backpressure_events=coordinator.backpressure_events,
         error_rate=min(1.0, rates.of("errors") / batches) if batches else 0.0,
-        hub=engine.hub,
         commits=engine.ledger.metrics.commits,
         outage=None if outage is None else outage.message,
         memory_bytes=_resident(),
@@ -130,6 +136,15 @@ def _executor(engine: Engine, key: str, executor: TaskExecutor, metrics: Executo
         attempts_per_second=engine.rates.of(f"executor {key}"),
         breaker=engine.dispatcher.breaker(key) if engine.dispatcher is not None else "closed",
     )
+
+
+def _hub(engine: Engine) -> HubStatus | None:
+    """The hub, and for which workers that are not there tasks wait."""
+    for key, assigner in engine.dispatcher.assigners.items() if engine.dispatcher is not None else ():
+        reasons = {assigner.why_not(rest_of(line)) for line in engine.parking.waited_for(key)}
+        missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
+        return msgspec.structs.replace(assigner.seen(), address=engine.hub, waits=tuple(missing[:SHOWN_WAITS]))
+    return None
 
 
 def _capacity(executor: TaskExecutor) -> int | None:

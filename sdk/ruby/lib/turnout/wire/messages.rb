@@ -36,7 +36,7 @@ module Turnout
             "retryable" => FLAG, "retry_after_ms" => Nullable.new(INTEGER), "deferral" => Nullable.new(OBJECT),
             "chosen" => Nullable.new(TEXTS),
             "outcome" => Nullable.new(
-              Shapes.one_of("timed_out", "cancelled", "deferred", "returned", "crashed", "handler_missing")
+              Shapes.one_of("timed_out", "cancelled", "deferred", "returned", "crashed", "lost", "handler_missing")
             )
           )
         },

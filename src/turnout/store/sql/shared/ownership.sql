@@ -11,6 +11,26 @@ values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :wo
     :lease, :lease_now + :lease, :now /*sqlite , :boot */)
 on conflict (id) do update set ended_at = null, health = excluded.health, lease = excluded.lease,
     lease_until = excluded.lease_until /*sqlite , lease_boot = excluded.lease_boot */
+returning drain
+
+-- name: renew_worker
+update session set lease = :lease, lease_until = :lease_now + :lease, /*sqlite lease_boot = :boot, */ health = :health
+where id = :id and ended_at is null
+returning drain
+
+-- name: drain_worker
+update session set drain = coalesce(drain, :reason) where id = :id and kind = 'worker' and ended_at is null
+returning id
+
+-- name: held_by
+-- By way of the runs that have not ended, which indexes know: nothing indexes the holder.
+select task.run_id, run.workflow, task.name, task.attempt, task.dispatched_at
+from task join run on run.id = task.run_id
+where task.state = 'running' and task.holder = :holder and task.run_id in (
+    select id from run where owner is not null
+    union all
+    select id from run where owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+order by task.dispatched_at, task.run_id, task.pos
 
 -- name: renew_session
 update session set lease = :lease, lease_until = :lease_now + :lease, /*sqlite lease_boot = :boot, */
@@ -28,7 +48,7 @@ order by started_at, id
 
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
-    :now - started_at, :lease_now + lease - lease_until
+    drain, :now - started_at, :lease_now + lease - lease_until
 from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
 order by started_at, id
 
@@ -76,6 +96,18 @@ limit 1
 -- name: claimable_runs
 select id from run
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
+order by priority desc, submitted_at, id
+limit :limit
+/*pg for update of run skip locked */
+
+-- name: unclaimed_versions
+select distinct version from run
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow not in {workflows}
+
+-- name: claimable_runs_or_versions
+select id from run
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+    and (workflow in {workflows} or version in {versions})
 order by priority desc, submitted_at, id
 limit :limit
 /*pg for update of run skip locked */

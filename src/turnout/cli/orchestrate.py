@@ -1,0 +1,35 @@
+"""``turnout orchestrate``: an orchestrator as a process of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnout.cli.options import Database, Json
+
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TARGET]…", help="Modules and files with workflows; else `workflows` as configured."),
+]
+
+
+def orchestrate(
+    targets: Targets = None,
+    hub: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Where workers connect, as tcp://127.0.0.1:5890; else as configured."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
+    as_json: Json = False,
+    database: Database = None,
+) -> int:
+    """Drive runs until SIGTERM or Ctrl-C, then hand them over to other orchestrators; a second one does not wait.
+
+    \b
+    turnout orchestrate shop.orders --hub tcp://127.0.0.1:5890
+    turnout orchestrate                       # everything as configured
+    """
+    from turnout.cli.orchestrating import orchestrate_until_told
+
+    return orchestrate_until_told(tuple(targets or ()), hub, database, quiet=quiet, as_json=as_json)

@@ -1,0 +1,115 @@
+"""How does an orchestrator run under a supervisor? It says when it is ready, and hands over when it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from turnout.authoring.workflow import Workflow
+from turnout.cli.failure import Exit
+from turnout.cli.output import say, say_json, stdout_for_json
+from turnout.errors import InvalidSetting
+from turnout.orchestration.settings import EngineSettings
+from turnout.runner import Runner
+from turnout.runner.config import Config
+from turnout.runner.settings import configuration
+from turnout.runner.targets import load_workflows
+from turnout.store.urls import shown_url
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """What is said once, when it works."""
+
+    orchestrator: str
+    database: str
+    hub: str | None
+    public_key: str | None
+    workflows: tuple[str, ...]
+
+    def text(self) -> str:
+        hub = f"hub {self.hub}" if self.hub else "no hub"
+        key = f", public key {self.public_key}" if self.public_key else ""
+        return f"ready: orchestrator {self.orchestrator}, {len(self.workflows)} workflows, {hub}{key}, {self.database}"
+
+
+def orchestrate_until_told(
+    targets: Sequence[str], hub: str | None, database: str | None, *, quiet: bool, as_json: bool
+) -> int:
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for name in ("turnout.hub", "turnout.runner", "turnout.adoption"):
+        logging.getLogger(name).setLevel(logging.INFO)
+    config = configuration()
+    workflows = _workflows(config, targets)
+    if not workflows and hub is None and config.hub is None:
+        raise InvalidSetting(
+            "there is nothing to drive here: name modules or files with workflows, or a hub, to whose workers runs of "
+            "stored workflows can go",
+            code="nothing_to_drive",
+        )
+    settings = config.orchestration or EngineSettings()
+    if quiet:
+        settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
+    with (
+        stdout_for_json(as_json),
+        _told() as told,
+        Runner(
+            database, config=config, workflows=workflows, settings=settings, hub=hub, handle_sigterm=False
+        ) as runner,
+    ):
+        ready = _ready(runner)
+        if as_json:
+            say_json(ready)
+        else:
+            say(ready.text())
+        told.get()
+    return Exit.OK
+
+
+def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
+    places = targets or config.get("workflows") or ()
+    return [workflow for place in places for workflow in load_workflows(place, (config.root,))]
+
+
+def _ready(runner: Runner) -> Ready:
+    core = runner.core
+    gate = core.workers.gate if core.workers is not None else None
+    return Ready(
+        orchestrator=core.engine.session_id,
+        database=shown_url(runner.url),
+        hub=runner.hub,
+        public_key=None if gate is None else gate.public_key,
+        workflows=tuple(sorted(core.registry.workflows)),
+    )
+
+
+@contextmanager
+def _told() -> Iterator[SimpleQueue[int]]:
+    """Gets the signal that asks to stop. A queue of this kind may be filled by a handler at any moment."""
+    told: SimpleQueue[int] = SimpleQueue()
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        if heard_before:
+            # At once, whatever the bodies do: others see that the process is gone, and take over.
+            os._exit(Exit.INTERRUPTED)
+        heard_before.append(number)
+        os.write(sys.stderr.fileno(), b"handing over; once more to stop at once\n")
+        told.put(number)
+
+    heard_before: list[int] = []
+    before = {number: signal.signal(number, heard) for number in _SIGNALS}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,62 @@
+"""Which allow-list is in force? The file's, read again when it changes; a broken file changes nothing."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from turnout.errors import InvalidSetting
+from turnout.executors.workers.allow_list import AllowList, parse
+
+log = logging.getLogger("turnout.hub")
+
+SETTLED = 2.0
+"""Seconds after which a file that was not written to stays as it is: its time of change may be that coarse."""
+
+
+class AllowedWorkers:
+    """The list as it was last read and right. Replaced as a whole, so it may be looked at from any thread."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._complaint = ""
+        self._seen = self._sign()
+        self.list: AllowList = self._read()
+        """Raises InvalidSetting where the first one cannot be read."""
+
+    def look(self) -> bool:
+        """Read the file again if it has changed; whether there is a new list."""
+        sign = self._sign()
+        if sign == self._seen and (sign is None or time.time() - sign[1] / 1e9 > SETTLED):
+            return False
+        self._seen = sign
+        try:
+            fresh = self._read()
+        except InvalidSetting as error:
+            if error.message != self._complaint:
+                self._complaint = error.message
+                log.error("the list of workers stays as it was: %s", error.message)
+            return False
+        self._complaint = ""
+        if fresh == self.list:
+            return False
+        self.list = fresh
+        log.info("%s was read again; keys listed: %d", self._file, len(fresh.entries))
+        return True
+
+    def _sign(self) -> tuple[int, int, int] | None:
+        """What changes with the file; an editor may write a new one in its place."""
+        try:
+            found = self._file.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
+
+    def _read(self) -> AllowList:
+        try:
+            text = self._file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise InvalidSetting(f"{self._file} cannot be read: {why}", code="bad_workers_file") from error
+        return parse(text, str(self._file))

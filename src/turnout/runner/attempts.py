@@ -1,0 +1,74 @@
+"""Where did each attempt of a run go, who decided it, and what became of it? Read from the run's history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.model.rows import HistoryRow, TaskRow
+from turnout.model.states import TaskState
+
+
+class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One attempt of one task."""
+
+    task: str
+    attempt: int
+    executor: str | None = None
+    decision: str | None = None
+    """Why that executor: the rule, selector or default that decided."""
+    worker: str | None = None
+    """The name of the worker, or the id of the poller, that had it; None: it ran in the orchestrator."""
+    began_at: float = 0.0
+    """When its start was committed, by the database's clock."""
+    ended_at: float | None = None
+    outcome: str | None = None
+    """``completed``, ``failed``, ``lost``, ``returned``, …; None: it runs."""
+    reason: str | None = None
+    error: str | None = None
+
+
+def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[TaskRow]) -> list[AttemptView]:
+    """All attempts, in the order in which they began."""
+    rows = {row.pos: row for row in tasks}
+    found: dict[tuple[int, int], AttemptView] = {}
+    for at, move in history:
+        key = (move.pos, move.attempt)
+        if move.pos < 0 or move.attempt == 0 or move.pos not in rows:
+            continue
+        if move.new == TaskState.RUNNING:
+            found[key] = _begun(rows[move.pos], move, at)
+        elif move.old == TaskState.RUNNING and key in found:
+            found[key] = _ended(found[key], move, at)
+    return list(found.values())
+
+
+def _begun(row: TaskRow, move: HistoryRow, at: float) -> AttemptView:
+    detail = _detail(move)
+    # Later attempts keep the decision of the first, so the row has that of all.
+    return AttemptView(
+        task=row.name,
+        attempt=move.attempt,
+        executor=detail.get("executor") or row.executor,
+        decision=detail.get("reason") or row.decision,
+        worker=detail.get("worker") or detail.get("poller"),
+        began_at=at,
+    )
+
+
+def _ended(attempt: AttemptView, move: HistoryRow, at: float) -> AttemptView:
+    detail = _detail(move)
+    return msgspec.structs.replace(
+        attempt,
+        ended_at=at,
+        outcome=detail.get("status") or str(move.new),
+        reason=detail.get("reason"),
+        error=detail.get("error"),
+    )
+
+
+def _detail(move: HistoryRow) -> Mapping[str, Any]:
+    said = None if move.detail is None else msgspec.json.decode(move.detail)
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,71 @@
+"""What does a key look like, in text and in a file? The same for hubs and for workers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from turnout.errors import InvalidSetting
+
+LENGTH = 40
+"""Characters of a key in Z85."""
+SHORT = 8
+_Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
+_LINE = re.compile(r"""\s*(public|secret)-key\s*=\s*["']?([^\s"']+)["']?\s*""")
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """Both halves in Z85 text."""
+
+    public: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"KeyPair(public={self.public!r}, secret=***)"
+
+
+def is_key(text: str) -> bool:
+    return _Z85.fullmatch(text) is not None
+
+
+def shortened(key: str) -> str:
+    """Enough of a public key to find it in a list."""
+    return f"{key[:SHORT]}…"
+
+
+def read_pair(file: Path) -> KeyPair:
+    """The keys of a file such as ``pair_text`` makes; pyzmq and czmq write their certificates in the same way."""
+    found: dict[str, str] = {}
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise InvalidSetting(f"the key file {str(file)!r} cannot be read: {why}", code="bad_key_file") from error
+    for line in lines:
+        if (match := _LINE.fullmatch(line)) is not None:
+            found[match[1]] = match[2]
+    for half in ("public", "secret"):
+        if half not in found:
+            raise InvalidSetting(
+                f"the key file {str(file)!r} has no {half} key: name the file with both halves, as `turnout keys "
+                "generate` makes it",
+                code="bad_key_file",
+            )
+        if not is_key(found[half]):
+            raise InvalidSetting(
+                f"the {half} key in {str(file)!r} is none: a key has {LENGTH} characters of Z85", code="bad_key_file"
+            )
+    return KeyPair(found["public"], found["secret"])
+
+
+def pair_text(pair: KeyPair) -> str:
+    """The content of a key file."""
+    return (
+        "# A pair of keys of Turnout. Whoever has this file can pose as its owner: show it to nobody.\n"
+        "metadata\n"
+        "curve\n"
+        f'    public-key = "{pair.public}"\n'
+        f'    secret-key = "{pair.secret}"\n'
+    )

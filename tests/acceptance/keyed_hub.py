@@ -1,0 +1,62 @@
+"""A hub with keys for a worker program in any language, told its own by the variables that all of them know."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from curve_keys import HubKeys, new_pair
+
+from turnout import Runner, remote, workflow
+
+PATIENCE = 120.0
+
+echo = remote("echo", handler="conformance.echo")
+
+
+@workflow
+def echoing(word: str) -> Any:
+    return echo(word=word)
+
+
+def encrypted_round(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], *, cwd: Path | None = None
+) -> None:
+    """The program does a step for a hub with keys; then its key is taken away, and it ends with an error."""
+    keys, mine = HubKeys(folder), new_pair()
+    keys.allow(mine=(mine, 'labels = { zone = "a" }'))
+    options = {"workflows": [echoing], "config": False, "handle_sigterm": False}
+    with Runner(f"sqlite:///{folder}/keys.db", hub=keys.settings(), **options) as runner:
+        said = {
+            "TURNOUT_CONNECT": str(runner.hub),
+            "TURNOUT_WORKER_LABELS": "zone=a",
+            "TURNOUT_CURVE_SERVER_KEY": keys.pair.public,
+            "TURNOUT_CURVE_PUBLIC_KEY": mine.public,
+            "TURNOUT_CURVE_SECRET_KEY": mine.secret,
+        }
+        with (folder / "worker.log").open("w+") as log:
+            program = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env={**environment, **said},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                handle = runner.submit(echoing, "hello")
+                deadline = time.monotonic() + PATIENCE
+                while not handle.status().state.terminal:
+                    assert program.poll() is None and time.monotonic() < deadline, (folder / "worker.log").read_text()
+                    time.sleep(0.05)
+                assert handle.result()["args"] == {"word": "hello"}
+                keys.allow()
+                assert program.wait(PATIENCE) != 0, "a worker that no hub wants any more ends with an error"
+            finally:
+                program.kill()
+                program.wait()
+        text = (folder / "worker.log").read_text()
+        assert "key_refused" in text and mine.secret not in text, text

@@ -1,0 +1,174 @@
+"""``turnout workers``, and what other commands say of workers: real processes, seen from others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.command import PATIENCE, Project
+
+pytestmark = pytest.mark.timeout(900)
+
+ORCHESTRATOR = '''
+"""An orchestrator with a hub, until its standard input ends."""
+
+import sys
+
+import flows
+
+from turnout import RoutingConfig, RoutingRule, Runner
+from turnout.executors.workers.settings import HubSettings
+
+hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=1.0, lease=60.0)
+routing = RoutingConfig("default", (RoutingRule("**", "workers"),))
+with Runner(hub=hub, routing=routing, workflows=[flows.waiting], config=False, database_url=sys.argv[1]) as runner:
+    print(runner.hub, flush=True)
+    for line in sys.stdin:
+        runner.submit(flows.waiting, line.strip())
+'''
+
+
+class Yard(Project):
+    """A project with an orchestrator that has a hub, and workers that come and go."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        (folder / "orchestrator.py").write_text(ORCHESTRATOR)
+        self.orchestrator = subprocess.Popen(
+            [sys.executable, "orchestrator.py", self.database],
+            cwd=folder,
+            env=self.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.orchestrator.stdout is not None
+        self.hub = self.orchestrator.stdout.readline().strip()
+
+    def submit(self, file: str) -> None:
+        assert self.orchestrator.stdin is not None
+        self.orchestrator.stdin.write(f"{file}\n")
+        self.orchestrator.stdin.flush()
+
+    def worker(self, name: str, *options: str) -> subprocess.Popen[str]:
+        return self.start(
+            "worker", "--connect", self.hub, "--import", "flows", "--name", name, "--grace", "10m", *options
+        )
+
+    def workers(self) -> dict[str, Any]:
+        return {one["name"]: one for one in self.run("workers", "ls", "--json").json}
+
+
+def is_draining(yard: Yard, worker: str) -> bool:
+    """Whether its hub has told it, rather than that somebody has asked for it."""
+    lines = yard.run("metrics").out.splitlines()
+    return any(line.startswith("turnout_worker_draining") and f'"{worker}"}} 1' in line for line in lines)
+
+
+def until(check: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while not (found := check()):
+        assert time.monotonic() < deadline, "what the test waits for has not come"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Iterator[Yard]:
+    (tmp_path / ".turnout").mkdir()
+    made = Yard(tmp_path)
+    yield made
+    made.orchestrator.kill()
+    made.orchestrator.communicate()
+
+
+@pytest.fixture
+def start(yard: Yard) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(name: str, *options: str) -> subprocess.Popen[str]:
+        started.append(yard.worker(name, *options))
+        return started[-1]
+
+    yield begin
+    for worker in started:
+        if worker.poll() is None:
+            worker.kill()
+        worker.communicate()
+
+
+def test_workers_are_seen_drained_and_named_on_what_they_did(
+    yard: Yard, start: Callable[..., subprocess.Popen[str]]
+) -> None:
+    first = start("gpu-1", "--label", "gpu=true", "--concurrency", "2")
+    until(lambda: "gpu-1" in yard.workers())
+    yard.submit("go")
+    until((yard.folder / "go.waiting").exists)
+    until(lambda: yard.workers()["gpu-1"]["in_flight"] == 1)
+
+    ls, text, show, shown, metrics, top, nobody = yard.run_all(
+        [
+            ["workers", "ls", "--json"],
+            ["workers", "ls"],
+            ["workers", "show", "gpu-1", "--json"],
+            ["workers", "show", "gpu-1"],
+            ["metrics"],
+            ["top", "--once"],
+            ["workers", "show", "gpu-9", "--json"],
+        ]
+    )
+    [one] = ls.json
+    assert (one["name"], one["labels"], one["language"], one["pid"]) == ("gpu-1", {"gpu": "true"}, "python", first.pid)
+    assert one["hubs"] == [yard.hub] and one["breaker"] == "closed" and not one["draining"]
+    assert "flows:wait_for" in one["handlers"]
+    assert text.out.splitlines()[1].split()[0] == "gpu-1" and "gpu=true" in text.out
+    [held] = show.json["held"]
+    assert (held["task"], held["attempt"]) == ("wait_for", 1)
+    assert "wait_for" in shown.out and str(first.pid) in shown.out
+    assert 'worker="gpu-1"' in metrics.out and "gpu-1" in top.out
+    assert nobody.code == 2 and nobody.error["code"] == "worker_not_found" and "gpu-1" in nobody.error["message"]
+
+    drained = yard.run("workers", "drain", "gpu-1", "--reason", "deploy", "--json")
+    assert (drained.code, drained.json["left"]) == (0, False)
+    assert yard.workers()["gpu-1"]["drain_reason"] == "deploy"
+    until(lambda: is_draining(yard, "gpu-1"))
+    (yard.folder / "go").touch()
+    assert yard.finish(first).code == 0
+    until(lambda: "gpu-1" not in yard.workers())
+
+    second = start("gpu-2")
+    until(lambda: yard.run("runs", "ls", "--json").json[0]["state"] == "completed")
+    waited = yard.run("workers", "drain", "gpu-2", "--wait")
+    assert (waited.code, waited.out) == (0, "worker gpu-2 has left\n")
+    assert yard.finish(second).code == 0
+
+    document, told = yard.run_all([["runs", "show", "last", "--json"], ["runs", "show", "last"]])
+    attempts = [attempt for task in document.json["tasks"] for attempt in task["attempts"]]
+    ended = [(one["task"], one["worker"]) for one in attempts if one["outcome"] == "completed"]
+    assert ended == [("wait_for", "gpu-1"), ("after", "gpu-2")]
+    assert {one["executor"] for one in attempts} == {"workers"} and all("**" in one["decision"] for one in attempts)
+    assert "gpu-1" in told.out and "gpu-2" in told.out and "**" in told.out
+
+
+def test_without_workers_or_a_database_it_says_so_and_makes_nothing(tmp_path: Path) -> None:
+    quiet = Project(tmp_path)
+    none, as_json, unknown, away = quiet.run_all(
+        [
+            ["workers", "ls"],
+            ["workers", "ls", "--json"],
+            ["workers", "drain", "gpu-1", "--json"],
+            ["workers", "ls", "-d", "postgresql://a@127.0.0.1:1/x"],
+        ]
+    )
+    assert (none.code, none.out) == (0, "no workers\n")
+    assert (as_json.code, as_json.json) == (0, [])
+    assert unknown.code == 2 and unknown.error["code"] == "worker_not_found"
+    assert away.code == 5 and "store_unreachable" in away.err
+    assert not (tmp_path / ".turnout").exists()

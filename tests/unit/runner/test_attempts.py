@@ -1,0 +1,37 @@
+"""Attempts as the history tells them."""
+
+from __future__ import annotations
+
+from turnout.model.reasons import decided
+from turnout.model.rows import HistoryRow, TaskRow
+from turnout.model.states import TaskState
+from turnout.runner.attempts import attempts_of
+
+TASKS = [
+    TaskRow(pos=0, name="ship", state=TaskState.COMPLETED, executor="workers", decision="rule 1: **", attempt=2),
+    TaskRow(pos=1, name="tell", state=TaskState.RUNNING, executor="slow", decision="default executor", attempt=1),
+]
+
+
+def test_each_attempt_has_its_decision_its_worker_and_its_end() -> None:
+    history = [
+        (0.0, HistoryRow(1, -1, None, "running")),
+        (1.0, HistoryRow(2, 0, "pending", "ready")),
+        (1.0, HistoryRow(3, 0, "ready", "running", 1, decided("workers", "rule 1: **", "gpu-1"))),
+        (2.0, HistoryRow(4, 0, "running", "ready", 1, '{"status":"lost","error":"Lost: its worker is gone"}')),
+        (3.0, HistoryRow(5, 0, "ready", "running", 2, decided("workers", "rule 1: **", "gpu-2"))),
+        (5.0, HistoryRow(6, 0, "running", "completed", 2)),
+        (5.0, HistoryRow(7, 1, "ready", "running", 1, '{"poller":"p"}')),
+    ]
+    first, second, polled = attempts_of(history, TASKS)
+    assert (first.task, first.attempt, first.executor, first.worker) == ("ship", 1, "workers", "gpu-1")
+    assert (first.decision, first.outcome, first.error) == ("rule 1: **", "lost", "Lost: its worker is gone")
+    assert (first.began_at, first.ended_at) == (1.0, 2.0)
+    assert (second.worker, second.outcome, second.ended_at, second.error) == ("gpu-2", "completed", 5.0, None)
+    assert (polled.executor, polled.decision, polled.worker) == ("slow", "default executor", "p"), "as its row has it"
+    assert (polled.outcome, polled.ended_at) == (None, None)
+
+
+def test_what_never_ran_has_no_attempts() -> None:
+    history = [(0.0, HistoryRow(1, -1, None, "running")), (1.0, HistoryRow(2, 0, "pending", "skipped", 0, None))]
+    assert attempts_of(history, TASKS) == []
