@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.unlisted import unlisted
 from turnout import Runner, remote, workflow
 from turnout.errors import RunFailed
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
@@ -25,6 +26,7 @@ ship = remote("ship", handler="OrderFulfillment::ShipOrder")
 missing = remote("missing", handler="OrderFulfillment::NoSuchHandler")
 
 
+@unlisted
 @workflow
 def fulfil(order_id: int, items: int) -> dict[str, Any]:
     checked = validate()
@@ -32,6 +34,7 @@ def fulfil(order_id: int, items: int) -> dict[str, Any]:
     return ship.after(paid)(weight=items)
 
 
+@unlisted
 @workflow
 def nobody_has_it(order_id: int) -> Any:
     return missing()

@@ -14,6 +14,7 @@ import sys
 import time
 from typing import Any
 
+from tests.unlisted import unlisted
 from turnout import Runner, remote, workflow
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
 from turnout.executors.pubsub.handler import ZmqPubSubHandler
@@ -25,6 +26,7 @@ TASKS = ("first", "second", "third")
 first, second, third = (remote(name, handler=name) for name in TASKS)
 
 
+@unlisted
 @workflow
 def chain(key: str) -> str:
     return third(key=second(key=first(key=key)))

@@ -14,6 +14,7 @@ import pytest
 import zmq
 
 from tests.letter_handler import LetterHandler
+from tests.unlisted import unlisted
 from turnout import Runner, remote, task, workflow
 from turnout.errors import ExecutionFailed, InvalidRouting, PermanentFailure, RunCancelled, RunFailed
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
@@ -32,21 +33,25 @@ def here(x: int) -> int:
     return x + 100
 
 
+@unlisted
 @workflow
 def sums(x: int) -> int:
     return here(double(x=add_one(x=x)))
 
 
+@unlisted
 @workflow
 def single(x: int) -> int:
     return add_one(x=x)
 
 
+@unlisted
 @workflow
 def trying(x: int) -> int:
     return tried(x=x)
 
 
+@unlisted
 @workflow
 def paying(x: int) -> int:
     return pay(x=x)
