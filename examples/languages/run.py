@@ -20,7 +20,7 @@ from languages import HERE, Language, languages
 from orders import ORDERS, fulfil
 
 from turnout import Runner
-from turnout.errors import RunError, WaitTimedOut
+from turnout.errors import RunFailed, WaitTimedOut
 from turnout.model.logs import Stream
 from turnout.runner import EngineSettings, LogSettings, RunHandle
 
@@ -62,8 +62,8 @@ def fulfil_all(without: list[str]) -> int:
         with workers(found, str(runner.hub)) as processes:
             handles = [runner.submit(fulfil, order) for order in ORDERS]
             for order, handle in zip(ORDERS, handles, strict=True):
-                ending = wait(handle, processes)
-                show(order, handle, ending)
+                wait(handle, processes)
+                show(order, handle)
     print(f"\nMore about them, in {os.path.relpath(HERE)}: turnout runs ls, turnout runs show last, turnout logs last")
     return 0
 
@@ -90,31 +90,32 @@ def workers(found: list[Language], hub: str) -> Iterator[dict[str, subprocess.Po
                 process.wait()
 
 
-def wait(handle: RunHandle[Any], processes: dict[str, subprocess.Popen[bytes]]) -> Any:
-    """What the run returned, or its error. A worker that is gone would let it wait for ever."""
+def wait(handle: RunHandle[Any], processes: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Until the run has ended, however it did. A worker that is gone would let it wait for ever."""
     while True:
         try:
-            return handle.result(timeout=1)
+            handle.result(timeout=1)
+            return
         except WaitTimedOut:
             for name, process in processes.items():
                 if process.poll() is not None:
                     said = log_of(name).read_text(errors="replace")[-2000:]
                     raise WorkerEnded(f"the worker {name} ended, exit code {process.returncode}:\n{said}") from None
-        except RunError as error:
-            return error
+        except RunFailed:
+            return
 
 
-def show(order: dict[str, Any], handle: RunHandle[Any], ending: Any) -> None:
+def show(order: dict[str, Any], handle: RunHandle[Any]) -> None:
     run = handle.status()
     print(f"\norder {order['order_id']} of {order['customer']['name']}: {run.state}, run {run.id}")
-    said: dict[str, list[str]] = {}
+    said: dict[tuple[str, int], list[str]] = {}
     for line in handle.logs():
         if line.stream != Stream.PROGRESS:
-            said.setdefault(line.task, []).append(line.text.strip())
-    for each in handle.tasks():
-        where = ending[each.name]["by"] if isinstance(ending, dict) else ""
-        lines = [*said.get(each.name, []), *([f"{each.error.type}: {each.error.message}"] if each.error else [])]
-        print(f"  {each.name:<18}{each.state:<10} {where:<16}attempt {each.attempt}  {'; '.join(lines)}".rstrip())
+            said.setdefault((line.task, line.attempt), []).append(line.text.strip())
+    for each in handle.attempts():
+        lines = [*said.get((each.task, each.attempt), []), *([each.error] if each.error else [])]
+        where = f"{each.task:<18}attempt {each.attempt}  {each.worker or 'here':<8}{each.outcome or '':<10}"
+        print(f"  {where} {'; '.join(lines)}".rstrip())
     sys.stdout.flush()
 
 

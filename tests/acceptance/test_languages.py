@@ -66,11 +66,17 @@ def left_in(folder: Path) -> list[str]:
     return found
 
 
-def tasks(printed: str, order: int) -> dict[str, tuple[str, str, int]]:
-    """State, place and attempts of each task of an order."""
+def attempts(printed: str, order: int) -> dict[str, list[tuple[str, str]]]:
+    """Worker and outcome of each attempt of each task of an order."""
     block = printed.split(f"\norder {order} of ")[1].split("\n\n", maxsplit=1)[0]
-    row = re.compile(r"^  (\w+) +(\w+)(?: (.*?))? +attempt (\d+)", re.MULTILINE)
-    return {name: (state, where.strip(), int(attempt)) for name, state, where, attempt in row.findall(block)}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for task, worker, outcome in re.findall(r"^  (\w+) +attempt \d+ +(\w+) +(\w+)", block, re.MULTILINE):
+        found.setdefault(task, []).append((worker, outcome))
+    return found
+
+
+def outcomes(printed: str, order: int, task: str) -> list[str]:
+    return [outcome for _, outcome in attempts(printed, order).get(task, [])]
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +96,13 @@ def check_endings(printed: str) -> None:
         "1004": "completed",
         "1005": "completed",
     }
-    assert {state for state, _, _ in tasks(printed, 1001).values()} == {"completed"}
-    assert tasks(printed, 1002)["process_payment"][2] == 2, "the payment service did not answer at first"
-    assert tasks(printed, 1003)["process_payment"][::2] == ("failed", 1), "a declined card is not tried again"
+    assert len(attempts(printed, 1001)) == 6
+    assert outcomes(printed, 1002, "process_payment") == ["retry", "completed"], "no answer at first"
+    assert outcomes(printed, 1003, "process_payment") == ["failed"], "a declined card is not tried again"
     assert "card …0002 was declined" in printed
-    assert tasks(printed, 1003)["ship_order"][::2] == ("skipped", 0)
-    assert tasks(printed, 1004)["ship_order"][2] == 2, "the van was full"
-    assert tasks(printed, 1005)["send_notification"][2] == 2, "the mail server said later"
+    assert outcomes(printed, 1003, "ship_order") == [], "what is not paid is not shipped"
+    assert outcomes(printed, 1004, "ship_order") == ["retry", "completed"], "the van was full"
+    assert outcomes(printed, 1005, "send_notification") == ["retry", "completed"], "the mail server said later"
 
 
 def test_every_order_ends_as_it_should(printed: str) -> None:
@@ -104,19 +110,15 @@ def test_every_order_ends_as_it_should(printed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "task", "version"),
-    [
-        ("python", "validate_order", r"python 3\.\d+\.\d+"),
-        ("ruby", "process_payment", r"ruby \d+\.\d+\.\d+"),
-        ("go", "draw_label", r"go1\.\d+.*"),
-        ("node", "send_notification", r"node \d+\.\d+\.\d+"),
-    ],
+    ("language", "task"),
+    [("python", "validate_order"), ("ruby", "process_payment"), ("go", "draw_label"), ("node", "send_notification")],
 )
-def test_each_task_ran_in_its_language(printed: str, language: str, task: str, version: str) -> None:
+def test_each_task_ran_in_its_language(printed: str, language: str, task: str) -> None:
     if reason := dict(STOOD_IN.findall(printed)).get(language):
         pytest.skip(reason)
-    assert re.fullmatch(version, tasks(printed, 1001)[task][1])
-    assert tasks(printed, 1001)["close_order"][1] == "here"
+    assert attempts(printed, 1001)[task] == [(language, "completed")]
+    assert attempts(printed, 1001)["close_order"] == [("here", "completed")]
+    assert attempts(printed, 1001)["ship_order"][0][0] in ("python", "ruby", "go", "node")
 
 
 def test_the_labels_are_pictures(printed: str, folder: Path) -> None:
