@@ -47,7 +47,7 @@ workers_file = "workers.toml"
 heartbeat = "1s"
 lease = "3s"
 batch = 10
-trace = true
+trace_wire = true
 """
     assert hub_of(tmp_path, text) == HubSettings(
         address="tcp://0.0.0.0:5890",
@@ -56,7 +56,7 @@ trace = true
         heartbeat=1,
         lease=3,
         batch=10,
-        trace=True,
+        trace_wire=True,
     )
 
 
