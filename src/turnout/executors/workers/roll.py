@@ -73,9 +73,9 @@ class Roll:
         )
 
     def assign(self, line: str) -> str | None:
-        """The matching worker with the largest share of its places free."""
-        best, most, shut = None, 0.0, self._watch.shut
-        for worker in self._matches(line):
+        """The matching worker with the largest share of its places free; among equals, who has waited longest."""
+        best, most, shut, matching = None, 0.0, self._watch.shut, self._matches(line)
+        for worker in matching:
             if shut and not self._watch.lets(worker.id):
                 continue
             free = worker.free - self._set_aside[worker.id]
@@ -84,6 +84,9 @@ class Roll:
         if best is None:
             return None
         self._set_aside[best.id] += 1
+        if best is not matching[-1]:
+            matching.remove(best)
+            matching.append(best)
         return best.id
 
     def unassign(self, holder: str) -> None:

@@ -1,0 +1,173 @@
+"""What becomes of the attempts that workers have? Results are handed in, and kept until they are durable."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from turnout.bodies.capture import relay
+from turnout.errors import RunNotFound, StoreError
+from turnout.executors.workers.flights import Flight, attempt_of, token_of
+from turnout.executors.workers.watching import blame
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.wire.documents import StepResult
+from turnout.wire.hub import EndedElsewhere, Lost, Progressed, Said, StartAsked
+from turnout.wire.roster import WorkerEntry
+from turnout.wire.translation import result_of
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.executor import WorkersExecutor
+
+log = logging.getLogger("turnout.hub")
+
+
+class Outcomes:
+    """What workers say of their attempts, and what the orchestrator says of their results."""
+
+    def __init__(self, hub: WorkersExecutor) -> None:
+        self._hub = hub
+        self.counts: Counter[str] = Counter()
+        """Attempts that ended, by status."""
+        self.to_acknowledge: dict[str, list[str]] = {}
+        """Tokens of results that are durable, by worker: one commit settles many."""
+
+    # -- what workers say ---------------------------------------------------------------------------------------
+    def ended(self, worker: WorkerEntry, result: StepResult) -> None:
+        flight = self._hub.flights.get(result.token)
+        if flight is None or flight.event.holder != worker.id:
+            self._hub.protocol.acknowledge(worker, [result.token])
+            return
+        context = flight.work.context if flight.work is not None else None
+        ended = _taken(flight.event, result, context)
+        at_fault = blame(result, ended, lambda: self._hub.roll.others(worker, flight.work))
+        self.end(flight, ended, keep=True, at_fault=at_fault)
+
+    def end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None) -> None:
+        """Hand the result in. One that a worker sent is kept until it is durable."""
+        self._hub.watch.ended(flight, result, at_fault)
+        self._hub.flights.end(flight)
+        self._hub.given(flight)
+        if not keep:
+            self._hub.flights.remove([flight.token])
+        self.counts[result.status] += 1
+        flight.report(result)
+
+    def returned(self, tokens: Sequence[str], reason: str) -> None:
+        for flight in self._hub.flights.remove(tokens):
+            if not flight.ended:
+                self.end(flight, ExecutionResult.returned(flight.event, reason))
+
+    def lost(self, event: Lost) -> None:
+        # However many it had, it was lost once.
+        at_fault: bool | None = True
+        for flight in self._hub.flights.remove([step.token for step in event.steps]):
+            if flight.ended:
+                continue
+            # What needs leave to begin and had none has not begun.
+            unbegun = flight.confirms and not flight.begun
+            make = ExecutionResult.returned if unbegun else ExecutionResult.lost
+            self.end(flight, make(flight.event, event.reason), at_fault=at_fault)
+            at_fault = None
+
+    def start(self, event: StartAsked) -> None:
+        granted: list[str] = []
+        denied: list[str] = []
+        for token in event.tokens:
+            flight, attempt = self._hub.flights.get(token), attempt_of(token)
+            if attempt is None or (flight is None and token not in event.worker.foreign):
+                denied.append(token)
+            elif self._hub.holders.may_begin(event.worker.id, *attempt):
+                granted.append(token)
+                if flight is not None:
+                    flight.begun = True
+        if granted or denied:
+            self._hub.protocol.answer_start(event.worker, granted, denied)
+
+    def say(self, event: Said) -> None:
+        flight = self._hub.flights.get(event.step.token)
+        if flight is not None and flight.work is not None and flight.work.output is not None:
+            for line in event.lines:
+                relay(flight.work.output, flight.event, line.stream, f"{line.text}\n")
+
+    def progress(self, event: Progressed) -> None:
+        flight = self._hub.flights.get(event.step.token)
+        if flight is not None and flight.work is not None and flight.work.output is not None:
+            said = event.progress
+            text = msgspec.json.encode({"done": said.done, "total": said.total, "message": said.message}).decode()
+            flight.work.output(flight.event, "progress", text)
+
+    def settled(self, results: Sequence[ExecutionResult]) -> None:
+        """These are durable, or nobody wants them: their workers may forget them."""
+        tokens = [token_of(each.task_id, each.attempt, each.shadow) for each in results]
+        for flight in self._hub.flights.remove([token for token in tokens if self._has_ended(token)]):
+            self.to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
+        self._hub.carry_on_soon()
+
+    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+        """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
+        by_worker: dict[str, list[ExecutionResult]] = {}
+        for result in results:
+            flight = self._hub.flights.get(token_of(result.task_id, result.attempt, result.shadow))
+            if flight is not None and flight.ended:
+                by_worker.setdefault(flight.event.holder, []).append(result)
+        for worker_id, some in by_worker.items():
+            self._hub.spawn(self._leave(worker_id, some))
+
+    async def _leave(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        while not self._hub.stopping:
+            try:
+                await self._hub.holders.post(worker_id, results)
+            except StoreError as error:
+                log.warning("%d results of worker %s have to wait: %s", len(results), worker_id, error)
+                await asyncio.sleep(1.0)
+            else:
+                return self.settled(results)
+
+    async def pass_on(self, event: EndedElsewhere) -> None:
+        """Results of steps that another hub gave, or this one before it was started again."""
+        results: list[ExecutionResult] = []
+        try:
+            for result in event.results:
+                if (attempt := attempt_of(result.token)) is not None:
+                    results.append(await self._taken_elsewhere(_event_of(*attempt), result))
+            await self._hub.holders.post(event.worker.id, results)
+        except StoreError as error:
+            log.warning("%d results of worker %s have to wait: %s", len(results), event.worker.id, error)
+            return
+        self._hub.protocol.acknowledge(event.worker, [result.token for result in event.results])
+        self._hub.carry_on()
+
+    async def _taken_elsewhere(self, event: TaskReadyEvent, result: StepResult) -> ExecutionResult:
+        """In Context style, what a handler returns is set in what it was given."""
+        if result.status != "completed":
+            return _taken(event, result)
+        try:
+            work = await self._hub.loader.load(event)
+        except RunNotFound:
+            return _taken(event, result)
+        named = msgspec.structs.replace(event, task_name=f"{work.workflow}::{work.task.name}")
+        return _taken(named, result, work.context)
+
+    def _has_ended(self, token: str) -> bool:
+        flight = self._hub.flights.get(token)
+        return flight is not None and flight.ended
+
+
+def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None) -> ExecutionResult:
+    """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
+    try:
+        return result_of(event, result, now=time.time(), context=context)
+    except Exception as error:
+        log.exception("the result of %s cannot be understood", result.token)
+        return ExecutionResult.failed(event, error, retryable=False)
+
+
+def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
+    run_id = task_id.rpartition(".")[0]
+    return TaskReadyEvent(run_id=run_id, task_id=task_id, task_name="", attempt=attempt, max_attempts=attempt)

@@ -1,0 +1,135 @@
+"""Which workers come and go? Each has a session in the database, and what it holds from elsewhere finds an owner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turnout.errors import StoreError
+from turnout.executors.workers.flights import attempt_of
+from turnout.executors.workers.gate import Gate
+from turnout.executors.workers.settings import is_loopback
+from turnout.executors.workers.watching import name_of
+from turnout.model.durations import seconds
+from turnout.wire.hub import Greeted, Left
+from turnout.wire.roster import WorkerEntry
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.executor import WorkersExecutor
+
+log = logging.getLogger("turnout.hub")
+
+LOOK_EVERY = 0.25
+"""Seconds between two looks at the list of keys."""
+RENEWALS = 2
+"""In the time of one heartbeat of a worker."""
+
+
+class Reception:
+    """Lets workers in, keeps their sessions, and sees them off."""
+
+    def __init__(self, hub: WorkersExecutor) -> None:
+        self._hub = hub
+
+    async def let_in(self, event: Greeted) -> None:
+        """Its session stands in the database before it is given anything."""
+        worker = event.worker
+        held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
+        self._hub.watch.joined(worker)
+        try:
+            drain = await self._hub.holders.joined(self._hub.roll.session_of(worker), self._hub.roll.about(worker))
+            wanted = await self._hub.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+        except StoreError as error:
+            log.warning("worker %s has to wait: %s", worker.id, error)
+            self._hub.protocol.forget(worker)
+            return
+        release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
+        self._keep(worker, held)
+        self._hub.protocol.welcome(worker, release)
+        if drain is not None:
+            self._drain(worker, drain)
+        log.info("worker %s has joined: %s", worker.id, self._hub.roll.introduction(worker))
+        self._hub.carry_on()
+
+    def left(self, event: Left) -> None:
+        log.info("worker %s has left: %s", event.worker.id, event.reason)
+        self._hub.watch.left(event.worker)
+        self._hub.roll.changed()
+        if event.graceful:
+            self._hub.spawn(self._say_goodbye(event.worker.id))
+
+    async def _say_goodbye(self, worker_id: str) -> None:
+        try:
+            await self._hub.holders.left(worker_id)
+        except StoreError as error:
+            log.warning("the session of worker %s will run out instead: %s", worker_id, error)
+
+    async def watch_the_list(self, gate: Gate) -> None:
+        """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            # Away from the loop: the file may be on a disk that does not answer.
+            if not await asyncio.to_thread(gate.allowed.look):
+                continue
+            for worker in list(self._hub.protocol.workers.values()):
+                error = gate.permission(worker.key, worker.hello)
+                if error is not None:
+                    self._hub.protocol.expel(worker, error.message, error)
+            self._hub.carry_on()
+
+    async def keep_sessions(self) -> None:
+        """Renew the sessions of those who are there for as long as the hub is open, whatever happens in between."""
+        while True:
+            await asyncio.sleep(seconds(self._hub.settings.heartbeat) / RENEWALS)
+            workers = [worker for worker in self._hub.protocol.workers.values() if worker.session]
+            try:
+                if workers:
+                    await self._renew(workers)
+                    await self._look_for_hubs()
+            except StoreError as error:
+                log.warning("the sessions of %d workers were not renewed: %s", len(workers), error)
+            except Exception:
+                log.exception("the sessions of %d workers may not have been renewed", len(workers))
+            self._hub.carry_on()
+
+    async def _renew(self, workers: Sequence[WorkerEntry]) -> None:
+        """Tell them what has changed, and what nobody waits for any more."""
+        renewed = await self._hub.holders.renew({worker.id: self._hub.roll.about(worker) for worker in workers})
+        for worker in workers:
+            if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
+                self._drain(worker, drain)
+            if worker.id in renewed.dead:
+                self._hub.protocol.expel(worker, "its session was declared dead")
+            elif worker.foreign:
+                await self._check_foreign(worker)
+
+    def _drain(self, worker: WorkerEntry, reason: str) -> None:
+        log.info("worker %s is to leave: %s", name_of(worker), reason)
+        self._hub.protocol.drain(worker, reason)
+        self._hub.roll.changed()
+
+    async def _check_foreign(self, worker: WorkerEntry) -> None:
+        asked = list(worker.foreign)
+        held = {token: attempt for token in asked if (attempt := attempt_of(token)) is not None}
+        wanted = await self._hub.holders.keep(worker.id, sorted(held.values()))
+        gone = [token for token in asked if held.get(token) not in wanted]
+        self._keep(worker, held)
+        if gone:
+            self._hub.protocol.acknowledge(worker, gone)
+
+    def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
+        """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
+        owns = self._hub.holders.owns
+        self._hub.protocol.keep(worker, [token for token, (task_id, _) in held.items() if owns(task_id)])
+
+    async def _look_for_hubs(self) -> None:
+        """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
+        here = is_loopback(self._hub.address)
+        found = await self._hub.holders.hubs()
+        others = (each for each, near in found.items() if not is_loopback(each) or (near and here))
+        hubs = tuple(sorted({self._hub.address, *others}))
+        self._hub.protocol.facts = msgspec.structs.replace(self._hub.protocol.facts, hubs=hubs)
