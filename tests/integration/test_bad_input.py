@@ -134,10 +134,20 @@ def test_an_unknown_executor_in_a_rule_is_refused_before_the_database_is_touched
     url = f"sqlite:///{tmp_path}/untouched.db"
     routing = RoutingConfig("default").with_rule(RoutingRule("**::ml::*", "gpu"))
     error = refused(
-        InvalidRouting, "unknown_executor", '"gpu"', "rule 1", "default", by=lambda: Runner(url, routing=routing)
+        InvalidRouting,
+        "unknown_executor",
+        '"gpu"',
+        "rule 1",
+        "default",
+        by=lambda: Runner(url, routing=routing, workflows=()),
     )
     assert error.fields["executor"] == "gpu" and error.fields["pattern"] == "**::ml::*"
-    refused(InvalidRouting, "unknown_executor", '"none"', by=lambda: Runner(url, routing=RoutingConfig("none")))
+    refused(
+        InvalidRouting,
+        "unknown_executor",
+        '"none"',
+        by=lambda: Runner(url, routing=RoutingConfig("none"), workflows=()),
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -358,35 +368,40 @@ def test_an_unreachable_database_is_an_error_at_once(tmp_path):
         StoreUnreachable,
         "store_unreachable",
         "refused",
-        by=lambda: Runner("postgresql://postgres:secret@127.0.0.1:1/turnout"),
+        by=lambda: Runner("postgresql://postgres:secret@127.0.0.1:1/turnout", workflows=()),
     )
     (tmp_path / "file").write_text("")
     refused(
         StoreUnreachable,
         "store_unreachable",
         "file/turnout.db",
-        by=lambda: Runner(f"sqlite:///{tmp_path}/file/turnout.db"),
+        by=lambda: Runner(f"sqlite:///{tmp_path}/file/turnout.db", workflows=()),
     )
     (tmp_path / "noise.db").write_bytes(b"this is not a database" * 100)
-    refused(StoreUnreachable, "store_unreachable", "noise.db", by=lambda: Runner(f"sqlite:///{tmp_path}/noise.db"))
+    refused(
+        StoreUnreachable,
+        "store_unreachable",
+        "noise.db",
+        by=lambda: Runner(f"sqlite:///{tmp_path}/noise.db", workflows=()),
+    )
     assert time.monotonic() - began < 10
 
 
 def test_an_error_of_the_database_never_shows_a_password():
     with pytest.raises(StoreUnreachable) as caught:
-        Runner("postgresql://postgres:secret@127.0.0.1:1/turnout")
+        Runner("postgresql://postgres:secret@127.0.0.1:1/turnout", workflows=())
     assert "secret" not in str(caught.value) and "secret" not in repr(caught.value.fields)
 
 
 @pytest.mark.parametrize("url", ["mysql://localhost/x", "turnout.db", "sqlite://", "sqlite:///"])
 def test_a_url_that_names_no_database_is_refused(url):
-    refused(InvalidSetting, "bad_database_url", by=lambda: Runner(url))
+    refused(InvalidSetting, "bad_database_url", by=lambda: Runner(url, workflows=()))
 
 
 def test_a_read_only_sqlite_file_is_refused(make_sqlite_runner, sqlite_url, rows_in):
     make_sqlite_runner().run(echoed, 1)
     before = rows_in(sqlite_url)
-    refused(StoreReadOnly, "store_read_only", "turnout.db", by=lambda: Runner(f"{sqlite_url}?mode=ro"))
+    refused(StoreReadOnly, "store_read_only", "turnout.db", by=lambda: Runner(f"{sqlite_url}?mode=ro", workflows=()))
     assert rows_in(sqlite_url) == before
 
 
@@ -394,7 +409,7 @@ def test_a_read_only_postgres_is_refused(postgres_url, query):
     name = postgres_url.rpartition("/")[2]
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(f'alter database "{name}" set default_transaction_read_only = on')
-    refused(StoreReadOnly, "store_read_only", "read-only", by=lambda: Runner(postgres_url))
+    refused(StoreReadOnly, "store_read_only", "read-only", by=lambda: Runner(postgres_url, workflows=()))
     assert query(postgres_url, "select count(*) from pg_tables where schemaname = 'public'") == [(0,)]
 
 
@@ -411,7 +426,7 @@ def test_a_database_of_a_newer_schema_is_left_alone(make_runner, store_url, rows
     make_runner().run(echoed, 1)
     before = rows_in(store_url)
     execute(store_url, "insert into migration values (9999, 'from the future', 0)")
-    error = refused(SchemaTooNew, "schema_too_new", "9999", "upgrade", by=lambda: Runner(store_url))
+    error = refused(SchemaTooNew, "schema_too_new", "9999", "upgrade", by=lambda: Runner(store_url, workflows=()))
     assert error.fields["found"] == 9999
     assert rows_in(store_url) == before
     assert query(store_url, "select count(*) from session where ended_at is null") == [(1,)], (
@@ -422,7 +437,7 @@ def test_a_database_of_a_newer_schema_is_left_alone(make_runner, store_url, rows
 def test_a_database_whose_migrations_were_changed_is_left_alone(make_runner, store_url):
     make_runner().close()
     execute(store_url, "update migration set checksum = 'other'")
-    refused(MigrationMismatch, "migration_mismatch", "migration 1", by=lambda: Runner(store_url))
+    refused(MigrationMismatch, "migration_mismatch", "migration 1", by=lambda: Runner(store_url, workflows=()))
 
 
 class Disk:
