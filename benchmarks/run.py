@@ -1,4 +1,4 @@
-"""What ``make bench`` runs: the floor and Turnout on SQLite and PostgreSQL, then the peers that are installed.
+"""What ``make bench`` runs: the floor and Turnout on SQLite and PostgreSQL, workers, then the peers that are installed.
 
 One JSON line per workload on standard output; everything runs one after the other on an otherwise idle machine.
 Peers are scripts of their own (``BENCH_PEERS``, default ``../shared/bench``) with a virtual environment each in
@@ -36,6 +36,8 @@ def main() -> None:
             _python("floor.py", url)
         with server.database() as url:
             _python("engine.py", url)
+        with server.database() as url:
+            _python("workers.py", url)
     finally:
         server.destroy()
     _peers()

@@ -103,7 +103,7 @@ def measure(url: str, language: str, command: Sequence[str], count: int, rounds:
         Runner(url, workflows=workflows, hub="tcp://127.0.0.1:0", handle_sigterm=False) as runner,
         workers(command, count, runner.hub or ""),
     ):
-        while len(runner._core.workers.protocol.workers) < count:
+        while len(runner.workers()) < count:
             time.sleep(0.05)
         throughput(runner, chain, 50)
         throughput(runner, remote_chain, 50)
