@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from turnout import TaskInfo, TurnoutError, current_task, task, workflow
-from turnout.errors import RunNotFound, WaitTimedOut
+from turnout.errors import RunNotFound, StoreUnreachable, WaitTimedOut
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 
 pytestmark = pytest.mark.timeout(60)
@@ -384,6 +385,31 @@ def test_who_waits_for_a_run_is_told_when_the_runner_closes(make_runner, gate):
     with pytest.raises(TurnoutError) as caught:
         run.result(20)
     assert caught.value.code == "runner_closed"
+
+
+def test_who_submits_is_answered_when_the_runner_closes_before_the_database_has_answered(make_runner, monkeypatch):
+    @workflow
+    def doubled(number: int) -> int:
+        return double(number)
+
+    runner = make_runner()
+    runner.run(doubled, 1)
+    asked, answer = threading.Event(), threading.Event()
+    commit = runner._core.store.commit
+
+    def slow(*args, **kwargs):
+        asked.set()
+        answer.wait(20)
+        return commit(*args, **kwargs)
+
+    monkeypatch.setattr(runner._core.store, "commit", slow)
+    with ThreadPoolExecutor(1) as pool:
+        submitting = pool.submit(runner.submit, doubled, 2)
+        assert asked.wait(20)
+        runner.close(timeout=0.1)
+        with pytest.raises(StoreUnreachable, match="whether the run was stored will show"):
+            submitting.result(20)
+        answer.set()
 
 
 def test_a_run_lives_in_memory_if_that_is_asked_for(make_sqlite_runner):

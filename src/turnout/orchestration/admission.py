@@ -68,6 +68,11 @@ class Admission:
         for request in self._waiting():
             request.refuse(TurnoutError("the Runner was closed meanwhile", code="runner_closed"))
 
+    def abandon(self) -> None:
+        """The ledger is closed, and the event loop may end before a lane that is still at work has answered."""
+        for request in self._on_their_way.values():
+            request.refuse(StoreUnreachable(f"the Runner was closed before the database had answered; {UNSURE}"))
+
     def _waiting(self) -> list[Request]:
         """Take out what waits to be admitted; what is on its way is answered by the ledger."""
         queue = self._engine.pools[Stage.TASK_REQUEST_PROCESSOR].queue

@@ -170,6 +170,7 @@ class Engine:
             await asyncio.wait_for(self.in_thread(self.store.end_session, self.session_id), 5.0)
         except (StoreUnreachable, TimeoutError) as error:
             log.warning("could not hand over, the lease will run out instead: %s", error)
+        self.admission.abandon()
         self.share.close()
         self.waiters.close()
 

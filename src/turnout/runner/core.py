@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("turnout.runner")
 T = TypeVar("T")
+CLOSED = "this Runner is closed"
 
 LOOK_PATIENCE = 2.0
 """Seconds that the engine may take to say how it is; then what it said last is all there is."""
@@ -112,6 +113,8 @@ class Core:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
+        self._closing = threading.Lock()
+        """Held while a submission is handed to the loop: once ``_closed`` is set, none comes after the stop."""
         self._open()
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
@@ -165,9 +168,10 @@ class Core:
 
     def close(self, timeout: float | None = None) -> None:
         """Hand over and stop. May be called twice."""
-        if self._closed:
-            return
-        self._closed = True
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
         closed(self)
         grace = self.config.settings.stop_grace if timeout is None else timeout
         try:
@@ -193,7 +197,7 @@ class Core:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise TurnoutError("this Runner is closed", code="runner_closed")
+            raise TurnoutError(CLOSED, code="runner_closed")
 
     def _timeout_of(self, event: Any) -> float | None:
         owned = self.engine.runs.get(event.run_id)
@@ -271,7 +275,12 @@ class Core:
         throttle.admit(len(requests), self.config.settings.submit_wait)
         for request in requests:
             request.accepted.add_done_callback(throttle.settled)
-        self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
+        with self._closing:
+            if not self._closed:
+                self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
+                return
+        for request in requests:
+            request.refuse(TurnoutError(CLOSED, code="runner_closed"))
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
