@@ -4,7 +4,7 @@
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
-JOBS ?= 2
+JOBS ?= 3
 PYTEST := $(RUN) -m pytest -q --no-header
 
 .DEFAULT_GOAL := help

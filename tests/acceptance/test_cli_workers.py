@@ -26,10 +26,14 @@ import flows
 
 from turnout import RoutingConfig, RoutingRule, Runner
 from turnout.executors.workers.settings import HubSettings
+from turnout.runner import EngineSettings
 
+lively = EngineSettings(heartbeat=0.5)
 hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=1.0, lease=60.0)
 routing = RoutingConfig("default", (RoutingRule("**", "workers"),))
-with Runner(hub=hub, routing=routing, workflows=[flows.waiting], config=False, database_url=sys.argv[1]) as runner:
+with Runner(
+    sys.argv[1], hub=hub, routing=routing, settings=lively, workflows=[flows.waiting], config=False
+) as runner:
     print(runner.hub, flush=True)
     for line in sys.stdin:
         runner.submit(flows.waiting, line.strip())

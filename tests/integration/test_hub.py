@@ -244,15 +244,15 @@ def test_two_hubs_share_a_worker_and_one_takes_over_what_the_other_had(store_url
 
 def test_a_worker_hears_of_hubs_that_open_later_and_works_for_them_too(store_url: str) -> None:
     # The status that names a hub is stored with the orchestrator's own heartbeats.
-    prompt = EngineSettings(heartbeat=0.2)
-    with runner_of(store_url, settings=prompt) as first:
+    lively = EngineSettings(heartbeat=0.2)
+    with runner_of(store_url, settings=lively) as first:
         handlers = Handlers([sys.modules[__name__]])
         worker = Worker(handlers, WorkerSettings(connect=(address_of(first),)))
         working = threading.Thread(target=worker.run)
         working.start()
         try:
             assert first.submit(sums, 1).result() == 4
-            with runner_of(store_url, settings=prompt) as second:
+            with runner_of(store_url, settings=lively) as second:
                 assert second.submit(sums, 2).result() == 6
         finally:
             worker.stop()
