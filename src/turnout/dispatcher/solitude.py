@@ -1,9 +1,9 @@
 """When may a task run alone, and how long do others make way for it?
 
 A task whose attempt was lost with its process twice may be what killed it. From then on nothing else runs in its
-executor while it does: if it kills the process again, it is the only one to be lost, and is counted. Until the executor
-is empty it waits, and others make way, but never for long behind a body that does not end: windows in which nothing
-new is started alternate with as much time in which work goes on, and both grow.
+executor, or on its worker, while it does: if it kills the process again, it is the only one to be lost, and is counted.
+Until the place is empty it waits, and others make way, but never for long behind a body that does not end: windows in
+which nothing new is started alternate with as much time in which work goes on, and both grow.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ class Solitude:
     def wanted(self) -> bool:
         return self._since is not None
 
-    def ask(self, now: float, empty: bool) -> bool:
-        """Somebody wants to be alone: whether he may start now. True with others there is the last resort."""
+    def ask(self, now: float, empty: bool, room: bool = True) -> bool:
+        """Somebody wants to be alone: whether he may start now. True with others there, if there is room beside them,
+        is the last resort."""
         if not empty and self._since is None:
             self._since = now
         self._asked = now
-        if empty or (self._since is not None and now - self._since >= LAST_RESORT):
+        if empty or (room and self._since is not None and now - self._since >= LAST_RESORT):
             self.taken, self._since = empty, None
             return True
         return False

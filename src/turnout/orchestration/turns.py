@@ -202,7 +202,7 @@ class Turns:
         if assigner is None:
             return key
         task = machine.graph.tasks[row.pos if row.group is None else row.group]
-        return line_of(key, assigner.line(task, decision.labels))
+        return line_of(key, assigner.line(task, decision.labels, suspect(row)))
 
     def _explain(self, owned: OwnedRun, turn: Turn, full: Iterable[str]) -> None:
         """Say of the tasks that found no place why they wait."""
@@ -245,7 +245,7 @@ class Turns:
                 continue
             decision = self._decide(owned.machine, turn.task(pos), pos)
             if decision.executor_key in dispatcher.assigners:
-                others.append(pos)  # whoever takes it with him, it is not this process
+                others.append(pos)  # it has to be alone on a worker, and waits for one in a line of its own
             elif dispatcher.reserve(decision.executor_key, alone=True):
                 events.append((decision.executor_key, turn.place(pos, decision, engine.session_id)))
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import time
 
 from turnout.worker import Step, handler
@@ -31,5 +32,16 @@ def hold(text: str, until: str, step: Step) -> str:
     note("begin", step)
     while not os.path.exists(until):
         time.sleep(0.01)
+    note("end", step)
+    return f"{text}>{step.step_name}"
+
+
+@handler("elsewhere.deadly")
+def kill_or_say(text: str, seconds: float, guilty: bool, step: Step) -> str:
+    """Takes its whole process with it, or takes its time."""
+    note("begin", step)
+    if guilty:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(seconds)
     note("end", step)
     return f"{text}>{step.step_name}"

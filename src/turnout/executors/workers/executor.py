@@ -155,8 +155,8 @@ class WorkersExecutor:
         raise ExecutionFailed(f"executor {self._name!r} takes attempts in batches")
 
     # -- assigning ----------------------------------------------------------------------------------------------
-    def line(self, task: TaskSpec, labels: Mapping[str, str] | None) -> str:
-        return self.roll.line(handler_of(task.body), labels or {})
+    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool) -> str:
+        return self.roll.line(handler_of(task.body), labels or {}, alone)
 
     def assign(self, line: str) -> str | None:
         holder = None if self.stopping else self.roll.assign(line)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from turnout.contracts.executor import Work
+from turnout.executors.workers.solitudes import Solitudes
 from turnout.executors.workers.watching import Watch, name_of
-from turnout.model.reasons import NO_CAPACITY, no_worker_matches, workers_barred
+from turnout.model.reasons import NO_CAPACITY, TO_BE_ALONE_ON_A_WORKER, no_worker_matches, workers_barred
 from turnout.model.rows import Session
 from turnout.model.workers import WorkerFacts, WorkerReport
 from turnout.wire.hub import HubProtocol
@@ -22,6 +23,8 @@ class Wanted(msgspec.Struct, frozen=True):
 
     handler: str
     labels: dict[str, str]
+    alone: bool = False
+    """Nothing else may be on the worker with it."""
 
 
 class Roll:
@@ -34,11 +37,14 @@ class Roll:
         self._lines: dict[str, Wanted] = {}
         self._matching: dict[str, list[WorkerEntry]] = {}
         """Who can serve each line; forgotten whenever somebody comes or goes."""
+        self._solitudes = Solitudes(lambda worker: len(worker.out) + self._set_aside[worker.id])
         self.places = 0
         """How many attempts all workers together take at once, as last counted."""
 
     def changed(self) -> None:
         self._matching.clear()
+        if self._solitudes:
+            self._solitudes.keep(self._protocol.workers)
 
     def count(self) -> None:
         self.places = sum(worker.free + len(worker.out) for worker in self._protocol.workers.values())
@@ -46,21 +52,20 @@ class Roll:
     def has_room(self) -> bool:
         return any(worker.free > self._set_aside[worker.id] for worker in self._protocol.workers.values())
 
-    def line(self, handler: str, labels: Mapping[str, str]) -> str:
-        name = f"{handler} {sorted(labels.items())}" if labels else handler
+    def line(self, handler: str, labels: Mapping[str, str], alone: bool = False) -> str:
+        name = f"{handler} {sorted(labels.items())} {alone}" if labels or alone else handler
         if name not in self._lines:
-            self._lines[name] = Wanted(handler, dict(labels))
+            self._lines[name] = Wanted(handler, dict(labels), alone)
         return name
 
     def why_not(self, line: str) -> str:
         """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
-        matching = self._matches(line)
+        matching, wanted = self._matches(line), self._lines[line]
         if not matching:
-            wanted = self._lines[line]
             return no_worker_matches(wanted.labels, wanted.handler)
         if self._watch.shut and all(self._watch.barred(worker.id) for worker in matching):
             return workers_barred(sorted(name_of(worker) for worker in matching))
-        return NO_CAPACITY
+        return TO_BE_ALONE_ON_A_WORKER if wanted.alone else NO_CAPACITY
 
     def others(self, worker: WorkerEntry, work: Work | None) -> bool:
         """Whether somebody else is there who has the handler, and may be asked."""
@@ -74,13 +79,8 @@ class Roll:
 
     def assign(self, line: str) -> str | None:
         """The matching worker with the largest share of its places free; among equals, who has waited longest."""
-        best, most, shut, matching = None, 0.0, self._watch.shut, self._matches(line)
-        for worker in matching:
-            if shut and not self._watch.lets(worker.id):
-                continue
-            free = worker.free - self._set_aside[worker.id]
-            if free > 0 and (share := free / worker.credits) > most:
-                best, most = worker, share
+        matching = self._matches(line)
+        best = self._alone(matching) if self._lines[line].alone else self._least_loaded(matching)
         if best is None:
             return None
         self._set_aside[best.id] += 1
@@ -88,6 +88,22 @@ class Roll:
             matching.remove(best)
             matching.append(best)
         return best.id
+
+    def _least_loaded(self, matching: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        best, most, shut, solitudes = None, 0.0, self._watch.shut, self._solitudes
+        for worker in matching:
+            if shut and not self._watch.lets(worker.id):
+                continue
+            free = worker.free - self._set_aside[worker.id]
+            if free > 0 and (share := free / worker.credits) > most:
+                if solitudes and solitudes.closed_to_others(worker):
+                    continue
+                best, most = worker, share
+        return best
+
+    def _alone(self, matching: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        able = [each for each in matching if each.session and each.credits and self._watch.lets(each.id)]
+        return self._solitudes.choose(able)
 
     def unassign(self, holder: str) -> None:
         if self._set_aside[holder] > 1:
