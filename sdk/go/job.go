@@ -89,16 +89,17 @@ func (j *job) ended(result *wire.Result) *wire.Result {
 	return result
 }
 
-// stopped is the outcome of a job whose context is over, and why.
+// stopped is the outcome of a job whose context is over, and why. The clock is asked as well: on a busy machine a context
+// may learn late that its time is up.
 func (j *job) stopped() (outcome, reason string) {
-	switch j.ctx.Err() {
-	case nil:
-		return "", ""
-	case context.DeadlineExceeded:
+	if j.ctx.Err() == context.Canceled {
+		reason, _ = j.reason.Load().(string)
+		return wire.Cancelled, reason
+	}
+	if deadline, limited := j.ctx.Deadline(); limited && !time.Now().Before(deadline) {
 		return wire.TimedOut, fmt.Sprintf("not done after %d ms", *j.document.Metadata.TimeoutMS)
 	}
-	reason, _ = j.reason.Load().(string)
-	return wire.Cancelled, reason
+	return "", ""
 }
 
 func (j *job) completed(output any) *wire.Result {
