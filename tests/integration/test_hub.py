@@ -18,7 +18,7 @@ from turnout.errors import HubUnavailable, RunFailed
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.states import TaskState
 from turnout.runner import EngineSettings
-from turnout.wire.documents import Step
+from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.worker import Handlers, Worker, WorkerSettings
 
 EVERYTHING = RoutingConfig("default", (RoutingRule("**", "workers"),))
@@ -55,6 +55,11 @@ def labelled(x: int) -> int:
     return add_one(x)
 
 
+@workflow(worker_selector={"gpu": "true"})
+def retried(x: int) -> int:
+    return add_one.options(retries=1)(x)
+
+
 def argument(step: Step) -> Any:
     return [*step.metadata.positional, *step.metadata.args.values()][0]
 
@@ -68,7 +73,7 @@ HANDLERS: dict[str, Callable[[Step], Any]] = {
 
 @contextmanager
 def runner_of(url: str, hub: HubSettings = QUICK, **options: Any) -> Iterator[Runner]:
-    workflows = [sums, payment, labelled]
+    workflows = [sums, payment, labelled, retried]
     with Runner(url, hub=hub, routing=EVERYTHING, workflows=workflows, handle_sigterm=False, **options) as runner:
         yield runner
 
@@ -90,6 +95,26 @@ def test_a_run_goes_over_workers(store_url: str) -> None:
         assert [handle.result() for handle in handles] == [(number + 1) * 2 for number in range(20)]
         assert len(worker.begun) == 40 and set(worker.begun.values()) == {1}
         until(lambda: len(worker.holdings) == 0)
+
+
+def test_a_step_tells_its_labels_and_the_time_left_and_its_attempt_the_version_of_its_handler(store_url: str) -> None:
+    steps: list[Step] = []
+
+    def versioned(step: Step) -> StepResult:
+        steps.append(step)
+        metadata = ResultMetadata(token=step.token, handler_version="1.2.3")
+        ends = {"output": 2} if step.metadata.attempt else {"error": StepError("not yet")}
+        return StepResult(
+            step_id=step.step_id, status="failed" if "error" in ends else "completed", metadata=metadata, **ends
+        )
+
+    handlers, labels = {add_one.ref: versioned}, {"gpu": "true", "zone": "a"}
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers=handlers, labels=labels):
+        handle = runner.submit_with(retried, 1, timeout=3600)
+        assert handle.result() == 2
+        assert [attempt.handler_version for attempt in handle.attempts()] == ["1.2.3", "1.2.3"]
+    assert {step.metadata.labels["gpu"] for step in steps} == {"true"}
+    assert all(3_500_000 < (step.metadata.deadline_ms or 0) <= 3_600_000 for step in steps)
 
 
 def test_a_task_that_no_worker_matches_names_the_labels_and_starts_when_one_joins(store_url: str) -> None:

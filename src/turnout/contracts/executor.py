@@ -32,11 +32,15 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Context style: the merged context to hand to the body."""
     run_input: Mapping[str, Any] = {}
     """For handlers elsewhere: what the run was started with."""
-    previous: Mapping[str, Any] = {}
+    previous: dict[str, Any] = {}
     """For handlers elsewhere: the outputs of the tasks that this one depends on, by name."""
     index: int | None = None
     """Of an item of a mapped task: which one, from 0."""
+    labels: dict[str, str] = {}
+    """What it asks of the worker that runs it."""
     timeout: float | None = None
+    time_left: float | None = None
+    """Seconds until its run is to be over, where the run has a timeout: then nobody wants its result."""
     idempotency_key: str = ""
     """The same for every attempt of this task in this run."""
     token: str = ""

@@ -88,6 +88,7 @@ def _mended(event: TaskReadyEvent, result: ExecutionResult, limit: int) -> Execu
         shadow=event.shadow,
         chosen=_chosen(result.chosen) if status is ExecutionStatus.COMPLETED else None,
         deferral=_deferral(result.deferral) if status is ExecutionStatus.DEFERRED else None,
+        handler_version=printable(str(result.handler_version)),
     )
 
 

@@ -96,6 +96,8 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     chosen: tuple[str, ...] | None = None
     """Of a body that returned a ``Branch``: the names of the dependents that run."""
     deferral: Deferral | None = None
+    handler_version: str = ""
+    """Of a handler elsewhere that says so."""
 
     @property
     def task_execution_id(self) -> str:

@@ -64,9 +64,13 @@ def workers_barred(names: Sequence[str]) -> str:
     return f"{BREAKER_OPEN}{{worker {', '.join(names[:NAMED])}{more}}}"
 
 
-def chose(chosen: tuple[str, ...]) -> str:
-    """The detail of a branch's success."""
-    return _encode({"chosen": chosen}).decode()
+@lru_cache(maxsize=1024)
+def succeeded(chosen: tuple[str, ...] | None, handler_version: str) -> str:
+    """The detail of a success that has one: what a branch chose, and which version of a handler it was."""
+    detail: dict[str, object] = {} if chosen is None else {"chosen": chosen}
+    if handler_version:
+        detail["handler_version"] = handler_version
+    return _encode(detail).decode()
 
 
 def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
@@ -76,6 +80,8 @@ def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> s
         detail["reason"] = reason
     if result.error:
         detail["error"] = f"{result.error.type}: {result.error.message[:500]}"
+    if result.handler_version:
+        detail["handler_version"] = result.handler_version
     if delay is not None:
         detail["retry_in"] = round(delay, 3)
     return _encode(detail).decode()

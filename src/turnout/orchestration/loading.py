@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -161,7 +162,7 @@ class MemoryLoader(StoreLoader):
             if fetch is None:
                 return None
             texts.update(fetch(run_id, large))
-        return prepare(
+        work = prepare(
             event,
             graph,
             pos,
@@ -173,6 +174,9 @@ class MemoryLoader(StoreLoader):
             call=call,
             output=self._output,
         )
+        if owned.ends_at is None or work.task.hook is not None:
+            return work  # hooks are called after the end, also of a run that took too long
+        return msgspec.structs.replace(work, time_left=max(0.0, owned.ends_at - time.monotonic()))
 
 
 def prepare(
@@ -218,6 +222,7 @@ def prepare(
         values = {name: output_of(name) for name in task.depends_on}
         previous = {name: value for name, value in values.items() if value is not ABSENT}
         params = params or _decode(input)
+    row = row_of(pos)
     key = f"{event.task_id}.shadow" if event.shadow else event.task_id
     work = Work(
         event=event,
@@ -231,13 +236,14 @@ def prepare(
         previous=previous,
         index=None if call is None else call.index,
         timeout=task.timeout,
+        labels=row.labels or {},
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
         retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
         output=output,
     )
-    memo = row_of(pos).memo
+    memo = row.memo
     return work if memo is None else _going_on(work, read_memo(memo))
 
 

@@ -53,6 +53,7 @@ class OwnedRun:
     __slots__ = (
         "busy",
         "dropped",
+        "ends_at",
         "fresh",
         "machine",
         "orders",
@@ -86,6 +87,8 @@ class OwnedRun:
         self.waiting: dict[str, float] = {}
         """Since when, by executor: its rank in that line until it gets a place there."""
         self.timer: Any = None
+        self.ends_at: float | None = None
+        """When its timeout is over, by the monotonic clock."""
 
     @property
     def run_id(self) -> str:

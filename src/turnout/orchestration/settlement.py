@@ -194,5 +194,6 @@ class Settlement:
         """Cancel the run when its timeout is over."""
         timeout = owned.machine.new.timeout
         if timeout is not None and not owned.machine.row.state.terminal:
-            order = Order("cancel", RUN_TIMED_OUT)
-            owned.timer = self._engine.later(max(0.0, timeout - age), lambda: self._engine.order(owned, order))
+            order, left = Order("cancel", RUN_TIMED_OUT), max(0.0, timeout - age)
+            owned.ends_at = time.monotonic() + left
+            owned.timer = self._engine.later(left, lambda: self._engine.order(owned, order))

@@ -25,6 +25,8 @@ from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, Ste
 
 SHELL_HANDLER = "turnout.shell"
 """The handler of command tasks: its configuration is the command."""
+LONGEST_VERSION = 100
+"""Characters of a handler's version that are kept."""
 MOST_FRAMES = 200
 """Lines of a backtrace that travel, from its end."""
 
@@ -47,17 +49,8 @@ msgspec.convert({"command": ""}, ShellSpec)
 
 
 # -- the hub's side --------------------------------------------------------------------------------------------------
-def step_of(
-    work: Work,
-    *,
-    token: str,
-    task_context: Any = None,
-    previous_results: Mapping[str, Any] | None = None,
-    labels: Mapping[str, str] | None = None,
-    deadline: float | None = None,
-    confirm_start: bool | None = None,
-) -> Step:
-    """The attempt as a step. ``confirm_start`` follows ``at_most_once`` unless it is given; times are in seconds."""
+def step_of(work: Work, *, token: str) -> Step:
+    """The attempt as a step."""
     event, task = work.event, work.task
     handler, config = _handler_of(task.body)
     return Step(
@@ -66,21 +59,21 @@ def step_of(
         step_name=task.name,
         handler_class=handler,
         handler_config=config,
-        task_context={} if task_context is None else task_context,
-        previous_results=dict(previous_results or {}),
+        task_context=work.run_input,
+        previous_results=work.previous,
         metadata=StepMetadata(
             token=token,
             attempt=event.attempt - 1,
             retry_limit=max(0, event.max_attempts - 1),
             timeout_ms=_milliseconds(work.timeout),
-            deadline_ms=_milliseconds(deadline),
+            deadline_ms=_milliseconds(work.time_left),
             idempotency_key=work.idempotency_key,
             args=dict(work.kwargs),
             positional=work.args,
-            confirm_start=task.at_most_once if confirm_start is None else confirm_start,
+            confirm_start=task.at_most_once,
             task_name=event.task_name,
             workflow=work.workflow,
-            labels=dict(labels or {}),
+            labels=work.labels,
             shadow=event.shadow,
             index=work.index,
             saved=work.saved,
@@ -106,29 +99,31 @@ def result_of(
     """The attempt's result. ``now`` is when it came, ``context`` is given for a handler in Context style: what it
     returns is set in it."""
     metadata = result.metadata
-    times = _times(metadata.execution_time_ms, now)
+    about: dict[str, Any] = _times(metadata.execution_time_ms, now)
+    if metadata.handler_version:
+        about["handler_version"] = printable(metadata.handler_version[:LONGEST_VERSION])
     if result.status == "completed":
-        return _completed(event, result, context, limit, times)
+        return _completed(event, result, context, limit, about)
     error = _error_info(result)
     match metadata.outcome:
         case "timed_out":
-            return _ended(event, ExecutionStatus.TIMED_OUT, _timeout(error), times)
+            return _ended(event, ExecutionStatus.TIMED_OUT, _timeout(error), about)
         case "cancelled":
-            return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), times)
+            return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), about)
         case "crashed":
-            return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), times)
+            return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), about)
         case "lost":
-            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), times)
+            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), about)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
             return ExecutionResult.returned(event, CODE_MISSING)
         case "deferred":
-            return _deferred(event, metadata.deferral or {}, times)
+            return _deferred(event, metadata.deferral or {}, about)
         case None:
             after = metadata.retry_after_ms
             retry_after = None if after is None else max(0, after) / 1000
-            return ExecutionResult.failed(event, error, metadata.retryable, retry_after=retry_after, **times)
+            return ExecutionResult.failed(event, error, metadata.retryable, retry_after=retry_after, **about)
 
 
 def _completed(
@@ -136,7 +131,7 @@ def _completed(
     result: StepResult,
     context: Mapping[str, Any] | None,
     limit: int,
-    times: Mapping[str, float],
+    about: Mapping[str, Any],
 ) -> ExecutionResult:
     value = result.output
     if context is not None:
@@ -148,22 +143,22 @@ def _completed(
         output = dump_output(value, limit=limit)
     except InputError as error:
         said = ErrorInfo(type(error).__qualname__, printable(f"{event.task_name}: {error.message}"), code=error.code)
-        return ExecutionResult.failed(event, said, retryable=False, **times)
-    more: dict[str, Any] = {"output": output, "chosen": result.metadata.chosen, **times}
+        return ExecutionResult.failed(event, said, retryable=False, **about)
+    more: dict[str, Any] = {"output": output, "chosen": result.metadata.chosen, **about}
     return _ended(event, ExecutionStatus.COMPLETED, None, more)
 
 
-def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], times: Mapping[str, float]) -> ExecutionResult:
+def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str, Any]) -> ExecutionResult:
     try:
         put = msgspec.convert(said, _Put)
         saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
     except (msgspec.ValidationError, InputError) as error:
         bad = ErrorInfo("BadDeferral", printable(f"the worker put it off in a way that cannot be read: {error}"))
-        return ExecutionResult.failed(event, bad, retryable=False, **times)
+        return ExecutionResult.failed(event, bad, retryable=False, **about)
     seconds = put.seconds if math.isfinite(put.seconds) else 0.0
     until = put.until if put.until is not None and math.isfinite(put.until) else None
     deferral = Deferral(max(0.0, seconds), until, put.condition, saved, put.unmet)
-    return _ended(event, ExecutionStatus.DEFERRED, None, {"deferral": deferral, **times})
+    return _ended(event, ExecutionStatus.DEFERRED, None, {"deferral": deferral, **about})
 
 
 def _ended(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.model.reasons import decided
+from turnout.model.reasons import decided, succeeded
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import TaskState
 from turnout.runner.attempts import attempts_of
@@ -20,7 +20,7 @@ def test_each_attempt_has_its_decision_its_worker_and_its_end() -> None:
         (1.0, HistoryRow(3, 0, "ready", "running", 1, decided("workers", "rule 1: **", "gpu-1"))),
         (2.0, HistoryRow(4, 0, "running", "ready", 1, '{"status":"lost","error":"Lost: its worker is gone"}')),
         (3.0, HistoryRow(5, 0, "ready", "running", 2, decided("workers", "rule 1: **", "gpu-2"))),
-        (5.0, HistoryRow(6, 0, "running", "completed", 2)),
+        (5.0, HistoryRow(6, 0, "running", "completed", 2, succeeded(None, "1.2"))),
         (5.0, HistoryRow(7, 1, "ready", "running", 1, '{"poller":"p"}')),
     ]
     first, second, polled = attempts_of(history, TASKS)
@@ -28,6 +28,7 @@ def test_each_attempt_has_its_decision_its_worker_and_its_end() -> None:
     assert (first.decision, first.outcome, first.error) == ("rule 1: **", "lost", "Lost: its worker is gone")
     assert (first.began_at, first.ended_at) == (1.0, 2.0)
     assert (second.worker, second.outcome, second.ended_at, second.error) == ("gpu-2", "completed", 5.0, None)
+    assert (first.handler_version, second.handler_version) == (None, "1.2")
     assert (polled.executor, polled.decision, polled.worker) == ("slow", "default executor", "p"), "as its row has it"
     assert (polled.outcome, polled.ended_at) == (None, None)
 

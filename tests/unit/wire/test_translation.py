@@ -109,6 +109,7 @@ def test_what_a_branch_chose_and_the_time_that_it_took_travel() -> None:
     assert (answer.metadata.execution_time_ms, answer.metadata.handler_version) == (250.0, "1.2")
     got = result_of(EVENT, answer, now=50.0)
     assert (got.chosen, got.started_at, got.finished_at) == (("a", "b"), 49.75, 50.0)
+    assert got.handler_version == "1.2"
 
 
 def test_a_command_travels_as_the_configuration_of_the_shell_handler() -> None:
@@ -121,7 +122,9 @@ def test_a_command_travels_as_the_configuration_of_the_shell_handler() -> None:
 
 def test_a_handler_gets_its_configuration_the_input_and_the_results_before() -> None:
     body = Body("handler", "Shop::Ship", config={"fast": True})
-    step = travelled(step_of(work(body), token="t", task_context={"id": 1}, previous_results={"check": "ok"}))
+    given = msgspec.structs.replace(work(body), run_input={"id": 1}, previous={"check": "ok"}, labels={"gpu": "true"})
+    step = travelled(step_of(msgspec.structs.replace(given, time_left=1.5), token="t"))
+    assert (step.metadata.labels, step.metadata.deadline_ms) == ({"gpu": "true"}, 1500)
     assert (step.handler_class, step.handler_config) == ("Shop::Ship", {"fast": True})
     assert (step.task_context, step.previous_results) == ({"id": 1}, {"check": "ok"})
     assert step.metadata.attempt == 1 and step.metadata.retry_limit == 3
@@ -129,7 +132,7 @@ def test_a_handler_gets_its_configuration_the_input_and_the_results_before() -> 
 
 def test_a_task_that_runs_at_most_once_asks_before_it_begins() -> None:
     assert step_of(work(at_most_once=True), token="t").metadata.confirm_start
-    assert not step_of(work(at_most_once=True), token="t", confirm_start=False).metadata.confirm_start
+    assert not step_of(work(), token="t").metadata.confirm_start
 
 
 def answer(status: Any, error: StepError | None = None, output: Any = None, **metadata: Any) -> StepResult:

@@ -169,7 +169,7 @@ class ZmqPubSubExecutor:
             self._end(held, ExecutionResult.failed(event, ErrorInfo("AtMostOnce", ONCE), retryable=False))
             return
         try:
-            step = step_of(work, token=_token(event), task_context=work.run_input, previous_results=work.previous)
+            step = step_of(work, token=_token(event))
         except Exception as error:
             self._end(held, ExecutionResult.failed(event, error, retryable=False))
         else:

@@ -227,7 +227,7 @@ class WorkersExecutor:
             self.outcomes.end(flight, ExecutionResult.returned(flight.event, "its worker has gone"))
             return
         try:
-            step = step_of(work, token=flight.token, task_context=work.run_input, previous_results=work.previous)
+            step = step_of(work, token=flight.token)
         except Exception as error:
             self.outcomes.end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
             return
