@@ -223,3 +223,33 @@ def test_a_hub_and_a_worker_with_keys_made_by_the_command_line(project: Project,
     listed.write_text("")
     revoked = project.finish(worker)
     assert revoked.code == 1 and "key_refused" in revoked.err
+
+
+PEEPING = '''
+"""A command that says what it finds in its environment."""
+
+from turnout import shell, workflow
+
+peep = shell("printenv TURNOUT_CURVE_PUBLIC_KEY TURNOUT_CURVE_SECRET_KEY || true", name="peep", parse="lines")
+
+
+@workflow
+def peeping() -> object:
+    return peep()
+'''
+
+
+def test_commands_that_a_worker_runs_do_not_find_its_secret_key(project: Project, processes: Processes) -> None:
+    """They may print their environment, and what they print is kept."""
+    hub_key, worker_key = (project.run("keys", "generate", name).out.strip() for name in ("hub.key", "box.key"))
+    (project.folder / "workers.toml").write_text(f'[[worker]]\nname = "box"\nkey = "{worker_key}"\n')
+    (project.folder / "peeping.py").write_text(PEEPING)
+    (project.folder / "turnout.toml").write_text(
+        '[hub]\naddress = "tcp://127.0.0.1:0"\nkey_file = "hub.key"\nworkers_file = "workers.toml"\n'
+        '[[routing.rules]]\npattern = "**"\nexecutor = "workers"\n'
+    )
+    _, ready = processes.orchestrate()
+    variables = project.run("keys", "show", "box.key", "--env", "--json").json["variables"]
+    processes.start("worker", "--connect", str(ready["hub"]), TURNOUT_CURVE_SERVER_KEY=hub_key, **variables)
+    run_id = project.run("run", "peeping.py", "--no-wait", "--json").json["run_id"]
+    assert result_of(project, run_id) == [worker_key]

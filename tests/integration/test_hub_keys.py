@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from small_worker import SmallWorker
 from turnout import Runner, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidSetting
+from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.settings import HubSettings
 from turnout.wire.documents import ResultMetadata, Step, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
@@ -340,3 +343,29 @@ def test_a_key_file_that_others_can_read_is_warned_about(
     keys.key_file.chmod(0o644)
     with runner_of(sqlite_url, keys.settings()):
         assert said(caplog, "which holds a secret key: chmod 600 it") == 1
+
+
+_PLAIN = b"\xff" + b"\0" * 8 + b"\x7f\x03\x00NULL" + b"\0" * 48
+"""How a connection begins that does not encrypt."""
+
+
+def test_a_crowd_of_strangers_is_turned_away_while_the_hub_is_busy_and_it_can_be_closed(keys: HubKeys) -> None:
+    """Nobody listens to what is said of them meanwhile; ZeroMQ must not wait for that."""
+
+    async def main() -> None:
+        gate = Gate(str(keys.key_file), str(keys.workers_file))
+        with zmq.Context() as context, context.socket(zmq.ROUTER) as socket:
+            gate.open(context, socket)
+            port = socket.bind_to_random_port("tcp://127.0.0.1")
+            try:
+                for _ in range(2_500):
+                    with create_connection(("127.0.0.1", port), timeout=5) as stranger:
+                        stranger.sendall(_PLAIN)
+                        while stranger.recv(1024):
+                            pass
+            finally:
+                while not gate.refusals.count:
+                    await asyncio.sleep(0)
+                gate.close()
+
+    asyncio.run(main())

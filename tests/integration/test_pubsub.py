@@ -16,6 +16,7 @@ import zmq
 from tests.letter_handler import LetterHandler
 from tests.unlisted import unlisted
 from turnout import Runner, remote, task, workflow
+from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import ExecutionFailed, InvalidRouting, PermanentFailure, RunCancelled, RunFailed
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
 from turnout.executors.pubsub.handler import ZmqPubSubHandler
@@ -25,6 +26,7 @@ from turnout.wire.documents import Step
 add_one = remote("add_one", handler="Add", config={"by": 1})
 double = remote("double", handler="Double")
 pay = remote("pay", handler="Pay", at_most_once=True)
+hurry = remote("hurry", handler="Hurry", retries=2, retry_delay=0.0, timeout=0.3)
 tried = remote("tried", handler="Tried", retries=2, retry_delay=0.0)
 
 
@@ -49,6 +51,12 @@ def single(x: int) -> int:
 @workflow
 def trying(x: int) -> int:
     return tried(x=x)
+
+
+@unlisted
+@workflow
+def hurried(x: int) -> int:
+    return hurry(x=x)
 
 
 @unlisted
@@ -113,7 +121,7 @@ def by_hand(make_sqlite_runner: Make) -> Iterator[Callable[..., tuple[Runner, Zm
         executor = ZmqPubSubExecutor(
             PubSubSettings(rust_step_publisher="tcp://127.0.0.1:*", rust_result_subscriber=handler.results, **options)
         )
-        runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[sums, single, trying])
+        runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[sums, single, trying, hurried])
         return runner, executor, handler
 
     yield make
@@ -300,6 +308,59 @@ def test_a_failure_is_retried_unless_the_handler_says_not_to(by_hand: Any) -> No
         handle.result()
 
 
+@pytest.mark.parametrize("output", [float("nan"), "\ud800"], ids=["nan", "half a character"])
+def test_an_answer_that_is_no_value_fails_its_step_at_once(by_hand: Any, output: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(trying, 1)
+    handler.answer(handler.take(), output)
+    with pytest.raises(RunFailed, match="tried: output holds"):
+        handle.result()
+    assert executor.publisher.counts.malformed == 0
+
+
+def test_a_step_that_takes_too_long_is_tried_again_and_its_late_answer_is_dropped(by_hand: Any, until: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(hurried, 1)
+    first = handler.take()
+    assert first["steps"][0]["metadata"]["timeout_ms"] == 300
+    second = handler.take()
+    assert second["steps"][0]["metadata"]["attempt"] == 1 and second["batch_id"] != first["batch_id"]
+    handler.answer(first, 98)
+    until(lambda: executor.publisher.counts.unmatched == 1)
+    handle.cancel()
+    with pytest.raises(RunCancelled):
+        handle.result()
+
+
+def test_copies_of_attempts_are_published_beside_the_real_ones_and_change_nothing(
+    make_sqlite_runner: Make, folder: Path, until: Any
+) -> None:
+    real, copied = (ZmqPubSubExecutor(settings_for("inproc", folder), name=name) for name in ("real", "copied"))
+    routing = RoutingConfig("real", (RoutingRule("**", "copied", shadow=True),))
+    runner = make_sqlite_runner(executors={"real": real, "copied": copied}, routing=routing, workflows=[single])
+    wrong = {"Add": lambda step: 1000 if step.metadata.shadow else 1}
+    with ZmqPubSubHandler(HANDLERS, for_handler(real)):
+        assert runner.run(single, 1) == 2, "nobody is there for the copy, and nobody waits for it"
+        with ZmqPubSubHandler(wrong, for_handler(copied)):
+            until(copied.has_capacity)
+            assert runner.run(single, 1) == 2
+            until(lambda: runner.core.engine.shadows.metrics.different == 1)
+    assert copied.metrics().total_executed == 1
+
+
+def test_a_share_of_the_runs_goes_to_a_second_subscriber(make_sqlite_runner: Make, folder: Path) -> None:
+    old, new = (ZmqPubSubExecutor(settings_for("inproc", folder), name=name) for name in ("old", "new"))
+    routing = RoutingConfig("old", (RoutingRule("**", "new", percent=50),))
+    runner = make_sqlite_runner(executors={"old": old, "new": new}, routing=routing, workflows=[single])
+    with ZmqPubSubHandler(HANDLERS, for_handler(old)), ZmqPubSubHandler(HANDLERS, for_handler(new)):
+        handles = [runner.submit(single, number) for number in range(40)]
+        assert [handle.result() for handle in handles] == [number + 1 for number in range(40)]
+    shares = [executor.metrics().total_executed for executor in (old, new)]
+    assert sum(shares) == 40 and all(shares)
+
+
 def test_no_more_is_published_unanswered_than_the_bound_allows(by_hand: Any) -> None:
     runner, executor, handler = by_hand(step_queue_hwm=4, batch_size=3)
     handler.subscribe(executor.step_endpoint)
@@ -374,6 +435,52 @@ def test_a_handler_in_python_says_what_went_wrong(make_sqlite_runner: Make, fold
             runner.run(trying, 1)
         with pytest.raises(RunFailed, match="there is no handler 'Add' here"):
             runner.run(single, 1)
+
+
+def _exits(step: Step) -> Any:
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (lambda step: object(), "object"),
+        (lambda step: float("nan"), "nan"),
+        (lambda step: "\ud800", "surrogate"),
+        (lambda step: "x" * 20_000_000, "limit is"),
+        (_exits, "SystemExit"),
+    ],
+    ids=["no value", "nan", "half a character", "too large", "exit"],
+)
+def test_a_handler_in_python_that_returns_nonsense_fails_its_step_and_goes_on(
+    make_sqlite_runner: Make, folder: Path, body: Callable[[Step], Any], why: str
+) -> None:
+    executor = ZmqPubSubExecutor(settings_for("ipc", folder))
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single, trying])
+    with ZmqPubSubHandler(HANDLERS | {"Tried": body}, for_handler(executor)):
+        with pytest.raises(RunFailed, match=why):
+            runner.run(trying, 1)
+        assert runner.run(single, 1) == 2
+
+
+def test_a_handler_in_python_answers_each_step_as_soon_as_it_is_done(
+    make_sqlite_runner: Make, folder: Path, gate: Any
+) -> None:
+    """The steps are of one batch: they were there before the handler."""
+
+    def one_waits(step: Step) -> int:
+        if step.metadata.args["x"]:
+            gate.pass_through()
+        return 5
+
+    executor = ZmqPubSubExecutor(settings_for("ipc", folder))
+    runner = make_sqlite_runner(executors={"zmq_pubsub": executor}, workflows=[single])
+    handles = [runner.submit(single, number) for number in (0, 1)]
+    with ZmqPubSubHandler({"Add": one_waits}, for_handler(executor)):
+        assert gate.reached()
+        assert handles[0].result() == 5
+        gate.open()
+        assert handles[1].result() == 5
 
 
 def test_a_context_of_ones_own_joins_both_sides_in_one_process(make_sqlite_runner: Make, folder: Path) -> None:

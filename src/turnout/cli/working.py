@@ -13,6 +13,7 @@ from turnout.runner.settings import configuration
 from turnout.runner.working import handlers_of, worker_settings
 from turnout.wire.tracing import shown
 from turnout.worker.health import HealthServer
+from turnout.worker.settings import SECRET_KEY
 from turnout.worker.worker import Worker
 
 log = logging.getLogger("turnout.worker")
@@ -26,6 +27,8 @@ def work(
     log.setLevel(logging.INFO)
     config = configuration()
     settings = worker_settings(config, os.environ, options)
+    # Commands get the environment of the worker, and may print it.
+    os.environ.pop(SECRET_KEY, None)
     handlers = handlers_of(config, modules, shell=shell)
     worker = Worker(handlers, settings, trace=_print if trace else None)
     health = None

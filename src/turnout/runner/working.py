@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from turnout.errors import InvalidSetting
 from turnout.runner.config import Config
 from turnout.runner.config_shape import WORKER
 from turnout.runner.targets import load_module
-from turnout.wire.keys import KeyPair, read_pair
+from turnout.wire.keys import KeyPair, own_pair
 from turnout.worker import settings as variables
 from turnout.worker.handlers import Handlers
 from turnout.worker.keys import CurveKeys
 from turnout.worker.settings import WorkerSettings, from_environment, labels_of
+
+log = logging.getLogger("turnout.worker")
 
 
 def worker_settings(config: Config, environment: Mapping[str, str], options: Mapping[str, Any]) -> WorkerSettings:
@@ -74,5 +77,5 @@ def _keys(
         return said if server is None else CurveKeys.of(server, said.public, said.secret)
     pair = file or config.get(WORKER, "key_file")
     hub = server or environment.get(variables.SERVER_KEY) or config.get(WORKER, "server_key") or ""
-    own = read_pair(Path(pair)) if pair else KeyPair("", "")
+    own = own_pair(Path(pair), log) if pair else KeyPair("", "")
     return CurveKeys.of(hub, own.public, own.secret)

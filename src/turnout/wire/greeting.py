@@ -76,8 +76,9 @@ def _problem(hello: Hello) -> str | None:
         return f"at most {MOST_LABELS} labels and {MOST_HANDLERS} handlers"
     texts = (hello.name, hello.language, hello.sdk_version, hello.host, hello.boot_id, hello.pid_namespace)
     texts += (hello.process_started, *hello.labels, *hello.labels.values(), *hello.handlers)
-    if any(len(text) > LONGEST_TEXT or "\0" in text for text in texts):
-        return f"names, labels and handlers have at most {LONGEST_TEXT} characters, and none of them is NUL"
+    # Logs and tables say them as they are: none may forge a line there, or move a cursor.
+    if any(len(text) > LONGEST_TEXT or not text.isprintable() for text in texts):
+        return f"names, labels and handlers have at most {LONGEST_TEXT} characters, all of them printable"
     if not 0 <= hello.pid <= LARGEST_PID:
         return f"pid is {hello.pid}; it must be between 0 and {LARGEST_PID}"
     return None

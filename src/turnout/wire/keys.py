@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import stat
 from pathlib import Path
 
 import msgspec
@@ -58,6 +60,22 @@ def read_pair(file: Path) -> KeyPair:
                 f"the {half} key in {str(file)!r} is none: a key has {LENGTH} characters of Z85", code="bad_key_file"
             )
     return KeyPair(found["public"], found["secret"])
+
+
+def own_pair(file: Path, log: logging.Logger) -> KeyPair:
+    """The keys of a file that are to be used here: its halves belong together, and others ought not to see them."""
+    import zmq
+
+    pair = read_pair(file)
+    if zmq.curve_public(pair.secret.encode()).decode() != pair.public:
+        raise InvalidSetting(
+            f"the halves in the key file {str(file)!r} do not belong together: make a new pair with `turnout keys "
+            "generate`",
+            code="bad_key_file",
+        )
+    if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        log.warning("others on this machine can read %s, which holds a secret key: chmod 600 it", file)
+    return pair
 
 
 def pair_text(pair: KeyPair) -> str:

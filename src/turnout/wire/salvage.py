@@ -18,6 +18,7 @@ from turnout.wire.messages import VERSION
 
 DEEPEST = 200
 """Deeper than any value that is kept, and not too deep to be looked at: what lies below is left out."""
+MOST_DIGITS = 1000
 UNREADABLE = "unreadable_result"
 
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
@@ -37,13 +38,9 @@ class _Results(msgspec.Struct):
 
 
 def salvage_json(body: bytes) -> StepResults | None:
-    """The results of this message, with those that cannot be read as failures; None if no token can be read.
-
-    Numbers that are too large, NaN, and text that is none stay in the value: whoever keeps values refuses them, and
-    says why.
-    """
+    """The results of this message, with those that cannot be read as failures; None if no token can be read."""
     try:
-        document = json.loads(_cut(body.decode(errors="surrogateescape")))
+        document = forgiving(body.decode(errors="surrogateescape"))
         parts: list[Any] = document["results"]
         return _gathered(document.get("batch_id"), (_read(part) for part in parts))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -56,6 +53,20 @@ def salvage_msgpack(body: bytes) -> StepResults | None:
         return _gathered(document.batch_id, (_decoded(part) for part in document.results))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+
+
+def forgiving(text: str) -> Any:
+    """The document that this JSON was meant to be; raises ValueError or RecursionError if it is none.
+
+    Numbers that are too large, NaN, and text that is none stay in the value: whoever keeps values refuses them, and
+    says why.
+    """
+    return json.loads(_cut(text), parse_int=_integer)
+
+
+def _integer(digits: str) -> float:
+    # Python refuses to read very long ones; as a float it is infinite.
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
 
 
 def _gathered(batch_id: Any, found: Iterator[StepResult | None]) -> StepResults | None:

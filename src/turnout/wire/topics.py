@@ -6,7 +6,8 @@ with less: without a token, often without metadata, with an error that is only t
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,24 +20,27 @@ from turnout.wire.documents import (
     StepStatus,
 )
 from turnout.wire.frames import Malformed
+from turnout.wire.salvage import forgiving
+
+T = TypeVar("T")
 
 STEPS, RESULTS = b"steps", b"results"
 VERSION = "1.0"
 
 
 class _Error(msgspec.Struct, frozen=True):
-    message: str = ""
-    type: str = ""
-    backtrace: tuple[str, ...] | None = None
-    code: str = ""
+    message: str | None = None
+    type: str | None = None
+    backtrace: tuple[str, ...] | str | None = None
+    code: str | None = None
 
 
 class _Metadata(msgspec.Struct, frozen=True):
-    token: str = ""
+    token: str | None = None
     execution_time_ms: float | None = None
     handler_version: Any = None
     retryable: bool | None = None
-    retry_after_ms: int | None = None
+    retry_after_ms: float | None = None
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -106,12 +110,19 @@ def results_frame(results: StepResults) -> bytes:
 
 def read_results(frame: bytes) -> Heard:
     """What a handler answered; raises Malformed, never anything else. One result that makes no sense is an error of its
-    step, so that somebody hears of it."""
-    said = _read(frame, RESULTS, _decode_results)
+    step, so that somebody hears of it: asked again, its handler would only say the same."""
+    said = _read(frame, RESULTS, _decoded_results)
     return Heard(said.batch_id, tuple(_result(each) for each in said.results if "step_id" in each))
 
 
-def _read(frame: bytes, topic: bytes, decode: Any) -> Any:
+def _decoded_results(text: str) -> _Results:
+    try:
+        return _decode_results(text)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return msgspec.convert(forgiving(text), _Results)
+
+
+def _read(frame: bytes, topic: bytes, decode: Callable[[str], T]) -> T:
     begins, _, body = frame.partition(b" ")
     if begins != topic:
         raise Malformed(f"a frame begins with {begins[:32]!r} instead of {topic.decode()!r}")
@@ -126,7 +137,7 @@ def _result(said: dict[str, Any]) -> StepResult:
     step_id = str(said["step_id"])
     try:
         result = msgspec.convert(said, _Result)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, RecursionError, ValueError) as error:
         bad = StepError(f"the handler's answer cannot be read: {error}", "BadResult")
         return StepResult(step_id=step_id, status="error", error=bad, metadata=ResultMetadata(token=""))
     metadata = result.metadata or _Metadata()
@@ -136,11 +147,11 @@ def _result(said: dict[str, Any]) -> StepResult:
         output=result.output,
         error=_error(result.error),
         metadata=ResultMetadata(
-            token=metadata.token,
+            token=metadata.token or "",
             execution_time_ms=metadata.execution_time_ms,
             handler_version="" if metadata.handler_version is None else str(metadata.handler_version),
             retryable=metadata.retryable is not False,
-            retry_after_ms=metadata.retry_after_ms,
+            retry_after_ms=None if metadata.retry_after_ms is None else round(metadata.retry_after_ms),
         ),
     )
 
@@ -148,4 +159,5 @@ def _result(said: dict[str, Any]) -> StepResult:
 def _error(said: _Error | str | None) -> StepError | None:
     if said is None or isinstance(said, str):
         return None if said is None else StepError(said)
-    return StepError(said.message, said.type, said.backtrace or (), (), said.code)
+    backtrace = said.backtrace.splitlines() if isinstance(said.backtrace, str) else said.backtrace or ()
+    return StepError(said.message or "", said.type or "", tuple(backtrace), (), said.code or "")

@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.wire.frames import JSON
-from turnout.wire.messages import ALWAYS_JSON
+from turnout.wire.frames import JSON, LONGEST_SESSION, Malformed, UnknownKind, unpack
 
 MASK = "***"
 PAYLOAD = frozenset(
@@ -25,27 +24,34 @@ SAYING = frozenset({"results", "progress"})
 def shown(frames: Sequence[bytes], codec: str = JSON) -> str:
     """One line: kind, session, body with what is in it masked, size. Never raises.
 
-    >>> shown([b"drain", b"s1", b'{"reason":"deploy"}', b"87ef1e5e"])
+    Only what the protocol knows is shown: whatever a worker of another make adds to a message may be anybody's.
+
+    >>> shown([b"drain", b"s1", b'{"reason":"deploy"}', b"17b87713"])
     'drain s1 {"reason":"deploy"} (19 bytes)'
     """
     if len(frames) != 4:
         return f"{len(frames)} frames that are no message ({sum(map(len, frames))} bytes)"
-    kind, session = (bytes(part).decode("ascii", "backslashreplace") for part in frames[:2])
-    decode = msgspec.json.decode if kind in ALWAYS_JSON or codec == JSON else msgspec.msgpack.decode
-    size = len(frames[2])
     try:
-        body = msgspec.json.encode(_masked(decode(frames[2]), kind in SAYING)).decode()
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
-        body = "that cannot be read"
-    return f"{kind} {session or '-'} {body} ({size} bytes)"
+        said = unpack(frames, codec)
+        body = msgspec.json.encode(_masked(msgspec.to_builtins(said.message), said.kind in SAYING)).decode()
+    except (Malformed, UnknownKind) as error:
+        body = f"that cannot be read: {error}"
+    except (ValueError, TypeError, RecursionError):
+        body = "that cannot be shown"
+    return f"{_word(frames[0])} {_word(frames[1]) or '-'} {body} ({len(frames[2])} bytes)"
+
+
+def _word(frame: bytes) -> str:
+    """Printable whatever it is, and not long."""
+    return ascii(bytes(frame[:LONGEST_SESSION]).decode("latin-1"))[1:-1]
 
 
 def _masked(value: Any, saying: bool) -> Any:
     if isinstance(value, dict):
         fields: dict[str, Any] = value
         return {name: _field(name, each, saying) for name, each in fields.items()}
-    if isinstance(value, list):
-        items: list[Any] = value
+    if isinstance(value, tuple):
+        items: tuple[Any, ...] = value
         return [_masked(each, saying) for each in items]
     return value
 

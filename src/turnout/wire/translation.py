@@ -27,6 +27,8 @@ SHELL_HANDLER = "turnout.shell"
 """The handler of command tasks: its configuration is the command."""
 LONGEST_VERSION = 100
 """Characters of a handler's version that are kept."""
+LONGEST_MS = 10**15
+"""Longer than anybody waits, and a number that can be reckoned with."""
 MOST_FRAMES = 200
 """Lines of a backtrace that travel, from its end."""
 
@@ -122,7 +124,7 @@ def result_of(
             return _deferred(event, metadata.deferral or {}, about)
         case None:
             after = metadata.retry_after_ms
-            retry_after = None if after is None else max(0, after) / 1000
+            retry_after = None if after is None else min(max(0, after), LONGEST_MS) / 1000
             return ExecutionResult.failed(event, error, metadata.retryable, retry_after=retry_after, **about)
 
 
@@ -152,7 +154,7 @@ def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str
     try:
         put = msgspec.convert(said, _Put)
         saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
-    except (msgspec.ValidationError, InputError) as error:
+    except (msgspec.ValidationError, InputError, ValueError) as error:
         bad = ErrorInfo("BadDeferral", printable(f"the worker put it off in a way that cannot be read: {error}"))
         return ExecutionResult.failed(event, bad, retryable=False, **about)
     seconds = put.seconds if math.isfinite(put.seconds) else 0.0

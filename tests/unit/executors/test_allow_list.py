@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -117,6 +118,8 @@ def test_a_pattern_allows_what_has_any_text_in_place_of_its_stars(pieces: list[s
     ("text", "said"),
     [
         ("[[worker", "workers.toml: it is not TOML"),
+        ("worker = " + "[" * 5000, "workers.toml: it is not TOML"),
+        ("worker = " + "9" * 5000, "workers.toml: it is not TOML"),
         ("[[workers]]", "there is no key 'workers': did you mean 'worker'?"),
         ("[worker]\nname = 'a'", "worker is one table; write [[worker]] for each key"),
         ("worker = [3]", "worker 1: it is 3; write name, key"),
@@ -145,6 +148,44 @@ def test_whatever_the_file_holds_it_is_a_list_or_a_named_slip(text: str) -> None
         assert error.code == "bad_workers_file"
 
 
+def looked(allowed: AllowedWorkers) -> bool:
+    """A change counts once it was seen twice."""
+    return allowed.look() or allowed.look()
+
+
+def test_a_list_that_is_being_written_is_not_read(tmp_path: Path) -> None:
+    """An editor empties a file before it writes it; a moment without a key would throw everybody out for good."""
+    file = tmp_path / "workers.toml"
+    file.write_text(FULL)
+    allowed = AllowedWorkers(file)
+    with file.open("w") as writing:
+        assert not allowed.look(), "it is empty"
+        for part in FULL.partition('[[worker]]\nname = "plain"'):
+            writing.write(part)
+            writing.flush()
+            assert not allowed.look() and len(allowed.list.entries) == 2
+    file.write_text("")
+    assert looked(allowed) and not allowed.list.entries
+
+
+def test_a_list_that_is_written_while_it_is_read_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "workers.toml"
+    file.write_text(FULL)
+    allowed = AllowedWorkers(file)
+    file.write_text(FULL.replace("plain", "other"))
+    read_text = Path.read_text
+
+    def emptied(path: Path, **options: Any) -> str:
+        path.write_text("")
+        return read_text(path, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", emptied)
+        assert not looked(allowed) and KEY in allowed.list
+    file.write_text(FULL.replace("plain", "other"))
+    assert looked(allowed) and allowed.list.entries[OTHER].name == "other"
+
+
 def test_the_list_is_read_again_when_the_file_changes_and_kept_while_it_is_broken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,13 +194,13 @@ def test_the_list_is_read_again_when_the_file_changes_and_kept_while_it_is_broke
     allowed = AllowedWorkers(file)
     assert not allowed.look()
     file.write_text(FULL)
-    assert allowed.look() and KEY in allowed.list and not allowed.look()
+    assert looked(allowed) and KEY in allowed.list and not looked(allowed)
     for broken in ("[[worker", "", None):
         if broken is None:
             file.unlink()
         else:
             file.write_text(broken)
-        assert allowed.look() is (broken == "")
+        assert looked(allowed) is (broken == "")
     assert KEY not in allowed.list, "an empty file is a list with nobody in it"
     said = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert len(said) == 2 and "not TOML" in said[0].getMessage() and "cannot be read" in said[1].getMessage()
@@ -172,7 +213,7 @@ def test_a_change_in_the_same_moment_and_of_the_same_size_is_seen(tmp_path: Path
     file.write_text(FULL)
     allowed = AllowedWorkers(file)
     file.write_text(FULL.replace("gpu box", "cpu box"))
-    assert allowed.look() and allowed.list.entries[KEY].name == "cpu box"
+    assert looked(allowed) and allowed.list.entries[KEY].name == "cpu box"
 
 
 def test_a_refusal_is_logged_once_for_each_peer_and_reason_and_again_much_later(

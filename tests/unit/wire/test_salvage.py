@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.wire.documents import StepResult, StepResults
@@ -38,13 +41,14 @@ def with_output(output: str | bytes) -> bytes:
     ("output", "why"),
     [
         ("1e999", "inf"),
+        ("9" * 5000, "inf"),
         ("NaN", "nan"),
         (r'"\ud800"', "surrogate"),
         (b'"\xff\xfe"', "surrogate"),
         (f'{{"a":{DEEP}}}', "deeper"),
         (r'"a\u0000"', "NUL"),
     ],
-    ids=["too large", "nan", "half a character", "no text", "too deep", "nul"],
+    ids=["too large", "too long", "nan", "half a character", "no text", "too deep", "nul"],
 )
 def test_an_output_that_is_no_value_fails_its_attempt_and_no_other(output: str | bytes, why: str) -> None:
     odd, sound = results(with_output(output), SOUND)
@@ -92,3 +96,42 @@ def test_in_messagepack_text_that_is_none_fails_its_attempt_and_no_other() -> No
     message = {"batch_id": "b", "protocol_version": "1.0", "results": [packed("??", "odd"), packed("fine", "sound")]}
     odd, sound = taken(msgspec.msgpack.encode(message).replace(b"\xa2??", b"\xa2\xff\xfe"), MSGPACK)
     assert (odd.token, odd.status, sound.output) == ("odd", "error", "fine")
+
+
+odd = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | st.text(st.characters(), max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(st.characters(), max_size=3), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+OUTCOMES = st.sampled_from(["timed_out", "cancelled", "deferred", "returned", "crashed", "lost", "handler_missing"])
+deferrals = st.fixed_dictionaries(
+    {}, optional={"seconds": odd, "until": odd, "condition": odd, "saved": odd, "unmet": odd, "\ud800": odd}
+)
+
+
+@given(
+    said=st.fixed_dictionaries(
+        {"step_id": st.just("1"), "status": st.sampled_from(["completed", "failed", "error"])},
+        optional={"output": odd, "error": st.fixed_dictionaries({"message": odd}, optional={"type": odd, "mro": odd})},
+    ),
+    metadata=st.fixed_dictionaries(
+        {},
+        optional={
+            "outcome": OUTCOMES,
+            "deferral": deferrals,
+            "retry_after_ms": odd,
+            "execution_time_ms": odd,
+            "attempt": odd,
+            "chosen": odd,
+        },
+    ),
+)
+@example({"step_id": "1", "status": "failed"}, {"retry_after_ms": 10**400})
+@example({"step_id": "1", "status": "failed"}, {"outcome": "deferred", "deferral": {"\ud800": 1}})
+def test_whatever_a_result_with_a_token_says_its_attempt_has_an_end(
+    said: dict[str, Any], metadata: dict[str, Any]
+) -> None:
+    (odd_one,) = results(json.dumps(said | {"metadata": metadata | {"token": "odd"}}))
+    assert odd_one.token == "odd" and result_of(EVENT, odd_one, now=1.0).task_id == EVENT.task_id

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.greeting import HubFacts
+from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.holdings import Holdings
 from turnout.wire.hub import EndedElsewhere
 from turnout.wire.link import Link, LinkState
@@ -201,6 +202,20 @@ def test_what_a_hub_has_disowned_goes_on_as_if_another_had_given_it() -> None:
     for each in frames:
         network.hub.receive(route, each[3], at)
     assert [type(event) for event in network.hub.events] == [EndedElsewhere]
+
+
+@pytest.mark.parametrize("text", ["gpu\n2026-01-01 ERROR all is lost", "\x1b[2Jgpu", "gpu\x00", "gpu\u202e", "x" * 257])
+@pytest.mark.parametrize("field", ["name", "host", "language", "labels", "values", "handlers"])
+def test_what_could_forge_a_line_of_a_log_or_move_a_cursor_is_no_name(text: str, field: str) -> None:
+    """Logs, tables and refusals say these words as they came."""
+    said = {"labels": {"labels": {text: "a"}}, "values": {"labels": {"a": text}}, "handlers": {"handlers": (text,)}}
+    refusal = Greeting().refusal(hello("w", **said.get(field, {field: text})), None, None)
+    assert refusal is not None and (refusal.code, refusal.retry) == ("bad_hello", False)
+
+
+def test_a_name_may_be_of_any_language() -> None:
+    said = hello("w", name="Büro 3 – 東京", labels={"área": "süd"}, handlers=("Größe::prüfen",))
+    assert Greeting().refusal(said, None, None) is None
 
 
 def test_a_connection_is_of_one_worker() -> None:

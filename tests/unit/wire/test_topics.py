@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.wire.documents import ResultMetadata, Step, StepBatch, StepMetadata, StepResult, StepResults
 from turnout.wire.frames import Malformed
 from turnout.wire.topics import channel_of, is_for_steps, read_results, read_steps, results_frame, steps_frame
+from turnout.wire.translation import result_of
+
+EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="a::b::c::t", attempt=1, max_attempts=1)
 
 STEP = Step(
     step_id="r.0",
@@ -74,6 +78,44 @@ def test_what_a_handler_says_of_its_failure_is_kept() -> None:
     assert result.metadata.retryable is False and result.metadata.handler_version == "2"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"error": {"message": "no stock", "type": None, "code": None, "backtrace": None}, "metadata": None},
+        {"error": {"message": "no stock", "backtrace": "ship.rb:1\nship.rb:2"}},
+        {"error": "no stock", "metadata": {"token": None, "retryable": None, "retry_after_ms": 1.5}},
+        {"error": "no stock", "output": None, "metadata": {"execution_time_ms": None, "handler_version": None}},
+    ],
+)
+def test_what_a_handler_leaves_empty_is_as_if_it_were_not_there(said: dict[str, Any]) -> None:
+    result = heard(step_id="r.0", status="failed", **said)
+    assert (result.status, result.error.message, result.token) == ("failed", "no stock", "")
+    assert result.metadata.retryable
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("NaN", "nan"),
+        ("-Infinity", "inf"),
+        ("1e999", "inf"),
+        ("9" * 5000, "inf"),
+        (r'"\ud800"', "surrogate"),
+        (r'"a\u0000"', "NUL"),
+        ("[" * 50_000 + "]" * 50_000, "deeper"),
+    ],
+    ids=["nan", "infinite", "large", "very long", "half a character", "nul", "deep"],
+)
+def test_an_output_that_is_no_value_fails_its_step_and_no_other(output: str, why: str) -> None:
+    """Published again, the step would be answered in the same way."""
+    results = f'{{"step_id":"r.0","status":"completed","output":{output}}},{{"step_id":"r.1","status":"completed"}}'
+    odd, sound = read_results(f'results {{"batch_id":"b","results":[{results}]}}'.encode()).results
+    assert (odd.step_id, sound.step_id, sound.status) == ("r.0", "r.1", "completed")
+    ended = result_of(EVENT, odd)
+    assert ended.status is ExecutionStatus.FAILED and not ended.retryable
+    assert ended.error is not None and why in ended.error.message
+
+
 def test_a_single_result_that_makes_no_sense_is_an_error_of_its_step() -> None:
     result = heard(step_id="r.0", status="great")
     assert result.status == "error" and result.error.type == "BadResult"
@@ -108,6 +150,28 @@ def test_random_bytes_are_malformed_and_nothing_worse(noise: bytes) -> None:
         for frame in (noise, b"results " + noise, b"steps " + noise):
             with pytest.raises(Malformed):
                 read(frame)
+
+
+odd = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers(10**400, 10**401) | st.floats() | st.text(st.characters()),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(st.characters(), max_size=3), inner, max_size=2)
+    ),
+    max_leaves=5,
+)
+NAMES = ("execution_time_ms", "handler_version", "retryable", "retry_after_ms", "token")
+metadatas = odd | st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, odd))
+errors = odd | st.fixed_dictionaries({}, optional=dict.fromkeys(("message", "type", "backtrace", "code"), odd))
+
+
+@given(
+    said=st.fixed_dictionaries(
+        {"step_id": st.just("r.0") | odd, "status": st.sampled_from(["completed", "failed", "error"]) | odd},
+        optional={"output": odd, "error": errors, "metadata": metadatas, "more": odd},
+    )
+)
+def test_whatever_a_result_says_it_has_an_end(said: dict[str, Any]) -> None:
+    assert result_of(EVENT, heard(**said), now=1.0).task_id == EVENT.task_id
 
 
 def test_a_spoiled_byte_makes_it_malformed_wherever_it_is() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,21 @@ def test_a_pair_of_keys_comes_from_a_file_and_the_hubs_key_from_an_option(tmp_pa
         worker_settings(Config(tmp_path), {}, {"server_key": server})
     with pytest.raises(InvalidSetting, match="cannot be read"):
         worker_settings(Config(tmp_path), {}, {"server_key": server, "key_file": str(tmp_path / "none")})
+
+
+def test_a_workers_key_file_is_looked_at_as_a_hubs_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    zmq.auth.create_certificates(tmp_path, "me")
+    server, file = zmq.curve_keypair()[0].decode(), tmp_path / "me.key_secret"
+    options = {"server_key": server, "key_file": str(file)}
+    for mode, warned in ((0o600, False), (0o640, True)):
+        file.chmod(mode)
+        caplog.clear()
+        worker_settings(Config(tmp_path), {}, options)
+        assert ("which holds a secret key: chmod 600 it" in caplog.text) is warned
+    public = zmq.curve_keypair()[0].decode()
+    file.write_text(re.sub(r'public-key = "[^"]+"', lambda _: f'public-key = "{public}"', file.read_text()))
+    with pytest.raises(InvalidSetting, match="do not belong together"):
+        worker_settings(Config(tmp_path), {}, options)
 
 
 def test_a_worker_that_could_run_nothing_is_refused(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What does the other side look like in Python? A handler that subscribes to steps and publishes their results.
 
 One thread has both sockets. Batches are run in threads of a pool, several at a time, the steps of one batch in their
-order. A step that is published again while it runs, or after it was answered, is not run again.
+order, each answered when it is done. A step that is published again while it runs, or after it was answered, is not
+run again.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import msgspec
 import zmq
 
-from turnout.errors import PermanentFailure
+from turnout.errors import InputError, PermanentFailure
 from turnout.executors.pubsub.contexts import Contexts
 from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.model.events import error_info
+from turnout.model.values import dump_output
 from turnout.wire.documents import ResultMetadata, Step, StepBatch, StepError, StepResult, StepResults
 from turnout.wire.frames import Malformed
 from turnout.wire.topics import STEPS, VERSION, read_steps, results_frame
@@ -143,10 +146,11 @@ class ZmqPubSubHandler:
             self._pool.submit(self._run, batch, new)
 
     def _run(self, batch: StepBatch, steps: list[Step]) -> None:
-        results = [self._run_one(step) for step in steps]
-        with self._guard:
-            self._seen.update({result.token: result for result in results})
-        self._answer(batch, results)
+        for step in steps:
+            result = self._run_one(step)
+            with self._guard:
+                self._seen[step.token] = result
+            self._answer(batch, [result])
 
     def _answer(self, batch: StepBatch, results: list[StepResult]) -> None:
         self._answers.put(StepResults(batch_id=batch.batch_id, protocol_version=VERSION, results=tuple(results)))
@@ -158,10 +162,11 @@ class ZmqPubSubHandler:
             return _result(step, "error", error=missing)
         began = time.monotonic()
         try:
-            output = handler(step)
-        except Exception as error:
+            # As text, so that nothing is left that could fail in the thread that publishes.
+            output = msgspec.Raw(dump_output(handler(step)).encode())
+        except BaseException as error:
             said = error_info(error)
-            retryable = not isinstance(error, PermanentFailure)
+            retryable = not isinstance(error, PermanentFailure | InputError)
             failure = StepError(said.message, said.type, tuple(said.traceback.splitlines()[-5:]), said.mro, said.code)
             return _result(step, "failed", error=failure, retryable=retryable)
         return _result(step, "completed", output=output, execution_time_ms=(time.monotonic() - began) * 1000)

@@ -78,7 +78,10 @@ class PubSubSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _check_endpoint(endpoint: str, path: str, bound: bool) -> None:
-    parts = urlsplit(endpoint)
+    try:
+        parts = urlsplit(endpoint)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("inproc", "ipc", "tcp") or not (parts.netloc or parts.path):
         raise InvalidSetting(
             f"{path} is {endpoint!r}; write inproc://name, ipc:///path/to/socket or tcp://127.0.0.1:5555", field=path

@@ -67,7 +67,7 @@ def parse(text: str, where: str) -> AllowList:
     """The list that the file says; raises InvalidSetting for the first thing that is wrong with it."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(where, f"it is not TOML: {error}") from error
     for name in content:
         if name != TABLE:

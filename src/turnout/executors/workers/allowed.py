@@ -22,23 +22,34 @@ class AllowedWorkers:
         self._file = file
         self._complaint = ""
         self._seen = self._sign()
+        self._changed = False
+        """The file differs from what was read."""
         self.list: AllowList = self._read()
         """Raises InvalidSetting where the first one cannot be read."""
 
     def look(self) -> bool:
-        """Read the file again if it has changed; whether there is a new list."""
+        """Read the file again if it has changed; whether there is a new list.
+
+        A change counts when it was seen twice: whoever writes the file may have emptied it before, and a moment with
+        nobody in the list would throw every worker out for good.
+        """
         sign = self._sign()
-        if sign == self._seen and (sign is None or time.time() - sign[1] / 1e9 > SETTLED):
+        if sign != self._seen:
+            self._seen, self._changed = sign, True
             return False
-        self._seen = sign
+        if not self._changed and (sign is None or time.time() - sign[1] / 1e9 > SETTLED):
+            return False
         try:
             fresh = self._read()
         except InvalidSetting as error:
+            self._changed = False
             if error.message != self._complaint:
                 self._complaint = error.message
                 log.error("the list of workers stays as it was: %s", error.message)
             return False
-        self._complaint = ""
+        if self._sign() != sign:
+            return False
+        self._changed, self._complaint = False, ""
         if fresh == self.list:
             return False
         self.list = fresh

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +15,17 @@ import zmq
 from zmq.utils import z85
 from zmq.utils.monitor import parse_monitor_message
 
-from turnout.errors import InvalidSetting
 from turnout.executors.workers.allowed import AllowedWorkers
 from turnout.executors.workers.refusals import Refusals
 from turnout.executors.workers.settings import HubSettings
-from turnout.wire.keys import KeyPair, read_pair, shortened
+from turnout.wire.keys import own_pair, shortened
 from turnout.wire.messages import Error, Hello
 
 log = logging.getLogger("turnout.hub")
 
 _ZAP = "inproc://zeromq.zap.01"
 _DOMAIN = b"turnout"
+_FAILURES = "inproc://failures"
 _FAILED = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 _WHY = {int(zmq.PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC): "it does not know this hub's public key"}
 _NO_KEY = "it gave no key, and this hub takes encrypted connections only"
@@ -37,7 +36,7 @@ class Gate:
     """The hub's keys and the list of its workers' keys, at work on the event loop that opened it."""
 
     def __init__(self, key_file: str, workers_file: str) -> None:
-        self._pair = _own_pair(Path(key_file))
+        self._pair = own_pair(Path(key_file), log)
         self.allowed = AllowedWorkers(Path(workers_file))
         self.refusals = Refusals()
         self._loop: asyncio.AbstractEventLoop
@@ -74,7 +73,7 @@ class Gate:
         socket.setsockopt(zmq.ZAP_DOMAIN, _DOMAIN)
         # While nobody answers, as when the hub closes, nobody comes in.
         socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
-        self._guarded, self._monitor = socket, socket.get_monitor_socket(_FAILED)
+        self._guarded, self._monitor = socket, _monitor(context, socket)
         self._loop.add_reader(zap.fileno(), self._asked)
         self._loop.add_reader(self._monitor.fileno(), self._heard_of_failures)
         # Descriptors tell of changes only: what came before they were watched must be looked for.
@@ -113,14 +112,11 @@ class Gate:
             self.refusals.note("a connection", _WHY.get(int(event["value"]), _NO_KEY) if failed else _NO_KEY)
 
 
-def _own_pair(file: Path) -> KeyPair:
-    pair = read_pair(file)
-    if zmq.curve_public(pair.secret.encode()).decode() != pair.public:
-        raise InvalidSetting(
-            f"the halves in the key file {str(file)!r} do not belong together: make a new pair with `turnout keys "
-            "generate`",
-            code="bad_key_file",
-        )
-    if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        log.warning("others on this machine can read %s, which holds a secret key: chmod 600 it", file)
-    return pair
+def _monitor(context: zmq.Context[Any], socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
+    """Hears of handshakes that failed. Without a bound: at a full one ZeroMQ would wait for us to listen, for ever if
+    we are just closing."""
+    listening = context.socket(zmq.PAIR)
+    listening.setsockopt(zmq.RCVHWM, 0)
+    socket.monitor(_FAILURES, _FAILED)
+    listening.connect(_FAILURES)
+    return listening
