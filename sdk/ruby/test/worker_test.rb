@@ -82,6 +82,33 @@ class WorkerTest < Minitest::Test
     assert_equal "completed", @hub.results(1)["1.1"]["status"]
   end
 
+  def test_output_in_any_encoding_becomes_lines_of_text
+    @registry.register("talk") do |step|
+      $stdout.write("é", "\xff\n".b, "\xC3".b)
+      $stdout.write("\xA9\n".b)
+      puts "ü".encode("UTF-16LE"), "ü".encode("ISO-8859-1")
+      step.log("\xff".b)
+    end
+    work
+    Turnout::Wire::Codec::NAMES.each_with_index do |codec, number|
+      @hub.let_in(codec: codec)
+      @hub.say("steps", batch(step("#{number}.1", handler: "talk")))
+      log = @hub.expect("log") { |body| body["offset"].zero? && body["lines"].size == 5 }
+      assert_equal ["é\uFFFD", "é", "ü", "ü", "\uFFFD"], (log["lines"].map { |line| line["text"] })
+      @hub.results(1)
+      @hub.say("bye", { "reason" => "another codec" })
+    end
+  end
+
+  def test_a_line_without_an_end_is_told_in_pieces
+    longest = Turnout::Wire::Holdings::LONGEST_LINE
+    @registry.register("mumble") { print "x" * (longest + 1); @gate.pop }
+    work
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "mumble")))
+    assert_equal longest, @hub.expect("log")["lines"][0]["text"].size
+  end
+
   def test_a_handler_that_computes_does_not_keep_the_worker_from_answering
     @registry.register("compute") { nil while @gate.empty? }
     work
