@@ -4,6 +4,8 @@ import { Cancelled, TimedOut } from './errors.js';
 import { Job } from './job.js';
 import { Registry, registry as everyHandler } from './registry.js';
 
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /**
  * Runs a step document against a handler (a function, or a registered name) and resolves to the result document. What
  * the document leaves out is filled in. Lines and progress go to the arrays that are given; `signal` cancels.
@@ -51,7 +53,8 @@ async function within(job, signal, grace) {
     };
     const { timeout_ms: timeout } = job.document.metadata;
     const late = () => stop(new TimedOut(`not done after ${timeout} ms`));
-    if (timeout !== undefined && timeout !== null) timers.push(setTimeout(late, timeout));
+    // What is longer than a timer can wait is as good as never.
+    if ((timeout ?? Infinity) <= LONGEST_TIMER) timers.push(setTimeout(late, timeout));
     signal?.addEventListener('abort', () => stop(new Cancelled('cancelled')), { once: true });
     if (signal?.aborted) stop(new Cancelled('cancelled'));
   });

@@ -14,6 +14,8 @@ import { registry as everyHandler } from './registry.js';
 /** Steps that are held for each place, so that the next one is there when a place becomes free. */
 const HELD_PER_PLACE = 2;
 const BYE = 1_000;
+/** Milliseconds after which steps that were to begin together wait for the next turn: some handler keeps the loop. */
+const LONG = 50;
 
 export class Worker {
   #registry;
@@ -27,6 +29,8 @@ export class Worker {
   #greetings = 0;
   #draining = null;
   #left = null;
+  /** When the first handler of this turn began. */
+  #began = null;
 
   /** @param {import('../index.js').WorkerOptions} [given] */
   constructor({ registry = everyHandler, ...given } = {}) {
@@ -59,6 +63,7 @@ export class Worker {
   }
 
   #turn(now) {
+    this.#began = null;
     try {
       for (const each of [...this.#hubs.list]) {
         each.connect(now);
@@ -120,7 +125,7 @@ export class Worker {
       else if (free > 0 && link?.inContact(performance.now())) {
         free -= 1;
         // Whoever has leave is taken to have begun, also if this worker dies: it is asked for when there is a place.
-        if (holding.granted) this.#start(holding, now);
+        if (holding.granted) this.#start(holding, link, now);
         else holding.asks = true;
       } else deadline = Math.min(deadline, holding.deadline);
     }
@@ -134,7 +139,7 @@ export class Worker {
     return null;
   }
 
-  #start(holding, now) {
+  #start(holding, link, now) {
     const { token } = holding;
     holding.state = 'running';
     const heard = {
@@ -148,7 +153,17 @@ export class Worker {
         this.#loop.wake();
       },
     };
-    this.#pool.start(new Job(holding.step, this.#registry, heard), now);
+    this.#pool.start(new Job(holding.step, this.#registry, heard), now, () => this.#mayBegin(holding, link));
+  }
+
+  /** Whether it is still right to begin; else it waits, and what its hub has said meanwhile is heard first. */
+  #mayBegin(holding, link) {
+    const now = performance.now();
+    this.#began ??= now;
+    if (now - this.#began < LONG && link.inContact(now)) return true;
+    holding.state = 'waiting';
+    this.#loop.wake();
+    return false;
   }
 
   // -- the end -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 import { Branch, Defer, PermanentError, Registry, RetryAfter, TimedOut, handler, runStep } from '../index.js';
 
@@ -112,6 +113,17 @@ test('lines and progress are heard', async () => {
   assert.deepEqual(lines, [{ stream: 'log', text: 'one' }, { stream: 'log', text: 'two' }]);
   assert.deepEqual(progress, [{ done: 1, total: 2, message: 'pages' }, { done: 3, total: null, message: '' }]);
   assert.match((await runStep((step) => step.progress('3'))).error.message, /done is 3; it must be a number/);
+});
+
+test('nothing that is said holds half a character', async () => {
+  const progress = [];
+  await runStep((step) => step.progress(1, 2, 'a\ud800'), {}, { progress });
+  assert.deepEqual(progress, [{ done: 1, total: 2, message: 'a\ufffd' }]);
+});
+
+test('a timeout of many days is not over at once', async () => {
+  const result = await runStep(() => setTimeout(20, 'slept'), { metadata: { timeout_ms: 2 ** 40 } });
+  assert.equal(result.output, 'slept');
 });
 
 test('at its timeout a handler is told by its signal', async () => {

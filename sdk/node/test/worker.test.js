@@ -41,9 +41,9 @@ class Hub {
     return this.#socket.send([this.#worker, ...pack(kind, body, session)]);
   }
 
-  async letIn() {
+  async letIn(changes = {}) {
     const hello = await this.next('hello');
-    await this.say('welcome', { ...welcome(hello.seq), session: 's1' });
+    await this.say('welcome', { ...welcome(hello.seq, changes), session: 's1' });
     return hello;
   }
 
@@ -119,6 +119,42 @@ test('a place whose handler does not end is free again after the grace', async (
   worker.stop();
   worker.stop();
   assert.equal(await ended, 'stopped');
+});
+
+/** A handler that keeps the event loop for so long. */
+const block = (milliseconds) => {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+};
+
+test('a step that had its turn while another kept the event loop begins only in contact', async () => {
+  const events = [];
+  registry.register('block', ({ token }) => {
+    events.push(token);
+    if (token === '1.1') block(700);
+  });
+  const { worker, ended } = started();
+  await hub.letIn({ lease_ms: 600 });
+  await hub.say('steps', batch([step('1.1', {}, 'block'), step('2.1', {}, 'block')]));
+  await hub.letIn();
+  events.push('in contact again');
+  await hub.result('2');
+  assert.deepEqual(events, ['1.1', 'in contact again', '2.1']);
+  worker.stop();
+  worker.stop();
+  await ended;
+});
+
+test('the time of a handler counts from its own start', async () => {
+  registry.register('block', () => block(300));
+  registry.register('pause', () => new Promise((resolve) => setTimeout(resolve, 20, 'slept')));
+  const { worker, ended } = started();
+  await hub.letIn();
+  await hub.say('steps', batch([step('1.1', {}, 'block'), step('2.1', { timeout_ms: 250 }, 'pause')]));
+  assert.equal((await hub.result('2')).output, 'slept');
+  worker.stop();
+  worker.stop();
+  await ended;
 });
 
 test('a worker that no hub wants ends with the reason', async () => {
