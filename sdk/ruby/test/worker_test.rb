@@ -143,7 +143,7 @@ class WorkerTest < Minitest::Test
 
   def test_a_handler_that_cannot_be_stopped_is_reported_and_keeps_its_place
     @registry.register("stubborn") { |step| step.uninterrupted { @gate.pop } }
-    work(grace: 0.05)
+    work(kill_grace: 0.05)
     @hub.let_in
     @hub.say("steps", batch(step("1.1", handler: "stubborn", timeout_ms: 50)))
     result = @hub.results(1)["1.1"]
@@ -201,7 +201,7 @@ class WorkerTest < Minitest::Test
     work
     @hub.let_in
     @hub.say("drain", { "reason" => "deploy" })
-    assert_equal "deploy", @hub.expect("bye")["reason"]
+    assert_equal "drained", @hub.expect("bye")["reason"]
     assert_equal :drained, @thread.value
   end
 
@@ -211,7 +211,26 @@ class WorkerTest < Minitest::Test
     @hub.say("steps", batch(step("1.1", handler: "wait")))
     @begun.pop
     2.times { @worker.stop }
+    assert_equal %w[error lost], outcome(@hub.results(1).fetch("1.1"))
     assert_equal :stopped, @thread.value
+  end
+
+  def test_a_drain_takes_no_longer_than_its_grace
+    work(grace: 0.1)
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "wait")))
+    @begun.pop
+    @hub.say("drain", {})
+    assert_equal %w[error lost], outcome(@hub.results(1).fetch("1.1"))
+    assert_equal :stopped, @thread.value
+  end
+
+  def test_what_waits_is_given_back_when_all_places_are_held_by_handlers_that_do_not_end
+    @registry.register("stubborn") { |step| step.uninterrupted { @gate.pop } }
+    work(kill_grace: 0.05, concurrency: 1)
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "stubborn", timeout_ms: 50), step("2.1")))
+    assert_equal %w[error returned], outcome(@hub.results(2).fetch("2.1"))
   end
 
   def test_a_worker_that_nobody_wants_says_why

@@ -18,6 +18,8 @@ module Turnout
       LEASE = 15.0
       # No hub keeps a worker busier than that.
       SHORTEST = 0.01
+      # Bytes that a message may have besides its body, encryption included.
+      ENVELOPE = 1_024
 
       attr_reader :state, :greeting, :hub, :hubs, :lease, :contact, :credits, :malformed, :outbox, :actions
 
@@ -66,6 +68,15 @@ module Turnout
         return unless open?
 
         send_message("progress", { "token" => token, "done" => done, "total" => total, "message" => message })
+      end
+
+      # Let the hub know at once what is held here.
+      def beat(now)
+        return unless open?
+
+        seq = next_beat
+        @beaten = @unanswered[seq] = now
+        send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
       end
 
       def bye(reason)
@@ -221,12 +232,6 @@ module Turnout
         @outbox << Frames.pack("hello", @hello.merge(said), "")
       end
 
-      def beat(now)
-        seq = next_beat
-        @beaten = @unanswered[seq] = now
-        send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
-      end
-
       def mine = @holdings.select { |each| each.hub == @hub || @orphan.call(each) }
 
       def drop(tokens, reason)
@@ -250,7 +255,7 @@ module Turnout
       # Whether it was sent: the hub closes a connection on which more comes than it takes.
       def send_message(kind, body)
         frames = Frames.pack(kind, body, @session, @codec)
-        return false if frames[2].bytesize > @most_bytes
+        return false if frames[2].bytesize + ENVELOPE > @most_bytes
 
         @outbox << frames
         true

@@ -59,13 +59,15 @@ module Turnout
       # Another socket, after a pause that grows; not all workers at the same moment.
       def try_again(now)
         close
-        pause = [FIRST_PAUSE * 2**@failures, LONGEST_PAUSE].min
+        pause = [FIRST_PAUSE * 2**@failures, LONGEST_PAUSE].min * rand(0.5..1.0)
         @failures = [@failures + 1, 16].min
-        @retry_at = now + pause * rand(0.5..1.0)
+        @retry_at = now + pause
+        pause
       end
 
-      def close
-        @socket&.close
+      # What was said last may still go out, for so many seconds.
+      def close(last = 0)
+        @socket&.close(last)
         @socket = nil
       end
 

@@ -46,7 +46,10 @@ module Turnout
       # The descriptor tells of changes only, so this is asked before waiting on it.
       def readable? = option(ZMQ::EVENTS).anybits?(ZMQ::POLLIN)
 
-      def close = @socket.close
+      def close(last = 0)
+        @socket.setsockopt(ZMQ::LINGER, last * 1000)
+        @socket.close
+      end
 
       private
 
