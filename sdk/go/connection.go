@@ -13,6 +13,8 @@ const (
 	longestPause = 5 * time.Second
 	// So many messages at a time: other connections, and handlers, have their turn.
 	mostAtOnce = 256
+	// So long what was said last has to go out, to a hub that is there.
+	lastWords = time.Second
 )
 
 // connection is one address: its socket while there is one, its link, and when to try again.
@@ -88,18 +90,24 @@ func (c *connection) nextDue() time.Time {
 }
 
 // tryAgain makes another socket after a pause that grows; not all workers do it at the same moment.
-func (c *connection) tryAgain(now time.Time) {
-	c.close()
+func (c *connection) tryAgain(now time.Time) time.Duration {
+	c.close(0)
 	pause := longestPause
 	if c.failures < 6 {
 		pause = firstPause << c.failures
 	}
 	c.failures++
-	c.retryAt = now.Add(time.Duration(float64(pause) * (0.5 + rand.Float64()/2)))
+	pause = time.Duration(float64(pause) * (0.5 + rand.Float64()/2))
+	c.retryAt = now.Add(pause)
+	return pause
 }
 
-func (c *connection) close() {
+// close closes the socket; what was said last to a hub that is there may still go out, for so long.
+func (c *connection) close(last time.Duration) {
 	if c.socket != nil {
+		if c.isOpen() && last > 0 {
+			_ = c.socket.SetInt(zmq.Linger, last.Milliseconds())
+		}
 		c.socket.Close()
 		c.socket = nil
 	}

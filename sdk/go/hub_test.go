@@ -15,6 +15,9 @@ import (
 
 const patience = time.Minute
 
+// grace of the workers here: long enough for all that ends by itself.
+const grace = time.Second
+
 // hub is a real socket that a real worker talks to; the test says what it answers.
 type hub struct {
 	t       *testing.T
@@ -67,7 +70,7 @@ func employ(t *testing.T, handlers map[string]Handler) *hub {
 	go func() {
 		h.ended <- Run(ctx, Options{
 			Connect: []string{address}, Labels: map[string]string{"zone": "a"}, Concurrency: 1, Registry: registry,
-			Grace: time.Millisecond, Logger: log.New(io.Discard, "", 0), NoSignals: true,
+			KillGrace: time.Millisecond, Grace: grace, Logger: log.New(io.Discard, "", 0), NoSignals: true,
 		})
 	}()
 	return h

@@ -13,8 +13,9 @@ import (
 )
 
 // Run works until it is told to stop. When ctx ends, or at SIGTERM or SIGINT, it drains: it takes nothing more, gives back
-// what has not begun, finishes what runs, and returns nil once every result is acknowledged. A signal after that stops it
-// at once, with ErrStopped. If no hub wants this worker the error is a *RefusedError.
+// what has not begun, finishes what runs, and returns nil once every result is acknowledged. If that takes longer than
+// Options.Grace, or at a signal after that, it says that the rest is lost and returns ErrStopped. If no hub wants this
+// worker the error is a *RefusedError.
 //
 // The contexts of handlers have the values of ctx but do not end with it.
 func Run(ctx context.Context, options Options) error {
@@ -39,7 +40,8 @@ func Run(ctx context.Context, options Options) error {
 		defer signal.Stop(signals)
 	}
 	go heed(ctx, signals, loop)
-	options.Logger.Printf("worker %s connects to %s", options.Name, strings.Join(options.Connect, ", "))
+	options.Logger.Printf("worker %s: %d handlers, %d at once, hubs %s",
+		options.Name, len(options.Registry.names()), options.Concurrency, strings.Join(options.Connect, ", "))
 	return loop.run()
 }
 

@@ -52,6 +52,41 @@ func TestAHandlerThatDoesNotEndIsReportedAndKeepsItsPlace(t *testing.T) {
 	hub.dismiss()
 }
 
+func TestWhatWaitsIsGivenBackWhenNoPlaceBecomesFree(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	limit := int64(1)
+	hub.give("1.1", "deaf", &limit)
+	hub.give("2.1", "deaf", nil)
+	outcomes := map[string]string{}
+	for len(outcomes) < 2 {
+		for _, result := range expect[*wire.Results](hub).Results {
+			outcomes[result.Metadata.Token] = result.Metadata.Outcome
+		}
+	}
+	if outcomes["2.1"] != "returned" {
+		t.Errorf("%v", outcomes)
+	}
+}
+
+func TestWhatIsNotDoneWhenTheGraceIsOverIsLost(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	hub.give("1.1", "deaf", nil)
+	expect[*wire.Received](hub)
+	hub.stop()
+	if result := expect[*wire.Results](hub).Results[0]; result.Status != "error" || result.Metadata.Outcome != "lost" {
+		t.Errorf("%+v", result)
+	}
+	if err := hub.end(); !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+}
+
 func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {
 	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
 	expect[*wire.Hello](hub)

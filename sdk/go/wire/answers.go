@@ -27,7 +27,7 @@ func (l *Link) welcomed(message *Welcome, now time.Time) {
 	for _, each := range l.mine() {
 		each.forgetSending()
 	}
-	l.beat(now)
+	l.Beat(now)
 }
 
 func (l *Link) refused(message *Error, session string) {
