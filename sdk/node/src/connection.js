@@ -63,15 +63,18 @@ export class Connection {
     this.failures = 0;
   }
 
-  /** Another socket, after a pause that grows; not all workers at the same moment. */
+  /** Another socket, after a pause that grows and is returned; not all workers at the same moment. */
   tryAgain(now) {
     this.close();
-    const pause = Math.min(FIRST_PAUSE * 2 ** this.failures, LONGEST_PAUSE);
+    const pause = Math.min(FIRST_PAUSE * 2 ** this.failures, LONGEST_PAUSE) * (0.5 + Math.random() / 2);
     this.failures = Math.min(this.failures + 1, MOST_DOUBLINGS);
-    this.#retryAt = now + pause * (0.5 + Math.random() / 2);
+    this.#retryAt = now + pause;
+    return pause;
   }
 
-  close() {
+  /** What was said last to a hub that is there may still go out, for so long. */
+  close(last = 0) {
+    if (this.#socket !== null && this.isOpen) this.#socket.linger = last;
     this.#socket?.close();
     this.#socket = null;
   }

@@ -12,6 +12,8 @@ const FENCE = 0.8;
 const LEASE = 15_000;
 /** No hub keeps a worker busier than that. */
 const SHORTEST = 10;
+/** Bytes that a message may have besides its body, encryption included. */
+const ENVELOPE = 1_024;
 
 /** One worker's side of its sessions with one hub. Who owns the socket empties `outbox` and `actions` each time. */
 export class Link {
@@ -90,6 +92,12 @@ export class Link {
     if (this.isOpen) this.#send('progress', { token, done, total, message });
   }
 
+  /** Let the hub know at once what is held here. */
+  beat(now) {
+    if (!this.isOpen) return;
+    this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
+  }
+
   bye(reason) {
     if (this.isOpen) this.#send('bye', { reason });
   }
@@ -105,7 +113,7 @@ export class Link {
         this.#leave(`no answer for ${(silence / 1000).toFixed(1)} s`);
         return;
       }
-      if (now - this.#contact.beaten >= this.#heartbeat) this.#beat(now);
+      if (now - this.#contact.beaten >= this.#heartbeat) this.beat(now);
       this.#report.due(this.#mine(), now, (kind, body) => this.#send(kind, body));
     }
   }
@@ -214,7 +222,7 @@ export class Link {
     this.actions.push(welcomed(this.hub, before));
     this.#drop(body.release ?? [], 'nobody waits for it any more');
     for (const each of this.#mine()) each.sent = each.asked = each.linesSent = NEVER;
-    this.#beat(now);
+    this.beat(now);
   }
 
   #failed({ code, message = '', retry = true, tokens = [] }, session) {
@@ -237,10 +245,6 @@ export class Link {
     this.#greeted = now;
     const said = { seq: this.greeting, credits: this.#credits, in_flight: this.#listed() };
     this.outbox.push(pack('hello', { ...this.#hello, ...said }, ''));
-  }
-
-  #beat(now) {
-    this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
   }
 
   #mine() {
@@ -272,7 +276,7 @@ export class Link {
   /** Whether it was sent: the hub closes a connection on which more comes than it takes. */
   #send(kind, body) {
     const frames = pack(kind, body, this.#session);
-    if (frames[2].length > this.#mostBytes) return false;
+    if (frames[2].length + ENVELOPE > this.#mostBytes) return false;
     this.outbox.push(frames);
     return true;
   }

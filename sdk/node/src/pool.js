@@ -20,6 +20,10 @@ export class Pool {
     return this.#places - this.#running.size;
   }
 
+  get size() {
+    return this.#running.size;
+  }
+
   get isIdle() {
     return this.#running.size === 0;
   }

@@ -139,7 +139,7 @@ test('at its timeout a handler is told by its signal', async () => {
 });
 
 test('a handler that does not end is abandoned, and the result says so', async () => {
-  const result = await runStep(never, { metadata: { timeout_ms: 5 } }, { grace: 0 });
+  const result = await runStep(never, { metadata: { timeout_ms: 5 } }, { killGrace: 0 });
   assert.equal(result.metadata.outcome, 'timed_out');
   assert.match(result.error.message, /may still run/);
 });

@@ -78,8 +78,8 @@ test('steps are run, answered in one message, acknowledged, and the worker leave
   const { results } = await hub.next('results');
   assert.deepEqual(results.map((each) => each.output), [{ n: 1 }, { n: 2 }]);
   await hub.say('ack', { tokens: ['1.1', '2.1'] });
-  worker.stop('enough');
-  assert.deepEqual(await hub.next('bye'), { reason: 'enough' });
+  worker.stop();
+  assert.deepEqual(await hub.next('bye'), { reason: 'drained' });
   await hub.say('bye', {});
   assert.equal(await ended, 'drained');
 });
@@ -109,7 +109,7 @@ test('a draining worker gives back what waits and finishes what runs', async () 
 test('a place whose handler does not end is free again after the grace', async () => {
   registry.register('hang', () => new Promise(() => {}));
   registry.register('echo', () => 'here');
-  const { worker, ended } = started({ concurrency: 1, grace: 0 });
+  const { worker, ended } = started({ concurrency: 1, killGrace: 0 });
   await hub.letIn();
   await hub.say('steps', batch([step('1.1', { timeout_ms: 5 }, 'hang'), step('2.1')]));
   const late = await hub.result('1');
@@ -157,7 +157,23 @@ test('the time of a handler counts from its own start', async () => {
   await ended;
 });
 
+test('what is not done when the grace is over, or at the second stop, is lost', async () => {
+  for (const [grace, stops] of [[0.02, 1], [30, 2]]) {
+    registry = new Registry();
+    registry.register('hang', () => new Promise(() => {}));
+    const { worker, ended } = started({ grace });
+    await hub.letIn();
+    await hub.say('steps', batch([step('1.1', {}, 'hang')]));
+    await hub.next('received');
+    for (let count = 0; count < stops; count += 1) worker.stop();
+    const { status, metadata } = await hub.result('1');
+    assert.deepEqual([status, metadata.outcome], ['error', 'lost']);
+    assert.equal(await ended, 'stopped');
+  }
+});
+
 test('a worker that no hub wants ends with the reason', async () => {
+  registry.register('echo', () => 'here');
   const { ended } = started();
   await hub.next('hello');
   await hub.say('error', { code: 'labels_refused', message: 'not with this key', retry: false }, '');
@@ -165,5 +181,10 @@ test('a worker that no hub wants ends with the reason', async () => {
 });
 
 test('an address that ZeroMQ does not know is a wrong option', async () => {
+  registry.register('echo', () => 'here');
   await assert.rejects(started({ connect: 'tcp://nowhere' }).ended, ConfigurationError);
+});
+
+test('a worker without handlers is a mistake', () => {
+  assert.throws(() => new Worker({ connect: 'tcp://127.0.0.1:1', registry: new Registry() }), /no handlers/);
 });
