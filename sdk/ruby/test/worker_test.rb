@@ -32,7 +32,8 @@ class WorkerTest < Minitest::Test
 
   def work(connect: @hub.address, **options)
     quiet = Logger.new(File::NULL)
-    @worker = Turnout::Worker.new(registry: @registry, connect: connect, logger: quiet, concurrency: 2, **options)
+    options = { logger: quiet, concurrency: 2, **options }
+    @worker = Turnout::Worker.new(registry: @registry, connect: connect, **options)
     @thread = Thread.new { @worker.run(signals: false) }
     @thread.report_on_exception = false
   end
@@ -304,6 +305,24 @@ class WorkerTest < Minitest::Test
     2.times { @hub.let_in }
     @hub.say("steps", batch(step("1.1")))
     assert_equal "completed", @hub.results(1).fetch("1.1")["status"]
+  end
+
+  def test_a_connection_that_is_gone_is_made_anew_at_once
+    work
+    @hub.let_in(heartbeat_ms: 60_000, lease_ms: 180_000)
+    @hub.restart
+    assert_equal 2, @hub.expect("hello")["seq"]
+  end
+
+  def test_a_server_key_that_is_not_the_hubs_is_said
+    _server, server_secret = ZMQ::Util.curve_keypair
+    public_key, secret = ZMQ::Util.curve_keypair
+    @others << (hub = FakeHub.new(@context, curve: server_secret))
+    said, log = IO.pipe
+    work(connect: hub.address, curve: { server_key: public_key, public_key: public_key, secret_key: secret },
+         logger: Logger.new(log))
+    assert_match(/handlers/, said.gets)
+    assert_match(/the encrypted connection fails; is the server key the hub's\?/, said.gets)
   end
 
   def test_connections_are_encrypted_where_there_are_keys

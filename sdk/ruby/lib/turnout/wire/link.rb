@@ -79,6 +79,19 @@ module Turnout
         send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
       end
 
+      # The connection is gone, and the session with it. One that was never there is libzmq's to make.
+      def cut(reason)
+        leave(reason) if open?
+      end
+
+      # The connection was not let in: nothing that is said here would be heard.
+      def refuse(reason)
+        return if refused?
+
+        @state = :refused
+        @actions << Parted.new(reason)
+      end
+
       def bye(reason)
         send_message("bye", { "reason" => reason }) if open?
       end
@@ -211,8 +224,7 @@ module Turnout
 
         reason = "#{body['code']}: #{body['message']}"
         if body["retry"] == false
-          @state = :refused
-          @actions << Parted.new(reason)
+          refuse(reason)
         elsif %w[no_session malformed stopping].include?(body["code"])
           leave(reason)
         elsif body["code"] == "not_yours" && !session.empty?

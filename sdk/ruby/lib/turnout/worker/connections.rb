@@ -26,7 +26,7 @@ module Turnout
       end
 
       def each(&block) = @list.each(&block)
-      def ios = @list.filter_map(&:io)
+      def ios = @list.flat_map(&:ios)
       def any_open? = @list.any?(&:open?)
       def all_refused? = @list.all? { |each| each.link.refused? }
 
@@ -86,7 +86,7 @@ module Turnout
       def add(address, discovered: false)
         return if @list.any? { |each| each.address == address }
 
-        @list << Connection.new(address, @make_link.call, discovered: discovered) do |to|
+        @list << Connection.new(address, @make_link.call, logger: @options.logger, discovered: discovered) do |to|
           HubSocket.new(@context, to, @options)
         end
       end
