@@ -98,6 +98,18 @@ export class Link {
     this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
   }
 
+  /** The connection is gone, and the session with it. One that was never there is libzmq's to make. */
+  cut(reason) {
+    if (this.isOpen) this.#leave(reason);
+  }
+
+  /** The connection was not let in: nothing that is said here would be heard. */
+  refuse(reason) {
+    if (this.isRefused) return;
+    this.state = 'refused';
+    this.actions.push(parted(reason));
+  }
+
   bye(reason) {
     if (this.isOpen) this.#send('bye', { reason });
   }
@@ -228,10 +240,8 @@ export class Link {
   #failed({ code, message = '', retry = true, tokens = [] }, session) {
     if (!['', this.#session].includes(session) || !['greeting', 'open'].includes(this.state)) return;
     const reason = `${code}: ${message}`;
-    if (!retry) {
-      this.state = 'refused';
-      this.actions.push(parted(reason));
-    } else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
+    if (!retry) this.refuse(reason);
+    else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
     // What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
     else if (code === 'not_yours' && session !== '') this.#holdings.forget(tokens.filter((each) => this.#isDone(each)));
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 
-import { Router } from 'zeromq';
+import { Router, curveKeyPair } from 'zeromq';
 
 import { ConfigurationError, Refused, Registry, Worker } from '../index.js';
 import { pack, unpack } from '../src/frames.js';
@@ -47,6 +47,19 @@ class Hub {
     return hello;
   }
 
+  /** Goes, and is there again at the same address, with no memory of its connections. */
+  async restart() {
+    this.#socket.close();
+    this.#socket = new Router({ linger: 0 });
+    for (;;) {
+      try {
+        return await this.#socket.bind(this.address);
+      } catch {
+        // The address is not free yet.
+      }
+    }
+  }
+
   close() {
     this.#socket.close();
   }
@@ -62,6 +75,15 @@ beforeEach(async () => {
 });
 
 afterEach(() => hub.close());
+
+/** A logger, and the first line of its that matches. */
+const heard = (pattern) => {
+  let logger;
+  const line = new Promise((resolve) => {
+    logger = (text) => pattern.test(text) && resolve(text);
+  });
+  return { line, logger };
+};
 
 const started = (given = {}) => {
   const worker = new Worker({ connect: hub.address, registry, concurrency: 2, logger: () => {}, ...given });
@@ -178,6 +200,32 @@ test('a worker that no hub wants ends with the reason', async () => {
   await hub.next('hello');
   await hub.say('error', { code: 'labels_refused', message: 'not with this key', retry: false }, '');
   await assert.rejects(ended, (error) => error instanceof Refused && /labels_refused/.test(error.message));
+});
+
+test('a connection that is gone is made anew at once', async () => {
+  registry.register('echo', () => 'here');
+  const { worker, ended } = started();
+  await hub.letIn({ heartbeat_ms: 60_000, lease_ms: 180_000 });
+  await hub.restart();
+  assert.equal((await hub.next('hello')).seq, 2);
+  worker.stop();
+  worker.stop();
+  await ended;
+});
+
+test("a server key that is not the hub's is said", async () => {
+  registry.register('echo', () => 'here');
+  const [server, mine] = [curveKeyPair(), curveKeyPair()];
+  const guarded = new Router({ linger: 0, curveServer: true, curveSecretKey: server.secretKey });
+  await guarded.bind('tcp://127.0.0.1:*');
+  const curve = { serverKey: mine.publicKey, publicKey: mine.publicKey, secretKey: mine.secretKey };
+  const { line, logger } = heard(/fails/);
+  const { worker, ended } = started({ connect: guarded.lastEndpoint, curve, logger });
+  const said = await line;
+  worker.stop();
+  await ended;
+  assert.match(said, /the encrypted connection fails; is the server key the hub's\?/);
+  guarded.close();
 });
 
 test('an address that ZeroMQ does not know is a wrong option', async () => {
