@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"log"
 	"sort"
 	"time"
 
@@ -18,12 +19,14 @@ type connections struct {
 	kept     map[string]time.Time     // until when each hub keeps what it gave for this worker
 	discover bool                     // whether hubs' lists of hubs are followed
 	makeLink func() *wire.Link
-	open     func(address string) (*zmq.Socket, error)
+	open     func(address string) (*dealer, error)
+	logger   *log.Logger
 }
 
-func newConnections(makeLink func() *wire.Link, open func(string) (*zmq.Socket, error)) *connections {
+func newConnections(makeLink func() *wire.Link, open func(string) (*dealer, error), logger *log.Logger) *connections {
 	return &connections{
 		aliases: map[*connection][]string{}, kept: map[string]time.Time{}, discover: true, makeLink: makeLink, open: open,
+		logger: logger,
 	}
 }
 
@@ -33,7 +36,9 @@ func (c *connections) add(address string, discovered bool) {
 			return
 		}
 	}
-	c.list = append(c.list, &connection{address: address, discovered: discovered, link: c.makeLink(), open: c.open})
+	c.list = append(c.list, &connection{
+		address: address, discovered: discovered, link: c.makeLink(), open: c.open, logger: c.logger,
+	})
 }
 
 // all is a copy: a turn may add connections and take some away.
@@ -52,8 +57,8 @@ func (c *connections) opened() []*connection {
 func (c *connections) sockets() []*zmq.Socket {
 	var found []*zmq.Socket
 	for _, each := range c.list {
-		if each.socket != nil {
-			found = append(found, each.socket)
+		if each.dealer != nil {
+			found = append(found, each.dealer.socket, each.dealer.monitor)
 		}
 	}
 	return found

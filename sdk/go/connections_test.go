@@ -15,7 +15,7 @@ func network(addresses ...string) *connections {
 	made := newConnections(func() *wire.Link {
 		next := func() int64 { numbered++; return numbered }
 		return wire.NewLink(wire.Hello{}, wire.NewHoldings(), 8, next, func(*wire.Holding) bool { return false })
-	}, nil)
+	}, nil, nil)
 	for _, address := range addresses {
 		made.add(address, false)
 	}

@@ -71,7 +71,8 @@ func newLoop(base context.Context, options Options, context *zmq.Context) (*loop
 				return l.connections.linkOf(each.Hub) == nil
 			})
 		},
-		func(address string) (*zmq.Socket, error) { return dial(context, address, options) },
+		func(address string) (*dealer, error) { return dial(context, address, options) },
+		options.Logger,
 	)
 	l.connections.discover = !options.NoDiscover
 	for _, address := range options.Connect {

@@ -67,37 +67,3 @@ type detached struct{ context.Context }
 func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (detached) Done() <-chan struct{}       { return nil }
 func (detached) Err() error                  { return nil }
-
-// dial is a socket to one hub. Nothing waits to be sent when it is closed: what matters is said again.
-func dial(context *zmq.Context, address string, options Options) (*zmq.Socket, error) {
-	socket, err := context.Socket(zmq.Dealer)
-	if err != nil {
-		return nil, err
-	}
-	set := func(option zmq.Option, value int64) {
-		if err == nil {
-			err = socket.SetInt(option, value)
-		}
-	}
-	set(zmq.Linger, 0)
-	set(zmq.MaxMessageSize, options.MaxMessageBytes)
-	set(zmq.ReconnectMS, 100)
-	set(zmq.ReconnectMaxMS, 5000)
-	if keys := options.Curve; keys != nil {
-		for option, key := range map[zmq.Option]string{
-			zmq.CurveServerKey: keys.ServerKey, zmq.CurvePublicKey: keys.PublicKey, zmq.CurveSecretKey: keys.SecretKey,
-		} {
-			if err == nil {
-				err = socket.SetText(option, key)
-			}
-		}
-	}
-	if err == nil {
-		err = socket.Connect(address)
-	}
-	if err != nil {
-		socket.Close()
-		return nil, err
-	}
-	return socket, nil
-}

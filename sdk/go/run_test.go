@@ -3,10 +3,12 @@ package worker
 import (
 	"context"
 	"errors"
+	"log"
 	"strings"
 	"testing"
 
 	"turnout/worker/wire"
+	"turnout/worker/zmq"
 )
 
 func TestAWorkerRunsAStepAndDrainsWhenItsContextEnds(t *testing.T) {
@@ -84,6 +86,46 @@ func TestWhatIsNotDoneWhenTheGraceIsOverIsLost(t *testing.T) {
 	}
 	if err := hub.end(); !errors.Is(err, ErrStopped) {
 		t.Error(err)
+	}
+}
+
+func TestAConnectionThatIsGoneIsMadeAnewAtOnce(t *testing.T) {
+	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	expect[*wire.Heartbeat](hub)
+	hub.restart()
+	if again := expect[*wire.Hello](hub); again.Seq != 2 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestAServerKeyThatIsNotTheHubsIsSaidOnce(t *testing.T) {
+	const public, secret = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
+	hub := listen(t)
+	for _, err := range []error{
+		hub.socket.SetInt(zmq.CurveServer, 1), hub.socket.SetText(zmq.CurveSecretKey, strings.Repeat("0", 40)), hub.bind("tcp://127.0.0.1:*"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := dial(hub.context, hub.address, Options{MaxMessageBytes: 1 << 20, Curve: &Curve{public, public, secret}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.close(0)
+	var said strings.Builder
+	each := &connection{address: hub.address, dealer: made, link: network().makeLink(), logger: log.New(&said, "", 0)}
+	for said.Len() == 0 {
+		if err := zmq.Poll([]*zmq.Socket{made.monitor}, hub.idle.read, patience); err != nil {
+			t.Fatal(err)
+		}
+		if err := each.watch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if expected := "hub " + hub.address + ": the encrypted connection fails; is the server key the hub's?\n"; said.String() != expected {
+		t.Error(said.String())
 	}
 }
 

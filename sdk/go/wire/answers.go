@@ -36,8 +36,7 @@ func (l *Link) refused(message *Error, session string) {
 	}
 	reason := message.Code + ": " + message.Message
 	if !message.Retry {
-		l.State = Refused
-		l.Actions = append(l.Actions, Parted{reason})
+		l.Refuse(reason)
 		return
 	}
 	switch message.Code {
