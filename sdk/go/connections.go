@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"log"
 	"sort"
 	"time"
 
@@ -16,13 +17,16 @@ type connections struct {
 	list     []*connection
 	aliases  map[*connection][]string // other addresses of its hub
 	kept     map[string]time.Time     // until when each hub keeps what it gave for this worker
+	discover bool                     // whether hubs' lists of hubs are followed
 	makeLink func() *wire.Link
-	open     func(address string) (*zmq.Socket, error)
+	open     func(address string) (*dealer, error)
+	logger   *log.Logger
 }
 
-func newConnections(makeLink func() *wire.Link, open func(string) (*zmq.Socket, error)) *connections {
+func newConnections(makeLink func() *wire.Link, open func(string) (*dealer, error), logger *log.Logger) *connections {
 	return &connections{
-		aliases: map[*connection][]string{}, kept: map[string]time.Time{}, makeLink: makeLink, open: open,
+		aliases: map[*connection][]string{}, kept: map[string]time.Time{}, discover: true, makeLink: makeLink, open: open,
+		logger: logger,
 	}
 }
 
@@ -32,7 +36,9 @@ func (c *connections) add(address string, discovered bool) {
 			return
 		}
 	}
-	c.list = append(c.list, &connection{address: address, discovered: discovered, link: c.makeLink(), open: c.open})
+	c.list = append(c.list, &connection{
+		address: address, discovered: discovered, link: c.makeLink(), open: c.open, logger: c.logger,
+	})
 }
 
 // all is a copy: a turn may add connections and take some away.
@@ -51,8 +57,8 @@ func (c *connections) opened() []*connection {
 func (c *connections) sockets() []*zmq.Socket {
 	var found []*zmq.Socket
 	for _, each := range c.list {
-		if each.socket != nil {
-			found = append(found, each.socket)
+		if each.dealer != nil {
+			found = append(found, each.dealer.socket, each.dealer.monitor)
 		}
 	}
 	return found
@@ -81,9 +87,13 @@ func (c *connections) linkOf(hub string) *wire.Link {
 // for longer than its lease, so that it has given everything to others.
 func (c *connections) gone(hub string, now time.Time) bool { return now.After(c.kept[hub]) }
 
+// seen notes who is there, and follows their lists of hubs.
 func (c *connections) seen(now time.Time) {
 	for _, each := range c.opened() {
 		c.kept[each.link.Hub] = now.Add(each.link.Lease)
+		if c.discover {
+			c.follow(each)
+		}
 	}
 }
 
@@ -134,14 +144,15 @@ func (c *connections) welcomed(from *connection, before string) {
 	for _, older := range same[:len(same)-1] {
 		c.retire(older, last)
 	}
-	if from == last {
-		c.discover(from)
-	}
 }
 
-// failed notes that a connection is of no use: another socket, and the other addresses of its hub.
-func (c *connections) failed(from *connection, now time.Time) {
-	from.tryAgain(now)
+// failed notes that a connection is of no use: another socket after a pause, and the other addresses of its hub.
+func (c *connections) failed(from *connection, now time.Time) time.Duration {
+	pause := from.tryAgain(now)
+	for _, each := range c.opened() {
+		// Whoever takes over what that hub gave hears at once that it goes on here.
+		each.link.Beat(now)
+	}
 	for _, address := range c.aliases[from] {
 		c.add(address, false)
 	}
@@ -149,16 +160,17 @@ func (c *connections) failed(from *connection, now time.Time) {
 	if from.discovered && from.failures > mostFailures && len(c.opened()) > 0 {
 		c.remove(from)
 	}
+	return pause
 }
 
 func (c *connections) close() {
 	for _, each := range c.list {
-		each.close()
+		each.close(lastWords)
 	}
 }
 
 func (c *connections) retire(older, newer *connection) {
-	older.close()
+	older.close(0)
 	c.remove(older)
 	c.aliases[newer] = append(append(c.aliases[newer], older.address), c.aliases[older]...)
 	delete(c.aliases, older)
@@ -173,10 +185,10 @@ func (c *connections) remove(gone *connection) {
 	}
 }
 
-// discover follows a hub's list of hubs. A hub may be known by several addresses, and a second session would end the
+// follow follows a hub's list of hubs. A hub may be known by several addresses, and a second session would end the
 // first: so only a list that names the address that was used, and only when no other connection is still finding out
 // who it talks to.
-func (c *connections) discover(from *connection) {
+func (c *connections) follow(from *connection) {
 	known := map[string]bool{}
 	for _, addresses := range c.aliases {
 		for _, address := range addresses {

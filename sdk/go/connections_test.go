@@ -15,7 +15,7 @@ func network(addresses ...string) *connections {
 	made := newConnections(func() *wire.Link {
 		next := func() int64 { numbered++; return numbered }
 		return wire.NewLink(wire.Hello{}, wire.NewHoldings(), 8, next, func(*wire.Holding) bool { return false })
-	}, nil)
+	}, nil, nil)
 	for _, address := range addresses {
 		made.add(address, false)
 	}
@@ -58,6 +58,7 @@ func TestTheHubsOfAWelcomeAreFollowed(t *testing.T) {
 	} {
 		found := network("one")
 		found.answer(found.list[0], "hub", each.hubs...)
+		found.seen(time.Unix(0, 0))
 		if !reflect.DeepEqual(found.addresses(), each.expected) {
 			t.Errorf("%s: %v", name, found.addresses())
 		}
@@ -79,6 +80,7 @@ func TestAHubThatIsGreetedIsOfferedItsShare(t *testing.T) {
 func TestADiscoveredHubThatNeverAnswersIsLetGo(t *testing.T) {
 	found := network("one")
 	found.answer(found.list[0], "hub", "one", "two")
+	found.seen(time.Unix(0, 0))
 	for count := 0; count <= mostFailures; count++ {
 		found.failed(found.list[1], time.Unix(0, 0))
 	}

@@ -16,29 +16,38 @@ func (l *loop) act(from *connection, now time.Time) error {
 		case wire.Stop:
 			l.pool.stop(action.Token, action.Reason, now)
 		case wire.DrainAsked:
-			l.drain("asked by the hub: " + action.Reason)
+			l.options.Logger.Printf("hub %s asks this worker to leave: %s", from.address, action.Reason)
+			l.drain(now)
 		case wire.Welcomed:
-			l.options.Logger.Printf("hub %s at %s is there", action.Hub, from.address)
+			l.options.Logger.Printf("hub %s is there", from.address)
 			l.connections.welcomed(from, action.Before)
 		case wire.Reconnect:
-			l.part(from, action.Reason, now)
+			l.lost(from, action.Reason, now)
 		case wire.Parted:
-			l.part(from, action.Reason, now)
-			if l.connections.allRefused() {
-				return &RefusedError{action.Reason}
+			if from.link.State != wire.Refused {
+				l.lost(from, "it said bye: "+action.Reason, now)
+			} else if err := l.refused(from, action.Reason); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func (l *loop) part(from *connection, reason string, now time.Time) {
-	l.options.Logger.Printf("hub at %s: %s", from.address, reason)
-	if from.link.State == wire.Refused {
-		from.close()
-		return
+func (l *loop) lost(from *connection, reason string, now time.Time) {
+	pause := l.connections.failed(from, now)
+	l.options.Logger.Printf("hub %s: %s; the next try is in %.1f s", from.address, reason, pause.Seconds())
+}
+
+// refused is an error if no other hub wants this worker.
+func (l *loop) refused(from *connection, reason string) error {
+	from.close(0)
+	err := &RefusedError{Hub: from.address, Reason: reason}
+	if l.connections.allRefused() {
+		return err
 	}
-	l.connections.failed(from, now)
+	l.options.Logger.Print(err)
+	return nil
 }
 
 func (l *loop) beginWhatMay(now time.Time) {
@@ -53,10 +62,12 @@ func (l *loop) consider(holding *wire.Holding, now time.Time) {
 	link := l.connections.linkOf(holding.Hub)
 	deadline, limited := holding.Deadline()
 	switch {
-	case l.draining != "":
-		l.holdings.GiveBack(holding.Token(), "the worker is ending")
+	case l.draining:
+		l.holdings.GiveBack(holding.Token(), "the worker is stopping")
 	case limited && !now.Before(deadline):
-		l.holdings.GiveBack(holding.Token(), "its deadline has passed before it began")
+		l.holdings.GiveBack(holding.Token(), "its deadline had passed before it could begin")
+	case l.pool.stuck == l.options.Concurrency:
+		l.holdings.GiveBack(holding.Token(), "all places are held by handlers that do not return")
 	case link == nil && len(l.connections.opened()) > 0 && l.connections.gone(holding.Hub, now):
 		l.holdings.GiveBack(holding.Token(), "its hub is gone")
 	case l.free > 0 && link != nil && link.InContact(time.Now()):
@@ -87,10 +98,23 @@ func (l *loop) giveUp(stuck *job) {
 	l.holdings.Finish(stuck.token(), wire.Unable(stuck.document, outcome, reason))
 }
 
-func (l *loop) drain(reason string) {
-	if l.draining == "" {
-		l.options.Logger.Printf("draining: %s", reason)
-		l.draining = reason
+func (l *loop) drain(now time.Time) {
+	if !l.draining {
+		l.draining, l.stopBy = true, now.Add(l.options.Grace)
+		l.options.Logger.Printf("stopping: %d steps run, and have %g s to finish",
+			len(l.pool.running), l.options.Grace.Seconds())
+	}
+}
+
+// abandon says what ends with this process. Its hubs need not wait to find out, and nobody takes it for a failure of the
+// handler.
+func (l *loop) abandon() {
+	l.takeInbox()
+	for _, each := range l.holdings.Select(func(each *wire.Holding) bool { return each.State == wire.Running }) {
+		l.holdings.Finish(each.Token(), wire.Unable(each.Step, wire.Lost, "its worker was stopped"))
+	}
+	for _, each := range l.connections.list {
+		each.flush(time.Now())
 	}
 }
 
@@ -102,7 +126,7 @@ func (l *loop) leave(now time.Time) {
 	if l.left.IsZero() {
 		l.left = now
 		for _, each := range l.connections.opened() {
-			each.link.Bye(l.draining)
+			each.link.Bye("drained")
 		}
 	}
 	l.deadline = l.left.Add(byePatience)

@@ -6,13 +6,20 @@ import (
 	"time"
 )
 
-// ErrStopped is returned by Run when it was told to stop a second time, before everything was done.
+// ErrStopped is returned by Run when it was told to stop a second time, or its grace was over, before everything was done.
 var ErrStopped = errors.New("turnout: stopped before everything was done")
 
 // RefusedError is returned by Run when no hub wants this worker.
-type RefusedError struct{ Reason string }
+type RefusedError struct{ Hub, Reason string }
 
-func (e *RefusedError) Error() string { return "turnout: no hub wants this worker: " + e.Reason }
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("turnout: hub %s refuses this worker: %s", e.Hub, e.Reason)
+}
+
+// notJSONError is about a value that cannot travel.
+type notJSONError struct{ error }
+
+func (e *notJSONError) Unwrap() error { return e.error }
 
 type permanentError struct{ error }
 

@@ -15,10 +15,15 @@ import (
 
 const patience = time.Minute
 
+// grace of the workers here: long enough for all that ends by itself.
+const grace = time.Second
+
 // hub is a real socket that a real worker talks to; the test says what it answers.
 type hub struct {
 	t       *testing.T
+	context *zmq.Context
 	socket  *zmq.Socket
+	address string
 	idle    *wakeup
 	worker  []byte // routing id
 	session string
@@ -26,29 +31,65 @@ type hub struct {
 	stop    context.CancelFunc
 }
 
-// employ starts a worker with one place that has these handlers, and takes its hello.
-func employ(t *testing.T, handlers map[string]Handler) *hub {
+// listen is a hub that is not bound yet.
+func listen(t *testing.T) *hub {
 	t.Helper()
 	runtime.LockOSThread()
-	sockets, err := zmq.NewContext()
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := &hub{t: t, ended: make(chan error, 1)}
-	if h.socket, err = sockets.Socket(zmq.Router); err != nil {
+	var err error
+	if h.context, err = zmq.NewContext(); err != nil {
 		t.Fatal(err)
 	}
 	if h.idle, err = newWakeup(); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.socket.SetInt(zmq.Linger, 0); err != nil {
-		t.Fatal(err)
+	h.socket = h.router()
+	t.Cleanup(func() {
+		h.socket.Close()
+		h.idle.close()
+		h.context.Close()
+		runtime.UnlockOSThread()
+	})
+	return h
+}
+
+func (h *hub) router() *zmq.Socket {
+	h.t.Helper()
+	socket, err := h.context.Socket(zmq.Router)
+	if err == nil {
+		err = socket.SetInt(zmq.Linger, 0)
 	}
-	if err := h.socket.Bind("tcp://127.0.0.1:*"); err != nil {
-		t.Fatal(err)
-	}
-	address, err := h.socket.Endpoint()
 	if err != nil {
+		h.t.Fatal(err)
+	}
+	return socket
+}
+
+func (h *hub) bind(address string) (err error) {
+	if err = h.socket.Bind(address); err == nil {
+		h.address, err = h.socket.Endpoint()
+	}
+	return err
+}
+
+// restart goes, and is there again at the same address, with no memory of its connections.
+func (h *hub) restart() {
+	h.t.Helper()
+	h.socket.Close()
+	h.socket = h.router()
+	for end := time.Now().Add(patience); h.bind(h.address) != nil; {
+		if time.Now().After(end) {
+			h.t.Fatal("the address is not free")
+		}
+		runtime.Gosched()
+	}
+}
+
+// employ starts a worker with one place that has these handlers.
+func employ(t *testing.T, handlers map[string]Handler) *hub {
+	t.Helper()
+	h := listen(t)
+	if err := h.bind("tcp://127.0.0.1:*"); err != nil {
 		t.Fatal(err)
 	}
 	registry := NewRegistry()
@@ -57,17 +98,12 @@ func employ(t *testing.T, handlers map[string]Handler) *hub {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop = stop
-	t.Cleanup(func() {
-		stop()
-		h.socket.Close()
-		h.idle.close()
-		sockets.Close()
-		runtime.UnlockOSThread()
-	})
+	t.Cleanup(stop)
+	address := h.address
 	go func() {
 		h.ended <- Run(ctx, Options{
 			Connect: []string{address}, Labels: map[string]string{"zone": "a"}, Concurrency: 1, Registry: registry,
-			Grace: time.Millisecond, Logger: log.New(io.Discard, "", 0), NoSignals: true,
+			KillGrace: time.Millisecond, Grace: grace, Logger: log.New(io.Discard, "", 0), NoSignals: true,
 		})
 	}()
 	return h

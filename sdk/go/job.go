@@ -112,7 +112,7 @@ func (j *job) completed(output any) *wire.Result {
 	}
 	encoded, err := plain(output)
 	if err != nil {
-		return j.refused(Permanent(fmt.Errorf("the handler returned what is no JSON: %w", err)))
+		return j.refused(Permanent(&notJSONError{fmt.Errorf("the handler returned what is no JSON: %w", err)}))
 	}
 	result := wire.Completed(j.document, encoded)
 	result.Metadata.Chosen = chosen
@@ -142,7 +142,7 @@ func (j *job) refused(err error) *wire.Result {
 func (j *job) deferred(err *deferError) *wire.Result {
 	deferral, unsayable := plain(map[string]any{"seconds": err.pause.Seconds(), "saved": err.saved})
 	if unsayable != nil {
-		return j.refused(Permanent(fmt.Errorf("what was to be saved is no JSON: %w", unsayable)))
+		return j.refused(Permanent(&notJSONError{fmt.Errorf("what was to be saved is no JSON: %w", unsayable)}))
 	}
 	result := wire.Unable(j.document, wire.Deferred, err.Error())
 	result.Metadata.Deferral = deferral
@@ -160,6 +160,8 @@ func typeOf(err error) string {
 		return typeOf(wrapped.error)
 	case *retryAfterError:
 		return typeOf(wrapped.error)
+	case *notJSONError:
+		return "NotJson"
 	case *panicError:
 		return "panic"
 	}

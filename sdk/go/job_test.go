@@ -61,7 +61,7 @@ func TestHowAHandlerEndsIsHowItsStepEnds(t *testing.T) {
 		"a later, nil": {returning(nil, RetryAfter(time.Microsecond, nil)), "failed", "later", "*errors.errorString", true, 1},
 		"no JSON": {
 			returning(math.NaN(), nil), "failed",
-			"the handler returned what is no JSON: json: unsupported value: NaN", "*fmt.wrapError", false, 0,
+			"the handler returned what is no JSON: json: unsupported value: NaN", "NotJson", false, 0,
 		},
 		"a panic": {
 			func(context.Context, *Step) (any, error) { panic("burst") }, "failed", "panic: burst", "panic", true, 0,

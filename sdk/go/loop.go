@@ -16,6 +16,8 @@ const (
 	mostSaid    = 10_000
 	byePatience = time.Second
 	longestWait = time.Minute
+	// With so many results that no hub has acknowledged, nothing more is asked for until half of them are.
+	mostUnacknowledged = 1_000
 )
 
 // event is what a handler has to say: a result, progress, or else a line.
@@ -40,7 +42,9 @@ type loop struct {
 	numbered    int64
 	deadline    time.Time // when something in here has to be looked at again
 	free        int       // places that nobody has been chosen for in this turn
-	draining    string    // why; empty while it is not
+	full        bool      // of results that nobody has acknowledged
+	draining    bool
+	stopBy      time.Time // when it ends at the latest, once it drains
 	left        time.Time // when it said bye
 	ended       bool
 }
@@ -56,9 +60,9 @@ func newLoop(base context.Context, options Options, context *zmq.Context) (*loop
 	}
 	l := &loop{
 		options: options, base: base, holdings: wire.NewHoldings(), inbox: make(chan event, mostSaid), wakeup: wakeup,
-		over: make(chan struct{}),
+		over: make(chan struct{}), stopBy: wire.Later,
 	}
-	l.pool = newPool(options.Concurrency, options.Grace, func(token string, result *wire.Result) {
+	l.pool = newPool(options.Concurrency, options.KillGrace, func(token string, result *wire.Result) {
 		l.post(event{token: token, result: result})
 	})
 	l.connections = newConnections(
@@ -67,8 +71,10 @@ func newLoop(base context.Context, options Options, context *zmq.Context) (*loop
 				return l.connections.linkOf(each.Hub) == nil
 			})
 		},
-		func(address string) (*zmq.Socket, error) { return dial(context, address, options) },
+		func(address string) (*dealer, error) { return dial(context, address, options) },
+		options.Logger,
 	)
+	l.connections.discover = !options.NoDiscover
 	for _, address := range options.Connect {
 		l.connections.add(address, false)
 	}
@@ -85,7 +91,8 @@ func (l *loop) stop() {
 func (l *loop) run() error {
 	defer l.close()
 	for !l.ended {
-		if atomic.LoadInt32(&l.stops) > 1 {
+		if atomic.LoadInt32(&l.stops) > 1 || !time.Now().Before(l.stopBy) {
+			l.abandon()
 			return ErrStopped
 		}
 		if err := l.turn(time.Now()); err != nil {
@@ -117,7 +124,7 @@ func (l *loop) turn(now time.Time) error {
 		}
 	}
 	if atomic.LoadInt32(&l.stops) > 0 {
-		l.drain("told to stop")
+		l.drain(now)
 	}
 	for _, stuck := range l.pool.tick(now) {
 		l.giveUp(stuck)
@@ -125,7 +132,7 @@ func (l *loop) turn(now time.Time) error {
 	l.connections.seen(now)
 	l.connections.divide(l.places())
 	l.beginWhatMay(now)
-	if l.draining != "" {
+	if l.draining {
 		l.leave(now)
 	}
 	for _, each := range l.connections.all() {
@@ -141,7 +148,7 @@ func (l *loop) wait() error {
 	if l.ended || len(l.inbox) > 0 {
 		return nil
 	}
-	due := earliest(l.pool.nextDue(), l.deadline)
+	due := earliest(earliest(l.pool.nextDue(), l.deadline), l.stopBy)
 	for _, each := range l.connections.list {
 		due = earliest(due, each.nextDue())
 	}
@@ -197,7 +204,12 @@ func (l *loop) nextNumber() int64 {
 
 // places is how many steps all hubs together may give.
 func (l *loop) places() int {
-	if l.draining != "" {
+	limit := mostUnacknowledged
+	if l.full {
+		limit /= 2
+	}
+	l.full = len(l.holdings.Select(func(each *wire.Holding) bool { return each.State == wire.Done })) >= limit
+	if l.draining || l.full {
 		return 0
 	}
 	return heldPerPlace * (l.options.Concurrency - l.pool.stuck)

@@ -19,7 +19,8 @@ const (
 	sdkVersion        = "0.1.0"
 	usualConcurrency  = 4
 	mostConcurrency   = 10_000
-	usualGrace        = 5 * time.Second
+	usualGrace        = 30 * time.Second
+	usualKillGrace    = 5 * time.Second
 	usualMessageBytes = 16 << 20
 )
 
@@ -34,9 +35,12 @@ type Options struct {
 	Concurrency int               // handlers at once, 4; twice as many steps are held; TURNOUT_WORKER_CONCURRENCY
 	Curve       *Curve            // TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY
 
-	// Grace is how long a handler may take to end after its context is over, before it is reported as one that does
-	// not: 5 s.
-	Grace           time.Duration
+	// Grace is how long running steps get to finish when the worker is told to stop: 30 s.
+	Grace time.Duration
+	// KillGrace is how long a handler may take to end after its context is over, before it is reported as one that
+	// does not: 5 s.
+	KillGrace       time.Duration
+	NoDiscover      bool        // connects to no hub that only another hub has named
 	MaxMessageBytes int64       // the largest message that is taken from a hub, 16 MiB
 	Registry        *Registry   // Default
 	Logger          *log.Logger // stderr
@@ -68,6 +72,9 @@ func (o Options) resolve(getenv func(string) string) (Options, error) {
 	}
 	if o.Grace <= 0 {
 		o.Grace = usualGrace
+	}
+	if o.KillGrace <= 0 {
+		o.KillGrace = usualKillGrace
 	}
 	if o.MaxMessageBytes <= 0 {
 		o.MaxMessageBytes = usualMessageBytes
@@ -127,10 +134,11 @@ func parseLabels(text string) (map[string]string, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(pair, "=")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, fmt.Errorf("turnout: label %q must be name=value", pair)
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("turnout: the label %q is none: write NAME=VALUE, such as gpu=true", pair)
 		}
-		labels[name] = strings.TrimSpace(value)
+		labels[name] = value
 	}
 	return labels, nil
 }

@@ -56,7 +56,8 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 	for expected, variables := range map[string]map[string]string{
 		"no hub to connect to":     {"TURNOUT_CONNECT": " , "},
 		`Connect has "a:1"`:        {"TURNOUT_CONNECT": "tcp://b:1,a:1"},
-		`label "gpu" must be`:      {"TURNOUT_WORKER_LABELS": "gpu"},
+		`label "gpu" is none`:      {"TURNOUT_WORKER_LABELS": "gpu"},
+		`label "gpu=" is none`:     {"TURNOUT_WORKER_LABELS": "gpu="},
 		`concurrency is "0"`:       {"TURNOUT_WORKER_CONCURRENCY": "0"},
 		`concurrency is "several"`: {"TURNOUT_WORKER_CONCURRENCY": "several"},
 		"the CURVE public key":     {"TURNOUT_CURVE_SERVER_KEY": strings.Repeat("a", 40)},

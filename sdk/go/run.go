@@ -13,8 +13,9 @@ import (
 )
 
 // Run works until it is told to stop. When ctx ends, or at SIGTERM or SIGINT, it drains: it takes nothing more, gives back
-// what has not begun, finishes what runs, and returns nil once every result is acknowledged. A signal after that stops it
-// at once, with ErrStopped. If no hub wants this worker the error is a *RefusedError.
+// what has not begun, finishes what runs, and returns nil once every result is acknowledged. If that takes longer than
+// Options.Grace, or at a signal after that, it says that the rest is lost and returns ErrStopped. If no hub wants this
+// worker the error is a *RefusedError.
 //
 // The contexts of handlers have the values of ctx but do not end with it.
 func Run(ctx context.Context, options Options) error {
@@ -39,7 +40,8 @@ func Run(ctx context.Context, options Options) error {
 		defer signal.Stop(signals)
 	}
 	go heed(ctx, signals, loop)
-	options.Logger.Printf("worker %s connects to %s", options.Name, strings.Join(options.Connect, ", "))
+	options.Logger.Printf("worker %s: %d handlers, %d at once, hubs %s",
+		options.Name, len(options.Registry.names()), options.Concurrency, strings.Join(options.Connect, ", "))
 	return loop.run()
 }
 
@@ -65,37 +67,3 @@ type detached struct{ context.Context }
 func (detached) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (detached) Done() <-chan struct{}       { return nil }
 func (detached) Err() error                  { return nil }
-
-// dial is a socket to one hub. Nothing waits to be sent when it is closed: what matters is said again.
-func dial(context *zmq.Context, address string, options Options) (*zmq.Socket, error) {
-	socket, err := context.Socket(zmq.Dealer)
-	if err != nil {
-		return nil, err
-	}
-	set := func(option zmq.Option, value int64) {
-		if err == nil {
-			err = socket.SetInt(option, value)
-		}
-	}
-	set(zmq.Linger, 0)
-	set(zmq.MaxMessageSize, options.MaxMessageBytes)
-	set(zmq.ReconnectMS, 100)
-	set(zmq.ReconnectMaxMS, 5000)
-	if keys := options.Curve; keys != nil {
-		for option, key := range map[zmq.Option]string{
-			zmq.CurveServerKey: keys.ServerKey, zmq.CurvePublicKey: keys.PublicKey, zmq.CurveSecretKey: keys.SecretKey,
-		} {
-			if err == nil {
-				err = socket.SetText(option, key)
-			}
-		}
-	}
-	if err == nil {
-		err = socket.Connect(address)
-	}
-	if err != nil {
-		socket.Close()
-		return nil, err
-	}
-	return socket, nil
-}

@@ -3,10 +3,12 @@ package worker
 import (
 	"context"
 	"errors"
+	"log"
 	"strings"
 	"testing"
 
 	"turnout/worker/wire"
+	"turnout/worker/zmq"
 )
 
 func TestAWorkerRunsAStepAndDrainsWhenItsContextEnds(t *testing.T) {
@@ -50,6 +52,81 @@ func TestAHandlerThatDoesNotEndIsReportedAndKeepsItsPlace(t *testing.T) {
 	}
 	hub.say(&wire.Ack{Tokens: []string{"1.1"}})
 	hub.dismiss()
+}
+
+func TestWhatWaitsIsGivenBackWhenNoPlaceBecomesFree(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	limit := int64(1)
+	hub.give("1.1", "deaf", &limit)
+	hub.give("2.1", "deaf", nil)
+	outcomes := map[string]string{}
+	for len(outcomes) < 2 {
+		for _, result := range expect[*wire.Results](hub).Results {
+			outcomes[result.Metadata.Token] = result.Metadata.Outcome
+		}
+	}
+	if outcomes["2.1"] != "returned" {
+		t.Errorf("%v", outcomes)
+	}
+}
+
+func TestWhatIsNotDoneWhenTheGraceIsOverIsLost(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	hub.give("1.1", "deaf", nil)
+	expect[*wire.Received](hub)
+	hub.stop()
+	if result := expect[*wire.Results](hub).Results[0]; result.Status != "error" || result.Metadata.Outcome != "lost" {
+		t.Errorf("%+v", result)
+	}
+	if err := hub.end(); !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+}
+
+func TestAConnectionThatIsGoneIsMadeAnewAtOnce(t *testing.T) {
+	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
+	hub.letIn(expect[*wire.Hello](hub).Seq)
+	expect[*wire.Heartbeat](hub)
+	hub.restart()
+	if again := expect[*wire.Hello](hub); again.Seq != 2 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestAServerKeyThatIsNotTheHubsIsSaidOnce(t *testing.T) {
+	const public, secret = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
+	hub := listen(t)
+	for _, err := range []error{
+		hub.socket.SetInt(zmq.CurveServer, 1), hub.socket.SetText(zmq.CurveSecretKey, strings.Repeat("0", 40)), hub.bind("tcp://127.0.0.1:*"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := dial(hub.context, hub.address, Options{MaxMessageBytes: 1 << 20, Curve: &Curve{public, public, secret}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.close(0)
+	var said strings.Builder
+	each := &connection{address: hub.address, dealer: made, link: network().makeLink(), logger: log.New(&said, "", 0)}
+	for said.Len() == 0 {
+		if err := zmq.Poll([]*zmq.Socket{made.monitor}, hub.idle.read, patience); err != nil {
+			t.Fatal(err)
+		}
+		if err := each.watch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if expected := "hub " + hub.address + ": the encrypted connection fails; is the server key the hub's?\n"; said.String() != expected {
+		t.Error(said.String())
+	}
 }
 
 func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {

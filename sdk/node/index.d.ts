@@ -58,8 +58,12 @@ export interface WorkerOptions {
   concurrency?: number;
   /** Z85 text. TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY. */
   curve?: { serverKey: string; publicKey: string; secretKey: string };
-  /** Seconds that a handler has to end once its signal is aborted, 5. */
+  /** Whether to connect to the other hubs that a hub names; it does. */
+  discover?: boolean;
+  /** Seconds that running steps get to finish when the worker is told to stop, 30. */
   grace?: number;
+  /** Seconds that a handler has to end once its signal is aborted, 5. */
+  killGrace?: number;
   /** The largest message that is taken from a hub, 16 MiB. */
   maxMessageBytes?: number;
   /** Takes what the worker says about itself, a line at a time; stderr if it is not given. */
@@ -95,7 +99,7 @@ export function runStep(
     progress?: { done: number; total: number | null; message: string }[];
     registry?: Registry;
     signal?: AbortSignal;
-    grace?: number;
+    killGrace?: number;
   },
 ): Promise<StepResult>;
 
@@ -104,7 +108,7 @@ export class Worker {
   constructor(options?: WorkerOptions);
   run(): Promise<'drained' | 'stopped'>;
   /** Drains; the second call stops at once. */
-  stop(reason?: string): void;
+  stop(): void;
 }
 
 export class Registry {

@@ -76,13 +76,8 @@ func main() {
 	worker.Handle("conformance.say", say)
 	worker.Handle("conformance.progress", progress)
 	worker.Handle("conformance.append", appendToken)
-	err := worker.Run(context.Background(), worker.Options{})
-	switch {
-	case err == nil:
-	case errors.Is(err, worker.ErrStopped):
-		os.Exit(1)
-	default:
+	if err := worker.Run(context.Background(), worker.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		os.Exit(1)
 	}
 }

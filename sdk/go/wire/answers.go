@@ -27,7 +27,7 @@ func (l *Link) welcomed(message *Welcome, now time.Time) {
 	for _, each := range l.mine() {
 		each.forgetSending()
 	}
-	l.beat(now)
+	l.Beat(now)
 }
 
 func (l *Link) refused(message *Error, session string) {
@@ -36,8 +36,7 @@ func (l *Link) refused(message *Error, session string) {
 	}
 	reason := message.Code + ": " + message.Message
 	if !message.Retry {
-		l.State = Refused
-		l.Actions = append(l.Actions, Parted{reason})
+		l.Refuse(reason)
 		return
 	}
 	switch message.Code {

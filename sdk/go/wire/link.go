@@ -12,6 +12,8 @@ const (
 	firstLease = 15 * time.Second
 	// No hub keeps a worker busier than that.
 	shortest = 10 * time.Millisecond
+	// Bytes that a message may have besides its body, encryption included.
+	envelopeBytes = 1024
 )
 
 // LinkState says how a link stands with its hub.
@@ -92,6 +94,31 @@ func (l *Link) Progress(progress *Progress) {
 	}
 }
 
+// Beat lets the hub know at once what is held here.
+func (l *Link) Beat(now time.Time) {
+	if l.State != Open {
+		return
+	}
+	seq := l.nextSeq()
+	l.beaten, l.unanswered[seq] = now, now
+	l.send(&Heartbeat{Seq: seq, Credits: l.credits, InFlight: l.listed()})
+}
+
+// Cut says that the connection is gone, and the session with it. One that was never there is libzmq's to make.
+func (l *Link) Cut(reason string) {
+	if l.State == Open {
+		l.leave(reason)
+	}
+}
+
+// Refuse says that the connection was not let in: nothing that is said here would be heard.
+func (l *Link) Refuse(reason string) {
+	if l.State != Refused {
+		l.State = Refused
+		l.Actions = append(l.Actions, Parted{reason})
+	}
+}
+
 // Bye says that the worker leaves.
 func (l *Link) Bye(reason string) {
 	if l.State == Open {
@@ -114,7 +141,7 @@ func (l *Link) Tick(now time.Time) {
 			return
 		}
 		if now.Sub(l.beaten) >= l.heartbeat {
-			l.beat(now)
+			l.Beat(now)
 		}
 		l.report.due(l.mine(), now)
 	}
@@ -191,12 +218,6 @@ func (l *Link) greet(now time.Time) {
 	}
 }
 
-func (l *Link) beat(now time.Time) {
-	seq := l.nextSeq()
-	l.beaten, l.unanswered[seq] = now, now
-	l.send(&Heartbeat{Seq: seq, Credits: l.credits, InFlight: l.listed()})
-}
-
 func (l *Link) mine() []*Holding {
 	return l.holdings.Select(func(each *Holding) bool { return each.Hub == l.Hub || l.orphan(each) })
 }
@@ -229,7 +250,7 @@ func (l *Link) complain(message string) {
 // send says whether it was sent: the hub closes a connection on which more comes than it takes.
 func (l *Link) send(message Message) bool {
 	frames, err := Pack(message, l.session)
-	if err != nil || int64(len(frames[2])) > l.maxBytes {
+	if err != nil || int64(len(frames[2])+envelopeBytes) > l.maxBytes {
 		return false
 	}
 	l.Outbox = append(l.Outbox, frames)
@@ -242,4 +263,4 @@ func (l *Link) nextSeq() int64 {
 }
 
 // fence is the time without an answer after which nothing begins.
-func (l *Link) fence() time.Duration { return l.Lease * 8 / 10 }
+func (l *Link) fence() time.Duration { return l.Lease / 10 * 8 }

@@ -130,9 +130,17 @@ func (r *report) answer(batchID string, ended []*Holding) {
 		r.answer(batchID, ended[len(ended)/2:])
 		return
 	}
-	message := fmt.Sprintf("the result is larger than the %d bytes that the hub takes: return a path or an address", r.maxBytes)
-	result := Failed(ended[0].Step, StepError{Type: "ResultTooLarge", Message: message})
-	result.Metadata.Retryable = false
+	result := r.tooLarge(ended[0])
 	ended[0].Result = result
 	r.send(&Results{batchID, Version, []Result{*result}})
+}
+
+func (r *report) tooLarge(holding *Holding) *Result {
+	message := fmt.Sprintf("its result is %d bytes; a message may have %d: return a path or an address",
+		len(holding.Result.Output), r.maxBytes)
+	result := Failed(holding.Step, StepError{Type: "TooLarge", Message: message})
+	result.Metadata.ExecutionTimeMS = holding.Result.Metadata.ExecutionTimeMS
+	result.Metadata.HandlerVersion = holding.Result.Metadata.HandlerVersion
+	result.Metadata.Retryable = false
+	return result
 }

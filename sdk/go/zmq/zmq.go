@@ -24,6 +24,7 @@ type Type int
 const (
 	Dealer Type = C.ZMQ_DEALER
 	Router Type = C.ZMQ_ROUTER
+	pair   Type = C.ZMQ_PAIR
 )
 
 // Option of a socket.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pair is a bound ROUTER and a DEALER that is connected to it.
-func pair(t *testing.T) (router, dealer *Socket) {
+// connected is a bound ROUTER and a DEALER that is connected to it.
+func connected(t *testing.T) (router, dealer *Socket) {
 	t.Helper()
 	runtime.LockOSThread()
 	context, err := NewContext()
@@ -76,7 +76,7 @@ func next(t *testing.T, socket *Socket) [][]byte {
 }
 
 func TestFramesArriveAsTheyWereSent(t *testing.T) {
-	router, dealer := pair(t)
+	router, dealer := connected(t)
 	sent := [][]byte{[]byte("hello"), {}, []byte("{}"), {0, 255}}
 	if err := dealer.Send(sent); err != nil {
 		t.Fatal(err)
@@ -94,14 +94,14 @@ func TestFramesArriveAsTheyWereSent(t *testing.T) {
 }
 
 func TestNothingToReceiveIsNoFailure(t *testing.T) {
-	_, dealer := pair(t)
+	_, dealer := connected(t)
 	if _, err := dealer.Receive(); err != ErrAgain {
 		t.Error(err)
 	}
 }
 
 func TestPollEndsWhenTheDescriptorHasSomething(t *testing.T) {
-	_, dealer := pair(t)
+	_, dealer := connected(t)
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestPollEndsWhenTheDescriptorHasSomething(t *testing.T) {
 }
 
 func TestWhatCannotBeIsAnError(t *testing.T) {
-	_, dealer := pair(t)
+	_, dealer := connected(t)
 	if err := dealer.Connect("nowhere"); err == nil {
 		t.Error("an address without a transport was taken")
 	}

@@ -48,6 +48,27 @@ export class Connection {
     this.#listen(this.#socket);
   }
 
+  /** Hears what becomes of the connection itself. */
+  #watch(socket) {
+    const heard = (event, act) =>
+      socket.events.on(event, () => {
+        if (socket !== this.#socket) return;
+        act();
+        this.#received();
+      });
+    let said = false;
+    const broken = () => {
+      // libzmq tries again and again; once is enough to say it.
+      if (!said) this.#options.logger(`hub ${this.address}: the encrypted connection fails; is the server key the hub's?`);
+      said = true;
+    };
+    // The hub knows a connection, not a socket: over the next one it would not know the session.
+    heard('disconnect', () => this.link.cut('the connection is gone'));
+    heard('handshake:error:auth', () => this.link.refuse("key_refused: the hub does not know this worker's key"));
+    heard('handshake:error:protocol', broken);
+    heard('handshake:error:other', broken);
+  }
+
   /** Says what is due. What a full queue does not take is said again later. */
   flush(now) {
     this.link.tick(now);
@@ -63,15 +84,18 @@ export class Connection {
     this.failures = 0;
   }
 
-  /** Another socket, after a pause that grows; not all workers at the same moment. */
+  /** Another socket, after a pause that grows and is returned; not all workers at the same moment. */
   tryAgain(now) {
     this.close();
-    const pause = Math.min(FIRST_PAUSE * 2 ** this.failures, LONGEST_PAUSE);
+    const pause = Math.min(FIRST_PAUSE * 2 ** this.failures, LONGEST_PAUSE) * (0.5 + Math.random() / 2);
     this.failures = Math.min(this.failures + 1, MOST_DOUBLINGS);
-    this.#retryAt = now + pause * (0.5 + Math.random() / 2);
+    this.#retryAt = now + pause;
+    return pause;
   }
 
-  close() {
+  /** What was said last to a hub that is there may still go out, for so long. */
+  close(last = 0) {
+    if (this.#socket !== null && this.isOpen) this.#socket.linger = last;
     this.#socket?.close();
     this.#socket = null;
   }
@@ -104,6 +128,7 @@ export class Connection {
         socket.curvePublicKey = curve.publicKey;
         socket.curveSecretKey = curve.secretKey;
       }
+      this.#watch(socket);
       socket.connect(this.address);
     } catch (error) {
       socket.close();

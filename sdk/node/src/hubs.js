@@ -5,18 +5,23 @@ import { NEVER } from './holdings.js';
 /** A discovered hub that did not answer so many times in a row is let go, if there is another. */
 const MOST_FAILURES = 8;
 
+/** Milliseconds that what was said last has to go out, to a hub that is there. */
+const LAST_WORDS = 1_000;
+
 export class Hubs {
   /** @type {import('./connection.js').Connection[]} */
   list = [];
   #make;
+  #discovering;
   /** Other addresses of the hub of a connection. */
   #aliases = new Map();
   /** Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here. */
   #kept = new Map();
 
   /** `make` makes the Connection of an address; its second argument tells whether a hub told of it. */
-  constructor(addresses, make) {
+  constructor(addresses, make, { discover = true } = {}) {
     this.#make = make;
+    this.#discovering = discover;
     for (const address of addresses) this.#add(address, false);
   }
 
@@ -41,9 +46,11 @@ export class Hubs {
     return now > (this.#kept.get(hub) ?? NEVER);
   }
 
+  /** Notes who is there, and follows their lists of hubs. */
   seen(now) {
-    for (const { isOpen, link } of this.list) {
-      if (isOpen) this.#kept.set(link.hub, now + link.lease);
+    for (const each of this.list.filter(({ isOpen }) => isOpen)) {
+      this.#kept.set(each.link.hub, now + each.link.lease);
+      if (this.#discovering) this.#discover(each);
     }
   }
 
@@ -66,19 +73,21 @@ export class Hubs {
     same.sort((one, other) => one.link.greeting - other.link.greeting);
     const last = same.pop();
     for (const each of same) this.#retire(each, last);
-    if (connection === last) this.#discover(connection);
   }
 
-  /** A connection is of no use: another socket, and the other addresses of its hub. */
+  /** A connection is of no use: another socket, and the other addresses of its hub. Returns how long that takes. */
   failed(connection, now) {
-    connection.tryAgain(now);
+    const pause = connection.tryAgain(now);
+    // Whoever takes over what that hub gave hears at once that it goes on here.
+    for (const each of this.list) each.link.beat(now);
     for (const address of this.#aliases.get(connection) ?? []) this.#add(address, false);
     this.#aliases.delete(connection);
     if (connection.discovered && connection.failures > MOST_FAILURES && this.anyOpen) this.#remove(connection);
+    return pause;
   }
 
   close() {
-    for (const each of this.list) each.close();
+    for (const each of this.list) each.close(LAST_WORDS);
   }
 
   #add(address, discovered) {

@@ -12,6 +12,8 @@ const FENCE = 0.8;
 const LEASE = 15_000;
 /** No hub keeps a worker busier than that. */
 const SHORTEST = 10;
+/** Bytes that a message may have besides its body, encryption included. */
+const ENVELOPE = 1_024;
 
 /** One worker's side of its sessions with one hub. Who owns the socket empties `outbox` and `actions` each time. */
 export class Link {
@@ -90,6 +92,24 @@ export class Link {
     if (this.isOpen) this.#send('progress', { token, done, total, message });
   }
 
+  /** Let the hub know at once what is held here. */
+  beat(now) {
+    if (!this.isOpen) return;
+    this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
+  }
+
+  /** The connection is gone, and the session with it. One that was never there is libzmq's to make. */
+  cut(reason) {
+    if (this.isOpen) this.#leave(reason);
+  }
+
+  /** The connection was not let in: nothing that is said here would be heard. */
+  refuse(reason) {
+    if (this.isRefused) return;
+    this.state = 'refused';
+    this.actions.push(parted(reason));
+  }
+
   bye(reason) {
     if (this.isOpen) this.#send('bye', { reason });
   }
@@ -105,7 +125,7 @@ export class Link {
         this.#leave(`no answer for ${(silence / 1000).toFixed(1)} s`);
         return;
       }
-      if (now - this.#contact.beaten >= this.#heartbeat) this.#beat(now);
+      if (now - this.#contact.beaten >= this.#heartbeat) this.beat(now);
       this.#report.due(this.#mine(), now, (kind, body) => this.#send(kind, body));
     }
   }
@@ -214,16 +234,14 @@ export class Link {
     this.actions.push(welcomed(this.hub, before));
     this.#drop(body.release ?? [], 'nobody waits for it any more');
     for (const each of this.#mine()) each.sent = each.asked = each.linesSent = NEVER;
-    this.#beat(now);
+    this.beat(now);
   }
 
   #failed({ code, message = '', retry = true, tokens = [] }, session) {
     if (!['', this.#session].includes(session) || !['greeting', 'open'].includes(this.state)) return;
     const reason = `${code}: ${message}`;
-    if (!retry) {
-      this.state = 'refused';
-      this.actions.push(parted(reason));
-    } else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
+    if (!retry) this.refuse(reason);
+    else if (['no_session', 'malformed', 'stopping'].includes(code)) this.#leave(reason);
     // What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
     else if (code === 'not_yours' && session !== '') this.#holdings.forget(tokens.filter((each) => this.#isDone(each)));
   }
@@ -237,10 +255,6 @@ export class Link {
     this.#greeted = now;
     const said = { seq: this.greeting, credits: this.#credits, in_flight: this.#listed() };
     this.outbox.push(pack('hello', { ...this.#hello, ...said }, ''));
-  }
-
-  #beat(now) {
-    this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
   }
 
   #mine() {
@@ -272,7 +286,7 @@ export class Link {
   /** Whether it was sent: the hub closes a connection on which more comes than it takes. */
   #send(kind, body) {
     const frames = pack(kind, body, this.#session);
-    if (frames[2].length > this.#mostBytes) return false;
+    if (frames[2].length + ENVELOPE > this.#mostBytes) return false;
     this.outbox.push(frames);
     return true;
   }

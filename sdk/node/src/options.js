@@ -28,7 +28,9 @@ export function options(given = {}, env = process.env) {
     labels: pairs(given.labels ?? env.TURNOUT_WORKER_LABELS ?? {}),
     concurrency: count(given.concurrency ?? (env.TURNOUT_WORKER_CONCURRENCY || 4)),
     curve: keys(given.curve, env),
-    grace: milliseconds(given.grace ?? 5),
+    discover: given.discover ?? true,
+    grace: milliseconds('grace', given.grace ?? 30),
+    killGrace: milliseconds('killGrace', given.killGrace ?? 5),
     maxMessageBytes: given.maxMessageBytes ?? MAX_MESSAGE_BYTES,
     logger: given.logger ?? said,
     workerId: randomUUID(),
@@ -65,9 +67,9 @@ function pairs(given) {
   const list = given.split(',').map((each) => each.trim()).filter(Boolean);
   return Object.fromEntries(
     list.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at < 1) throw new ConfigurationError(`label '${pair}' must be name=value`);
-      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+      const [, name, value] = /^([^=]*[^=\s])\s*=\s*(.+)$/.exec(pair) ?? [];
+      if (name !== undefined) return [name, value];
+      throw new ConfigurationError(`the label '${pair}' is none: write NAME=VALUE, such as gpu=true`);
     }),
   );
 }
@@ -78,9 +80,9 @@ function count(value) {
   throw new ConfigurationError(`concurrency is ${value}; it must be a number from 1 to 10000`);
 }
 
-function milliseconds(seconds) {
+function milliseconds(name, seconds) {
   if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
-  throw new ConfigurationError(`grace is ${seconds}; it must be seconds, not negative`);
+  throw new ConfigurationError(`${name} is ${seconds}; it must be seconds, not below 0`);
 }
 
 function keys(given, env) {

@@ -20,15 +20,26 @@ export class Pool {
     return this.#places - this.#running.size;
   }
 
+  get size() {
+    return this.#running.size;
+  }
+
   get isIdle() {
     return this.#running.size === 0;
   }
 
-  start(job, now) {
-    const running = { job, due: now + (job.document.metadata.timeout_ms ?? Infinity), stopping: false };
+  /** `mayBegin` is asked right before the handler is called: another may have kept the event loop until then. */
+  start(job, now, mayBegin) {
+    const limit = job.document.metadata.timeout_ms ?? Infinity;
+    const running = { job, due: now + limit, stopping: false };
     this.#running.set(job.token, running);
     // Not now: what the worker has to say in this turn goes out before a handler can keep it from doing so.
     queueMicrotask(async () => {
+      if (!mayBegin()) {
+        this.#running.delete(job.token);
+        return;
+      }
+      running.due = performance.now() + limit;
       const result = await job.perform();
       if (this.#running.get(job.token) === running) this.#end(job, result);
     });

@@ -91,13 +91,15 @@ export class Report {
       for (const each of ended) this.#answer(batchId, [each], say);
       return;
     }
-    ended[0].result = this.#tooLarge(ended[0].step);
+    ended[0].result = this.#tooLarge(ended[0]);
     say('results', results(batchId, ended));
   }
 
-  #tooLarge(step) {
-    const message = `the result is larger than the ${this.#mostBytes} bytes that the hub takes; return its address`;
-    return failed(step, { type: 'NotJson', message }, { retryable: false });
+  #tooLarge({ step, result }) {
+    const size = Buffer.byteLength(JSON.stringify(result));
+    const message = `its result is ${size} bytes; a message may have ${this.#mostBytes}: return a path or an address`;
+    const { execution_time_ms, handler_version } = result.metadata;
+    return failed(step, { type: 'TooLarge', message }, { execution_time_ms, handler_version, retryable: false });
   }
 }
 

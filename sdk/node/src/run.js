@@ -12,7 +12,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'];
 export async function run(options) {
   const worker = new Worker(options);
   const ended = worker.run();
-  const told = (signal) => worker.stop(signal);
+  const told = () => worker.stop();
   for (const signal of SIGNALS) process.on(signal, told);
   try {
     if ((await ended) === 'stopped') process.exit(1);

@@ -1,5 +1,7 @@
 /** What is a handler given? The step's document, and ways to be heard while it runs. */
 
+import { readable } from './plain.js';
+
 export class Step {
   #said;
   #progressed;
@@ -44,6 +46,6 @@ export class Step {
     for (const [name, value] of Object.entries({ done, total: total ?? 0 })) {
       if (!Number.isFinite(value)) throw new TypeError(`progress: ${name} is ${String(value)}; it must be a number`);
     }
-    this.#progressed(done, total, String(message));
+    this.#progressed(done, total, readable(message));
   }
 }

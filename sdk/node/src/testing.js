@@ -4,6 +4,8 @@ import { Cancelled, TimedOut } from './errors.js';
 import { Job } from './job.js';
 import { Registry, registry as everyHandler } from './registry.js';
 
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /**
  * Runs a step document against a handler (a function, or a registered name) and resolves to the result document. What
  * the document leaves out is filled in. Lines and progress go to the arrays that are given; `signal` cancels.
@@ -12,13 +14,13 @@ import { Registry, registry as everyHandler } from './registry.js';
  *   result.status   // 'completed'
  */
 export async function runStep(handler, document = {}, given = {}) {
-  const { lines = [], progress = [], registry = everyHandler, signal, grace = 5 } = given;
+  const { lines = [], progress = [], registry = everyHandler, signal, killGrace = 5 } = given;
   const [handlers, name] = typeof handler === 'string' ? [registry, handler] : [only(handler), 'handler'];
   const job = new Job(complete(document, name), handlers, {
     said: (stream, text) => lines.push({ stream, text }),
     progressed: (done, total, message) => progress.push({ done, total, message }),
   });
-  return within(job, signal, grace);
+  return within(job, signal, killGrace);
 }
 
 function only(handler) {
@@ -41,17 +43,18 @@ function complete(document, name) {
   return JSON.parse(JSON.stringify({ ...defaults, ...document, metadata }));
 }
 
-/** The step's timeout holds here too; a handler that was asked to end is waited for no longer than `grace` seconds. */
-async function within(job, signal, grace) {
+/** The step's timeout holds here too; a handler that was asked to end is waited for no longer than `killGrace` seconds. */
+async function within(job, signal, killGrace) {
   const timers = [];
   const abandoned = new Promise((resolve) => {
     const stop = (error) => {
       job.interrupt(error);
-      timers.push(setTimeout(() => resolve(job.abandoned()), grace * 1000));
+      timers.push(setTimeout(() => resolve(job.abandoned()), killGrace * 1000));
     };
     const { timeout_ms: timeout } = job.document.metadata;
     const late = () => stop(new TimedOut(`not done after ${timeout} ms`));
-    if (timeout !== undefined && timeout !== null) timers.push(setTimeout(late, timeout));
+    // What is longer than a timer can wait is as good as never.
+    if ((timeout ?? Infinity) <= LONGEST_TIMER) timers.push(setTimeout(late, timeout));
     signal?.addEventListener('abort', () => stop(new Cancelled('cancelled')), { once: true });
     if (signal?.aborted) stop(new Cancelled('cancelled'));
   });

@@ -11,7 +11,7 @@ class FakeConnection {
   constructor(address, discovered) {
     this.address = address;
     this.discovered = discovered;
-    this.link = { isRefused: false, hub: '', hubs: [], lease: 15_000, credits: -1, greeting: 0 };
+    this.link = { isRefused: false, hub: '', hubs: [], lease: 15_000, credits: -1, greeting: 0, beat: () => {} };
     this.isOpen = false;
   }
 
@@ -64,12 +64,14 @@ test('of two connections to one hub the later one stays, and the other address i
   assert.deepEqual(addresses(), ['b', 'c', 'a']);
 });
 
-test('hubs that a welcome names are connected to once nobody is still being greeted', () => {
+test('hubs that a hub names are connected to once nobody is still being greeted', () => {
   const [a, b, c] = hubs.list;
   hubs.welcomed(a.opened('one', 1, ['a', 'd']), null);
+  hubs.seen(0);
   assert.deepEqual(addresses(), ['a', 'b', 'c']);
   b.opened('two', 2);
-  hubs.welcomed(c.opened('three', 3, ['c', 'd']), null);
+  hubs.welcomed(c.opened('three', 3), null);
+  hubs.seen(1);
   assert.deepEqual(addresses(), ['a', 'b', 'c', 'd']);
   assert.equal(hubs.list[3].discovered, true);
 });
@@ -79,6 +81,7 @@ test('a discovered hub that never answers is let go, one that was asked for is n
   b.opened('two', 1);
   c.opened('three', 2);
   hubs.welcomed(a.opened('one', 3, ['a', 'd']), null);
+  hubs.seen(0);
   const d = hubs.list[3];
   for (let count = 0; count < 9; count += 1) [b, d].forEach((each) => hubs.failed(each, 0));
   assert.deepEqual(addresses(), ['a', 'b', 'c']);

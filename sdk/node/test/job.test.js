@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 import { Branch, Defer, PermanentError, Registry, RetryAfter, TimedOut, handler, runStep } from '../index.js';
 
@@ -114,6 +115,17 @@ test('lines and progress are heard', async () => {
   assert.match((await runStep((step) => step.progress('3'))).error.message, /done is 3; it must be a number/);
 });
 
+test('nothing that is said holds half a character', async () => {
+  const progress = [];
+  await runStep((step) => step.progress(1, 2, 'a\ud800'), {}, { progress });
+  assert.deepEqual(progress, [{ done: 1, total: 2, message: 'a\ufffd' }]);
+});
+
+test('a timeout of many days is not over at once', async () => {
+  const result = await runStep(() => setTimeout(20, 'slept'), { metadata: { timeout_ms: 2 ** 40 } });
+  assert.equal(result.output, 'slept');
+});
+
 test('at its timeout a handler is told by its signal', async () => {
   let reason;
   const result = await runStep(async ({ signal }) => {
@@ -127,7 +139,7 @@ test('at its timeout a handler is told by its signal', async () => {
 });
 
 test('a handler that does not end is abandoned, and the result says so', async () => {
-  const result = await runStep(never, { metadata: { timeout_ms: 5 } }, { grace: 0 });
+  const result = await runStep(never, { metadata: { timeout_ms: 5 } }, { killGrace: 0 });
   assert.equal(result.metadata.outcome, 'timed_out');
   assert.match(result.error.message, /may still run/);
 });

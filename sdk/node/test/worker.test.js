@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 
-import { Router } from 'zeromq';
+import { Router, curveKeyPair } from 'zeromq';
 
 import { ConfigurationError, Refused, Registry, Worker } from '../index.js';
 import { pack, unpack } from '../src/frames.js';
@@ -41,10 +41,23 @@ class Hub {
     return this.#socket.send([this.#worker, ...pack(kind, body, session)]);
   }
 
-  async letIn() {
+  async letIn(changes = {}) {
     const hello = await this.next('hello');
-    await this.say('welcome', { ...welcome(hello.seq), session: 's1' });
+    await this.say('welcome', { ...welcome(hello.seq, changes), session: 's1' });
     return hello;
+  }
+
+  /** Goes, and is there again at the same address, with no memory of its connections. */
+  async restart() {
+    this.#socket.close();
+    this.#socket = new Router({ linger: 0 });
+    for (;;) {
+      try {
+        return await this.#socket.bind(this.address);
+      } catch {
+        // The address is not free yet.
+      }
+    }
   }
 
   close() {
@@ -63,6 +76,15 @@ beforeEach(async () => {
 
 afterEach(() => hub.close());
 
+/** A logger, and the first line of its that matches. */
+const heard = (pattern) => {
+  let logger;
+  const line = new Promise((resolve) => {
+    logger = (text) => pattern.test(text) && resolve(text);
+  });
+  return { line, logger };
+};
+
 const started = (given = {}) => {
   const worker = new Worker({ connect: hub.address, registry, concurrency: 2, logger: () => {}, ...given });
   return { worker, ended: worker.run() };
@@ -78,8 +100,8 @@ test('steps are run, answered in one message, acknowledged, and the worker leave
   const { results } = await hub.next('results');
   assert.deepEqual(results.map((each) => each.output), [{ n: 1 }, { n: 2 }]);
   await hub.say('ack', { tokens: ['1.1', '2.1'] });
-  worker.stop('enough');
-  assert.deepEqual(await hub.next('bye'), { reason: 'enough' });
+  worker.stop();
+  assert.deepEqual(await hub.next('bye'), { reason: 'drained' });
   await hub.say('bye', {});
   assert.equal(await ended, 'drained');
 });
@@ -109,7 +131,7 @@ test('a draining worker gives back what waits and finishes what runs', async () 
 test('a place whose handler does not end is free again after the grace', async () => {
   registry.register('hang', () => new Promise(() => {}));
   registry.register('echo', () => 'here');
-  const { worker, ended } = started({ concurrency: 1, grace: 0 });
+  const { worker, ended } = started({ concurrency: 1, killGrace: 0 });
   await hub.letIn();
   await hub.say('steps', batch([step('1.1', { timeout_ms: 5 }, 'hang'), step('2.1')]));
   const late = await hub.result('1');
@@ -121,13 +143,96 @@ test('a place whose handler does not end is free again after the grace', async (
   assert.equal(await ended, 'stopped');
 });
 
+/** A handler that keeps the event loop for so long. */
+const block = (milliseconds) => {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+};
+
+test('a step that had its turn while another kept the event loop begins only in contact', async () => {
+  const events = [];
+  registry.register('block', ({ token }) => {
+    events.push(token);
+    if (token === '1.1') block(700);
+  });
+  const { worker, ended } = started();
+  await hub.letIn({ lease_ms: 600 });
+  await hub.say('steps', batch([step('1.1', {}, 'block'), step('2.1', {}, 'block')]));
+  await hub.letIn();
+  events.push('in contact again');
+  await hub.result('2');
+  assert.deepEqual(events, ['1.1', 'in contact again', '2.1']);
+  worker.stop();
+  worker.stop();
+  await ended;
+});
+
+test('the time of a handler counts from its own start', async () => {
+  registry.register('block', () => block(300));
+  registry.register('pause', () => new Promise((resolve) => setTimeout(resolve, 20, 'slept')));
+  const { worker, ended } = started();
+  await hub.letIn();
+  await hub.say('steps', batch([step('1.1', {}, 'block'), step('2.1', { timeout_ms: 250 }, 'pause')]));
+  assert.equal((await hub.result('2')).output, 'slept');
+  worker.stop();
+  worker.stop();
+  await ended;
+});
+
+test('what is not done when the grace is over, or at the second stop, is lost', async () => {
+  for (const [grace, stops] of [[0.02, 1], [30, 2]]) {
+    registry = new Registry();
+    registry.register('hang', () => new Promise(() => {}));
+    const { worker, ended } = started({ grace });
+    await hub.letIn();
+    await hub.say('steps', batch([step('1.1', {}, 'hang')]));
+    await hub.next('received');
+    for (let count = 0; count < stops; count += 1) worker.stop();
+    const { status, metadata } = await hub.result('1');
+    assert.deepEqual([status, metadata.outcome], ['error', 'lost']);
+    assert.equal(await ended, 'stopped');
+  }
+});
+
 test('a worker that no hub wants ends with the reason', async () => {
+  registry.register('echo', () => 'here');
   const { ended } = started();
   await hub.next('hello');
   await hub.say('error', { code: 'labels_refused', message: 'not with this key', retry: false }, '');
   await assert.rejects(ended, (error) => error instanceof Refused && /labels_refused/.test(error.message));
 });
 
+test('a connection that is gone is made anew at once', async () => {
+  registry.register('echo', () => 'here');
+  const { worker, ended } = started();
+  await hub.letIn({ heartbeat_ms: 60_000, lease_ms: 180_000 });
+  await hub.restart();
+  assert.equal((await hub.next('hello')).seq, 2);
+  worker.stop();
+  worker.stop();
+  await ended;
+});
+
+test("a server key that is not the hub's is said", async () => {
+  registry.register('echo', () => 'here');
+  const [server, mine] = [curveKeyPair(), curveKeyPair()];
+  const guarded = new Router({ linger: 0, curveServer: true, curveSecretKey: server.secretKey });
+  await guarded.bind('tcp://127.0.0.1:*');
+  const curve = { serverKey: mine.publicKey, publicKey: mine.publicKey, secretKey: mine.secretKey };
+  const { line, logger } = heard(/fails/);
+  const { worker, ended } = started({ connect: guarded.lastEndpoint, curve, logger });
+  const said = await line;
+  worker.stop();
+  await ended;
+  assert.match(said, /the encrypted connection fails; is the server key the hub's\?/);
+  guarded.close();
+});
+
 test('an address that ZeroMQ does not know is a wrong option', async () => {
+  registry.register('echo', () => 'here');
   await assert.rejects(started({ connect: 'tcp://nowhere' }).ended, ConfigurationError);
+});
+
+test('a worker without handlers is a mistake', () => {
+  assert.throws(() => new Worker({ connect: 'tcp://127.0.0.1:1', registry: new Registry() }), /no handlers/);
 });

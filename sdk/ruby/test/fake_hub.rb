@@ -15,6 +15,7 @@ class FakeHub
   attr_accessor :answers_heartbeats, :answers_hello
 
   def initialize(context, curve: nil)
+    @context = context
     @socket = context.socket(ZMQ::ROUTER)
     @socket.setsockopt(ZMQ::LINGER, 0)
     if curve
@@ -71,6 +72,17 @@ class FakeHub
   end
 
   def close = @socket.close
+
+  # Goes, and is there again at the same address, with no memory of its connections.
+  def restart
+    @socket.unbind(@address)
+    @poller.deregister_readable(@socket)
+    @socket.close
+    @socket = @context.socket(ZMQ::ROUTER)
+    @socket.setsockopt(ZMQ::LINGER, 0)
+    sleep 0.01 until @socket.bind(@address).zero?
+    @poller.register_readable(@socket)
+  end
 
   private
 

@@ -83,6 +83,35 @@ class JobTest < Minitest::Test
     end
   end
 
+  def test_no_result_holds_text_that_no_hub_could_read
+    binary = "caf\xC3\xA9 \xff".b
+    said = run_step { raise binary }["error"]["message"]
+    assert_equal "café \uFFFD", said
+    assert_equal ["\uFFFD"], run_step { Turnout::Branch.new("\xff".b) }["metadata"]["chosen"]
+    assert_equal "Turnout::NotJson", run_step { ["\xff".b.to_sym] }["error"]["type"]
+  end
+
+  def test_an_error_that_cannot_be_described_is_a_failure_all_the_same
+    silent = Class.new(StandardError) { def message = raise("no") }
+    assert_equal "failed", run_step { raise silent }["status"]
+    unsayable = Class.new { def as_json(*) = raise("no") }
+    result = run_step { raise Turnout::Defer.new(1, saved: unsayable.new) }
+    assert_equal ["failed", false], [result["status"], result["metadata"]["retryable"]]
+  end
+
+  def test_pauses_and_progress_are_numbers
+    [Float::NAN, Float::INFINITY, -1, "soon"].each do |wrong|
+      assert_equal "ArgumentError", run_step { raise Turnout::RetryAfter, wrong }["error"]["type"]
+      assert_equal "ArgumentError", run_step { raise Turnout::Defer, wrong }["error"]["type"]
+    end
+    [Float::NAN, "half"].each do |wrong|
+      assert_equal "ArgumentError", run_step { |step| step.progress(wrong) }["error"]["type"]
+      assert_equal "ArgumentError", run_step { |step| step.progress(1, wrong) }["error"]["type"]
+    end
+    run_step(progress: progress = []) { |step| step.progress(1r / 4, 2**70, "\xff".b) }
+    assert_equal [[0.25, 2.0**70, "\uFFFD"]], progress
+  end
+
   def test_a_missing_handler_is_an_error_of_the_worker
     result = Turnout::Testing.run_step("Nobody", registry: Turnout::Registry.new)
     assert_equal %w[error handler_missing], [result["status"], result["metadata"]["outcome"]]

@@ -18,12 +18,27 @@ class OptionsTest < Minitest::Test
     assert_equal 2, options({ "TURNOUT_WORKER_CONCURRENCY" => "8" }, concurrency: 2).concurrency
   end
 
+  def test_an_empty_variable_is_as_good_as_none
+    found = options({ "TURNOUT_WORKER_NAME" => "", "TURNOUT_WORKER_LABELS" => "", "TURNOUT_WORKER_CONCURRENCY" => "" })
+    assert_equal ["#{Socket.gethostname}-#{Process.pid}", {}, 4], [found.name, found.labels, found.concurrency]
+  end
+
+  def test_hello_says_which_process_this_is
+    hello = options.hello([])
+    assert_equal Process.pid, hello["pid"]
+    return unless File.exist?("/proc/self/stat")
+
+    assert_equal [File.readlink("/proc/self/ns/pid"), File.read("/proc/self/stat").split[-31]],
+                 hello.values_at("pid_namespace", "process_started")
+  end
+
   def test_wrong_options_are_refused_with_what_would_be_right
     [
       [{ "TURNOUT_CONNECT" => "" }, /TURNOUT_CONNECT/],
       [{ "TURNOUT_CONNECT" => "tcp://a:1,127.0.0.1:5890" }, %r{"127.0.0.1:5890": write tcp://host:port}],
       [{ "TURNOUT_WORKER_CONCURRENCY" => "many" }, /from 1 to 10000/],
-      [{ "TURNOUT_WORKER_LABELS" => "gpu" }, /name=value/],
+      [{ "TURNOUT_WORKER_LABELS" => "gpu" }, /NAME=VALUE/],
+      [{ "TURNOUT_WORKER_LABELS" => "gpu=" }, /NAME=VALUE/],
       [{ "TURNOUT_CURVE_SERVER_KEY" => KEY }, /missing: public_key, secret_key/],
       [{ "TURNOUT_CURVE_SERVER_KEY" => KEY, "TURNOUT_CURVE_PUBLIC_KEY" => KEY, "TURNOUT_CURVE_SECRET_KEY" => "x" },
        /secret_key.*40/]

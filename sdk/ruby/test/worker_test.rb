@@ -32,7 +32,8 @@ class WorkerTest < Minitest::Test
 
   def work(connect: @hub.address, **options)
     quiet = Logger.new(File::NULL)
-    @worker = Turnout::Worker.new(registry: @registry, connect: connect, logger: quiet, concurrency: 2, **options)
+    options = { logger: quiet, concurrency: 2, **options }
+    @worker = Turnout::Worker.new(registry: @registry, connect: connect, **options)
     @thread = Thread.new { @worker.run(signals: false) }
     @thread.report_on_exception = false
   end
@@ -82,6 +83,33 @@ class WorkerTest < Minitest::Test
     assert_equal "completed", @hub.results(1)["1.1"]["status"]
   end
 
+  def test_output_in_any_encoding_becomes_lines_of_text
+    @registry.register("talk") do |step|
+      $stdout.write("é", "\xff\n".b, "\xC3".b)
+      $stdout.write("\xA9\n".b)
+      puts "ü".encode("UTF-16LE"), "ü".encode("ISO-8859-1")
+      step.log("\xff".b)
+    end
+    work
+    Turnout::Wire::Codec::NAMES.each_with_index do |codec, number|
+      @hub.let_in(codec: codec)
+      @hub.say("steps", batch(step("#{number}.1", handler: "talk")))
+      log = @hub.expect("log") { |body| body["offset"].zero? && body["lines"].size == 5 }
+      assert_equal ["é\uFFFD", "é", "ü", "ü", "\uFFFD"], (log["lines"].map { |line| line["text"] })
+      @hub.results(1)
+      @hub.say("bye", { "reason" => "another codec" })
+    end
+  end
+
+  def test_a_line_without_an_end_is_told_in_pieces
+    longest = Turnout::Wire::Holdings::LONGEST_LINE
+    @registry.register("mumble") { print "x" * (longest + 1); @gate.pop }
+    work
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "mumble")))
+    assert_equal longest, @hub.expect("log")["lines"][0]["text"].size
+  end
+
   def test_a_handler_that_computes_does_not_keep_the_worker_from_answering
     @registry.register("compute") { nil while @gate.empty? }
     work
@@ -116,7 +144,7 @@ class WorkerTest < Minitest::Test
 
   def test_a_handler_that_cannot_be_stopped_is_reported_and_keeps_its_place
     @registry.register("stubborn") { |step| step.uninterrupted { @gate.pop } }
-    work(grace: 0.05)
+    work(kill_grace: 0.05)
     @hub.let_in
     @hub.say("steps", batch(step("1.1", handler: "stubborn", timeout_ms: 50)))
     result = @hub.results(1)["1.1"]
@@ -174,7 +202,7 @@ class WorkerTest < Minitest::Test
     work
     @hub.let_in
     @hub.say("drain", { "reason" => "deploy" })
-    assert_equal "deploy", @hub.expect("bye")["reason"]
+    assert_equal "drained", @hub.expect("bye")["reason"]
     assert_equal :drained, @thread.value
   end
 
@@ -184,7 +212,26 @@ class WorkerTest < Minitest::Test
     @hub.say("steps", batch(step("1.1", handler: "wait")))
     @begun.pop
     2.times { @worker.stop }
+    assert_equal %w[error lost], outcome(@hub.results(1).fetch("1.1"))
     assert_equal :stopped, @thread.value
+  end
+
+  def test_a_drain_takes_no_longer_than_its_grace
+    work(grace: 0.1)
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "wait")))
+    @begun.pop
+    @hub.say("drain", {})
+    assert_equal %w[error lost], outcome(@hub.results(1).fetch("1.1"))
+    assert_equal :stopped, @thread.value
+  end
+
+  def test_what_waits_is_given_back_when_all_places_are_held_by_handlers_that_do_not_end
+    @registry.register("stubborn") { |step| step.uninterrupted { @gate.pop } }
+    work(kill_grace: 0.05, concurrency: 1)
+    @hub.let_in
+    @hub.say("steps", batch(step("1.1", handler: "stubborn", timeout_ms: 50), step("2.1")))
+    assert_equal %w[error returned], outcome(@hub.results(2).fetch("2.1"))
   end
 
   def test_a_worker_that_nobody_wants_says_why
@@ -258,6 +305,24 @@ class WorkerTest < Minitest::Test
     2.times { @hub.let_in }
     @hub.say("steps", batch(step("1.1")))
     assert_equal "completed", @hub.results(1).fetch("1.1")["status"]
+  end
+
+  def test_a_connection_that_is_gone_is_made_anew_at_once
+    work
+    @hub.let_in(heartbeat_ms: 60_000, lease_ms: 180_000)
+    @hub.restart
+    assert_equal 2, @hub.expect("hello")["seq"]
+  end
+
+  def test_a_server_key_that_is_not_the_hubs_is_said
+    _server, server_secret = ZMQ::Util.curve_keypair
+    public_key, secret = ZMQ::Util.curve_keypair
+    @others << (hub = FakeHub.new(@context, curve: server_secret))
+    said, log = IO.pipe
+    work(connect: hub.address, curve: { server_key: public_key, public_key: public_key, secret_key: secret },
+         logger: Logger.new(log))
+    assert_match(/handlers/, said.gets)
+    assert_match(/the encrypted connection fails; is the server key the hub's\?/, said.gets)
   end
 
   def test_connections_are_encrypted_where_there_are_keys

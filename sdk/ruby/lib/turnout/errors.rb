@@ -16,7 +16,17 @@
 #      ├─ Cancelled
 #      └─ TimedOut
 module Turnout
-  class Error < StandardError; end
+  class Error < StandardError
+    private
+
+    # Seconds as a number that JSON knows.
+    def pause(seconds)
+      number = seconds.is_a?(Integer) ? seconds : Float(seconds)
+      return number if number.finite? && !number.negative?
+
+      raise ArgumentError, "#{seconds} is no time to wait: give seconds"
+    end
+  end
 
   # Raise it when another attempt would not help.
   class PermanentError < Error; end
@@ -27,7 +37,7 @@ module Turnout
 
     def initialize(seconds, message = "later")
       super(message)
-      @seconds = seconds
+      @seconds = pause(seconds)
     end
   end
 
@@ -38,7 +48,7 @@ module Turnout
 
     def initialize(seconds, saved: nil)
       super("deferred for #{seconds} s")
-      @seconds = seconds
+      @seconds = pause(seconds)
       @saved = saved
     end
   end

@@ -64,7 +64,7 @@ module Turnout
     def outcome_of(entry)
       returned = Thread.handle_interrupt(Interruption => :immediate) { @registry.call(entry, @step) }
       branch = returned.is_a?(Branch) ? returned : nil
-      @chosen = branch&.chosen
+      @chosen = branch&.chosen&.map { |name| Plain.readable(name) }
       [:returned, Plain.of(branch ? branch.output : returned)]
     rescue Exception => error
       [:raised, error]
@@ -103,19 +103,24 @@ module Turnout
       else
         fail_with(error, **facts)
       end
-    rescue NotJson => unsayable
+    rescue StandardError => unsayable
       fail_with(unsayable, retryable: false, **facts)
     end
 
     def fail_with(error, **facts)
       said = {
         "type" => error.class.name || error.class.to_s,
-        "message" => readable(error.message),
-        "backtrace" => (error.backtrace || []).first(BACKTRACE).map { |line| readable(line) }
+        "message" => message_of(error),
+        "backtrace" => (error.backtrace || []).first(BACKTRACE).map { |line| Plain.readable(line) }
       }
       Wire::Results.failed(@document, said, **facts)
     end
 
-    def readable(text) = text.to_s.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+    # Some errors do not like to be looked at.
+    def message_of(error)
+      Plain.readable(error.message)
+    rescue StandardError
+      "the handler raised an error that cannot be written down"
+    end
   end
 end

@@ -7,6 +7,7 @@ require "turnout/errors"
 module Turnout
   # What of a handler's return value can travel? JSON values do; some others have one obvious form; the rest is refused.
   module Plain
+    BYTES = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].freeze
     INTEGERS = (-(2**63)..(2**64 - 1)).freeze
     DEEPEST = 100
 
@@ -19,7 +20,7 @@ module Turnout
       case value
       when nil, true, false then value
       when String then text(value)
-      when Symbol then value.name
+      when Symbol then text(value.name)
       when Integer then INTEGERS.cover?(value) ? value : refuse(value, "an integer of more than 64 bits")
       when Float then value.finite? ? value : refuse(value, "a number that JSON does not know")
       when Hash then value.to_h { |key, each| [text(key.to_s), of(each, depth + 1)] }
@@ -44,6 +45,14 @@ module Turnout
       utf8.valid_encoding? ? utf8 : refuse(value, "text that is not UTF-8")
     rescue EncodingError
       refuse(value, "text that is not UTF-8")
+    end
+
+    # Text for people, whatever it was: what is no UTF-8 becomes question marks.
+    def readable(text)
+      text = text.to_s
+      return text.dup.force_encoding(Encoding::UTF_8).scrub if BYTES.include?(text.encoding)
+
+      text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
     end
 
     def refuse(value, what)

@@ -2,6 +2,7 @@
 
 require "logger"
 require "turnout/errors"
+require "turnout/plain"
 require "turnout/values"
 
 module Turnout
@@ -60,13 +61,15 @@ module Turnout
 
     # How far it is. Shown to people, not kept.
     def progress(done, total = nil, message = "")
-      uninterrupted { @progressed.call(done, total, message.to_s) }
+      done = number(done)
+      total &&= number(total)
+      uninterrupted { @progressed.call(done, total, Plain.readable(message)) }
       nil
     end
 
     # A line, or several, for the run's log.
     def log(text)
-      text.to_s.scrub.each_line(chomp: true) { |line| say("log", line) }
+      Plain.readable(text).each_line(chomp: true) { |line| say("log", line) }
       nil
     end
 
@@ -84,6 +87,13 @@ module Turnout
     Device = Struct.new(:step) do
       def write(text) = step.log(text)
       def close; end
+    end
+
+    private
+
+    def number(value)
+      number = value.is_a?(Integer) && value.bit_length < 64 ? value : Float(value)
+      number.finite? ? number : raise(ArgumentError, "progress(#{value}): that is no number")
     end
   end
 end

@@ -20,6 +20,8 @@ module Turnout
     # Lines, progress and results that wait to be taken in; handlers that say more wait.
     MOST_SAID = 10_000
     BYE = 1.0
+    # With so many results that no hub has acknowledged, nothing more is asked for until half of them are.
+    MOST_UNACKNOWLEDGED = 1_000
     SIGNALS = %w[TERM INT].freeze
 
     attr_reader :options
@@ -28,6 +30,8 @@ module Turnout
     def initialize(registry: Turnout.registry, **options)
       @options = Options.new(**options)
       @registry = registry
+      raise ConfigurationError, "no handlers: register them before the worker is made" if registry.names.empty?
+
       @logger = @options.logger
       @holdings = Wire::Holdings.new
       @inbox = SizedQueue.new(MOST_SAID)
@@ -40,7 +44,7 @@ module Turnout
     def run(signals: true)
       before = signals ? trap_signals : {}
       @context = ZMQ::Context.new
-      @pool = Pool.new(@options.concurrency, @options.grace) { |token, result| post(:done, token, result) }
+      @pool = Pool.new(@options.concurrency, @options.kill_grace) { |token, result| post(:done, token, result) }
       @connections = Connections.new(@options, @context) { link }
       @connections.divide(places)
       @options.capture ? Capture.install { work } : work
@@ -59,12 +63,25 @@ module Turnout
     private
 
     def work
-      @logger.info("worker #{@options.name} connects to #{@options.connect.join(', ')}")
-      until @ended || @stops > 1
+      @logger.info("worker #{@options.name}: #{@registry.names.size} handlers, #{@options.concurrency} at once, " \
+                   "hubs #{@options.connect.join(', ')}")
+      until @ended || @stops > 1 || (@stop_by && clock >= @stop_by)
         turn(clock)
         wait
       end
+      abandon unless @ended
+      @logger.info(@ended ? "stopped" : "stopped before everything was finished")
       @ended ? :drained : :stopped
+    end
+
+    # What still runs ends with this process. Its hubs need not wait to find out, and nobody takes it for a failure of
+    # the handler.
+    def abandon
+      take_inbox
+      @holdings.select(&:running?).each do |each|
+        @holdings.finish(each.token, Wire::Results.unable(each.step, "lost", "its worker was stopped"))
+      end
+      @connections.each { |each| each.flush(clock) }
     end
 
     def turn(now)
@@ -74,7 +91,7 @@ module Turnout
         connection.turn(now)
         act(connection, now)
       end
-      drain("told to stop") if @stops.positive?
+      drain(now) if @stops.positive?
       @connections.seen(now)
       @connections.divide(places)
       run_what_may(now)
@@ -89,7 +106,7 @@ module Turnout
     def wait
       return if @ended || !@inbox.empty? || @connections.any?(&:readable?)
 
-      due = [@pool.next_due, @deadline || Float::INFINITY, *@connections.map(&:next_due)].min - clock
+      due = [@pool.next_due, @deadline || Float::INFINITY, @stop_by || Float::INFINITY, *@connections.map(&:next_due)].min - clock
       IO.select([@wakeup.io, *@connections.ios], nil, nil, due.clamp(0, 60)) if due.positive?
     end
 
@@ -119,23 +136,41 @@ module Turnout
       while (action = connection.link.actions.shift)
         case action
         when Wire::Stop then @pool.stop(action.token, Cancelled.new(action.reason), now)
-        when Wire::DrainAsked then drain(action.reason)
+        when Wire::DrainAsked
+          @logger.info("hub #{connection.address} asks this worker to leave: #{action.reason}")
+          drain(now)
         when Wire::Welcomed
-          @logger.info("hub #{action.hub} at #{connection.address} is there")
+          @logger.info("hub #{connection.address} is there")
           @connections.welcomed(connection, action.before)
-        when Wire::Reconnect, Wire::Parted then part(connection, action.reason, now)
+        when Wire::Reconnect then part(connection, action.reason, now)
+        when Wire::Parted
+          part(connection, connection.link.refused? ? action.reason : "it said bye: #{action.reason}", now)
         end
       end
     end
 
     def part(connection, reason, now)
-      @logger.warn("hub at #{connection.address}: #{reason}")
-      connection.link.refused? ? connection.close : @connections.failed(connection, now)
-      raise Refused, reason if @connections.all_refused?
+      return refuse(connection, reason) if connection.link.refused?
+
+      pause = @connections.failed(connection, now)
+      @logger.info(format("hub %s: %s; the next try is in %.1f s", connection.address, reason, pause))
+    end
+
+    def refuse(connection, reason)
+      said = "hub #{connection.address} refuses this worker: #{reason}"
+      connection.close
+      raise Refused, said if @connections.all_refused?
+
+      @logger.error(said)
     end
 
     # -- what runs ----------------------------------------------------------------------------------------------------
-    def places = @draining ? 0 : HELD_PER_PLACE * (@options.concurrency - @pool.stuck)
+    # How many steps to ask for in all.
+    def places
+      unacknowledged = @holdings.count(&:done?)
+      @full = unacknowledged >= (@full ? MOST_UNACKNOWLEDGED / 2 : MOST_UNACKNOWLEDGED)
+      @draining || @full ? 0 : HELD_PER_PLACE * (@options.concurrency - @pool.stuck)
+    end
 
     def run_what_may(now)
       @deadline = nil
@@ -147,9 +182,11 @@ module Turnout
     def consider(holding, now)
       link = @connections.link_of(holding.hub)
       if @draining
-        @holdings.give_back(holding.token, "the worker is ending")
+        @holdings.give_back(holding.token, "the worker is stopping")
       elsif holding.deadline && now >= holding.deadline
-        @holdings.give_back(holding.token, "its deadline has passed before it began")
+        @holdings.give_back(holding.token, "its deadline had passed before it could begin")
+      elsif @pool.stuck == @options.concurrency
+        @holdings.give_back(holding.token, "all places are held by handlers that do not return")
       elsif link.nil? && @connections.any_open? && @connections.gone?(holding.hub, now)
         @holdings.give_back(holding.token, "its hub is gone")
       elsif @free.positive? && link&.in_contact?(clock)
@@ -179,18 +216,20 @@ module Turnout
     end
 
     # -- the end ------------------------------------------------------------------------------------------------------
-    def drain(reason)
+    def drain(now)
       return if @draining
 
-      @logger.info("draining: #{reason}")
-      @draining = reason
+      @draining = true
+      @stop_by = now + @options.grace
+      @logger.info(format("stopping: %<running>d steps run, and have %<grace>g s to finish",
+                          running: @pool.running, grace: @options.grace))
     end
 
     # Says bye once nothing is in hand, and waits for the answer a moment.
     def leave(now)
       return unless @holdings.empty? && @pool.idle?
 
-      @connections.each { |each| each.link.bye(@draining) } if @left.nil?
+      @connections.each { |each| each.link.bye("drained") } if @left.nil?
       @left ||= now
       @deadline = @left + BYE
       @ended = !@connections.any_open? || now >= @deadline

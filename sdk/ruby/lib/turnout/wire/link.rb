@@ -18,6 +18,8 @@ module Turnout
       LEASE = 15.0
       # No hub keeps a worker busier than that.
       SHORTEST = 0.01
+      # Bytes that a message may have besides its body, encryption included.
+      ENVELOPE = 1_024
 
       attr_reader :state, :greeting, :hub, :hubs, :lease, :contact, :credits, :malformed, :outbox, :actions
 
@@ -66,6 +68,28 @@ module Turnout
         return unless open?
 
         send_message("progress", { "token" => token, "done" => done, "total" => total, "message" => message })
+      end
+
+      # Let the hub know at once what is held here.
+      def beat(now)
+        return unless open?
+
+        seq = next_beat
+        @beaten = @unanswered[seq] = now
+        send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
+      end
+
+      # The connection is gone, and the session with it. One that was never there is libzmq's to make.
+      def cut(reason)
+        leave(reason) if open?
+      end
+
+      # The connection was not let in: nothing that is said here would be heard.
+      def refuse(reason)
+        return if refused?
+
+        @state = :refused
+        @actions << Parted.new(reason)
       end
 
       def bye(reason)
@@ -200,8 +224,7 @@ module Turnout
 
         reason = "#{body['code']}: #{body['message']}"
         if body["retry"] == false
-          @state = :refused
-          @actions << Parted.new(reason)
+          refuse(reason)
         elsif %w[no_session malformed stopping].include?(body["code"])
           leave(reason)
         elsif body["code"] == "not_yours" && !session.empty?
@@ -219,12 +242,6 @@ module Turnout
         @greeted = now
         said = { "seq" => @greeting, "credits" => @credits, "in_flight" => mine.map(&:listed) }
         @outbox << Frames.pack("hello", @hello.merge(said), "")
-      end
-
-      def beat(now)
-        seq = next_beat
-        @beaten = @unanswered[seq] = now
-        send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
       end
 
       def mine = @holdings.select { |each| each.hub == @hub || @orphan.call(each) }
@@ -250,7 +267,7 @@ module Turnout
       # Whether it was sent: the hub closes a connection on which more comes than it takes.
       def send_message(kind, body)
         frames = Frames.pack(kind, body, @session, @codec)
-        return false if frames[2].bytesize > @most_bytes
+        return false if frames[2].bytesize + ENVELOPE > @most_bytes
 
         @outbox << frames
         true

@@ -50,7 +50,8 @@ module Turnout
             "handlers" => TEXTS
           },
           "labels" => LABELS, "name" => TEXT, "language" => TEXT, "sdk_version" => TEXT, "host" => TEXT,
-          "pid" => INTEGER, "in_flight" => ListOf.new(HELD)
+          "pid" => INTEGER, "boot_id" => TEXT, "pid_namespace" => TEXT, "process_started" => TEXT,
+          "in_flight" => ListOf.new(HELD)
         ),
         "welcome" => Fields.new(
           {

@@ -89,7 +89,7 @@ module Turnout
         return if say.call("results", results(batch_id, ended))
         return ended.each { |each| answer(batch_id, [each], &say) } if ended.size > 1
 
-        ended[0].result = too_large(ended[0].step)
+        ended[0].result = too_large(ended[0])
         say.call("results", results(batch_id, ended))
       end
 
@@ -97,9 +97,11 @@ module Turnout
         { "batch_id" => batch_id, "protocol_version" => PROTOCOL, "results" => ended.map(&:result) }
       end
 
-      def too_large(step)
-        message = "the result is larger than the #{@most_bytes} bytes that the hub takes; return a path or an address"
-        Results.failed(step, { "type" => "Turnout::NotJson", "message" => message }, retryable: false)
+      def too_large(holding)
+        size = JSON.generate(holding.result).bytesize
+        message = "its result is #{size} bytes; a message may have #{@most_bytes}: return a path or an address"
+        facts = holding.result["metadata"].slice("execution_time_ms", "handler_version").transform_keys(&:to_sym)
+        Results.failed(holding.step, { "type" => "TooLarge", "message" => message }, retryable: false, **facts)
       end
     end
   end

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "stringio"
+require "turnout/plain"
+require "turnout/wire/holdings"
 
 module Turnout
   class Worker
@@ -11,21 +13,31 @@ module Turnout
 
       # The unfinished lines of one step.
       class Lines
+        # What is longer, and has no end yet, is told in pieces.
+        LONGEST = Wire::Holdings::LONGEST_LINE
+
         def initialize(step)
           @step = step
           @rest = {}
         end
 
-        def write(stream, text)
+        # In bytes: a character may come in two pieces.
+        def write(stream, bytes)
           @step.uninterrupted do
-            *whole, @rest[stream] = "#{@rest[stream]}#{text}".scrub.split("\n", -1)
-            whole.each { |line| @step.say(stream, line) }
+            *whole, rest = (@rest.fetch(stream, "".b) + bytes).split("\n", -1)
+            whole.push(rest.slice!(0, LONGEST)) while rest && rest.bytesize > LONGEST
+            whole.each { |line| say(stream, line) }
+            @rest[stream] = rest || "".b
           end
         end
 
         def finish
-          @rest.each { |stream, rest| @step.say(stream, rest) unless rest.nil? || rest.empty? }
+          @rest.each { |stream, rest| say(stream, rest) unless rest.empty? }
         end
+
+        private
+
+        def say(stream, line) = @step.say(stream, Plain.readable(line))
       end
 
       # Handlers' output goes to their steps while the block runs.
@@ -57,9 +69,9 @@ module Turnout
         lines = Thread.current.thread_variable_get(CURRENT)
         return @io.write(*texts) if lines.nil?
 
-        text = texts.join
-        lines.write(@stream, text)
-        text.bytesize
+        bytes = texts.map { |text| bytes_of(text.to_s) }.join
+        lines.write(@stream, bytes)
+        bytes.bytesize
       end
 
       def puts(*values) = formatted { |text| text.puts(*values) }
@@ -78,6 +90,8 @@ module Turnout
       def method_missing(name, ...) = @io.public_send(name, ...)
 
       private
+
+      def bytes_of(text) = (Plain::BYTES.include?(text.encoding) ? text : Plain.readable(text)).b
 
       def formatted
         text = StringIO.new

@@ -24,10 +24,6 @@ module Turnout
         raise OptionParser::InvalidArgument, @rest.join(" ") unless @rest.empty?
 
         @files.each { |file| require File.exist?(file) || File.exist?("#{file}.rb") ? File.expand_path(file) : file }
-        if Turnout.registry.names.empty?
-          raise ConfigurationError, "no handlers: load them with -r FILE, or use --autoload"
-        end
-
         @options[:labels] = @labels unless @labels.empty?
         EXIT_CODES.fetch(Turnout.run(**@options))
       end
@@ -46,6 +42,8 @@ module Turnout
             @options[:concurrency] = number
           end
           parser.on("--name NAME", "for people (TURNOUT_WORKER_NAME)") { |name| @options[:name] = name }
+          parser.on("--grace SECONDS", "for running steps when it stops, else 30") { |time| @options[:grace] = time }
+          parser.on("--no-discover", "connect to no hub that is not named here") { @options[:discover] = false }
           parser.on("--autoload [MODULE]", "find handlers as classes by their names, in MODULE if given") do |namespace|
             Turnout.autoload_handlers = namespace || true
           end
@@ -57,7 +55,7 @@ module Turnout
 
       def label(pair)
         name, value = pair.split("=", 2)
-        raise OptionParser::InvalidArgument, "#{pair} (NAME=VALUE)" if value.nil? || name.empty?
+        raise OptionParser::InvalidArgument, "#{pair} (NAME=VALUE)" if value.to_s.empty? || name.empty?
 
         @labels[name] = value
       end

@@ -15,9 +15,10 @@ module Turnout
       attr_reader :address, :link, :failures
 
       # +discovered+: a hub told of it; nobody asked for it by name.
-      def initialize(address, link, discovered: false, &make_socket)
+      def initialize(address, link, logger:, discovered: false, &make_socket)
         @address = address
         @link = link
+        @logger = logger
         @discovered = discovered
         @make_socket = make_socket
         @failures = 0
@@ -25,7 +26,7 @@ module Turnout
       end
 
       def discovered? = @discovered
-      def io = @socket&.io
+      def ios = @socket ? @socket.ios : []
       def open? = @link.open?
       def readable? = @socket ? @socket.readable? : false
 
@@ -34,6 +35,7 @@ module Turnout
         connect(now) if @socket.nil? && now >= @retry_at && !@link.refused?
         return if @socket.nil?
 
+        watch
         MOST_AT_ONCE.times do
           frames = @socket.receive or break
           @link.receive(frames, now)
@@ -59,19 +61,40 @@ module Turnout
       # Another socket, after a pause that grows; not all workers at the same moment.
       def try_again(now)
         close
-        pause = [FIRST_PAUSE * 2**@failures, LONGEST_PAUSE].min
+        pause = [FIRST_PAUSE * 2**@failures, LONGEST_PAUSE].min * rand(0.5..1.0)
         @failures = [@failures + 1, 16].min
-        @retry_at = now + pause * rand(0.5..1.0)
+        @retry_at = now + pause
+        pause
       end
 
-      def close
-        @socket&.close
+      # What was said last may still go out, for so many seconds.
+      def close(last = 0)
+        @socket&.close(last)
         @socket = nil
       end
 
       private
 
+      # Hears what has become of the connection itself.
+      def watch
+        while (event = @socket.event)
+          case event
+          # The hub knows a connection, not a socket: over the next one it would not know the session.
+          when :gone then @link.cut("the connection is gone")
+          when :refused then @link.refuse("key_refused: the hub does not know this worker's key")
+          else broken
+          end
+        end
+      end
+
+      # libzmq tries again and again; once is enough to say it.
+      def broken
+        @logger.warn("hub #{@address}: the encrypted connection fails; is the server key the hub's?") unless @said
+        @said = true
+      end
+
       def connect(now)
+        @said = false
         @socket = @make_socket.call(@address)
         @link.open(now)
       rescue ConfigurationError

@@ -10,11 +10,14 @@ module Turnout
 
       # A discovered hub that did not answer so many times in a row is let go, if there is another.
       MOST_FAILURES = 8
+      # Seconds that what was said last has to go out, to a hub that is there.
+      LAST_WORDS = 1
 
       def initialize(options, context, &make_link)
         @context = context
         @options = options
         @make_link = make_link
+        @discovering = options.discover
         @list = []
         @aliases = {}
         # Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here.
@@ -23,7 +26,7 @@ module Turnout
       end
 
       def each(&block) = @list.each(&block)
-      def ios = @list.filter_map(&:io)
+      def ios = @list.flat_map(&:ios)
       def any_open? = @list.any?(&:open?)
       def all_refused? = @list.all? { |each| each.link.refused? }
 
@@ -34,8 +37,12 @@ module Turnout
       # longer than its lease, so that it has given everything to others.
       def gone?(hub, now) = now > @kept.fetch(hub, Wire::NEVER)
 
+      # Notes who is there, and follows their lists of hubs.
       def seen(now)
-        @list.each { |each| @kept[each.link.hub] = now + each.link.lease if each.open? }
+        @list.select(&:open?).each do |each|
+          @kept[each.link.hub] = now + each.link.lease
+          discover(each)
+        end
       end
 
       # Divides +total+ places among the hubs that are there. A hub that is greeted is told what it gets if all come.
@@ -54,19 +61,19 @@ module Turnout
         same = @list.select { |each| each.open? && each.link.hub == connection.link.hub }
         *older, last = same.sort_by { |each| each.link.greeting }
         older.each { |each| retire(each, last) }
-        discover(connection) if connection.equal?(last)
       end
 
-      # A connection is of no use: another socket, and the other names of its hub.
+      # A connection is of no use: another socket, and the other names of its hub. Returns the seconds until then.
       def failed(connection, now)
-        connection.try_again(now)
+        pause = connection.try_again(now)
+        # Whoever takes over what that hub gave hears at once that it goes on here.
+        @list.each { |each| each.link.beat(now) }
         @aliases.delete(connection)&.each { |address| add(address) }
-        return unless connection.discovered? && connection.failures > MOST_FAILURES && any_open?
-
-        @list.delete(connection)
+        @list.delete(connection) if connection.discovered? && connection.failures > MOST_FAILURES && any_open?
+        pause
       end
 
-      def close = @list.each(&:close)
+      def close = @list.each { |each| each.close(each.open? ? LAST_WORDS : 0) }
 
       private
 
@@ -79,7 +86,7 @@ module Turnout
       def add(address, discovered: false)
         return if @list.any? { |each| each.address == address }
 
-        @list << Connection.new(address, @make_link.call, discovered: discovered) do |to|
+        @list << Connection.new(address, @make_link.call, logger: @options.logger, discovered: discovered) do |to|
           HubSocket.new(@context, to, @options)
         end
       end
@@ -94,7 +101,8 @@ module Turnout
       # it names the address that we used, and when no other connection is still finding out who it talks to.
       def discover(connection)
         hubs = connection.link.hubs
-        return unless hubs.include?(connection.address) && @list.all? { |each| each.open? || each.failures.positive? }
+        return unless @discovering && hubs.include?(connection.address)
+        return unless @list.all? { |each| each.open? || each.failures.positive? }
 
         known = @aliases.values.flatten
         (hubs - known).each { |address| add(address, discovered: true) }

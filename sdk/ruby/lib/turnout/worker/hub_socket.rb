@@ -1,24 +1,37 @@
 # frozen_string_literal: true
 
-require "turnout/worker/native"
 require "turnout/errors"
+require "turnout/worker/port"
 
 module Turnout
   class Worker
-    # A DEALER to one hub. Only the thread that made it may use it; nothing here waits.
+    # A DEALER to one hub, and what becomes of its connection. Only the thread that made it may use it; nothing here
+    # waits.
     class HubSocket
-      # Readable when something may have happened: then ask for messages until there are none.
-      attr_reader :io
+      # What libzmq tells of a connection. ffi-rzmq does not know the younger ones.
+      EVENTS = { 0x0200 => :gone, 0x0800 => :broken, 0x2000 => :broken, 0x4000 => :refused }.freeze
+
+      @watched = 0
+      # The address at which the next socket is watched.
+      def self.next_watch = "inproc://turnout-watch-#{Process.pid}-#{@watched += 1}"
 
       def initialize(context, address, options)
-        @socket = context.socket(ZMQ::DEALER) or raise ConfigurationError, "no ZeroMQ socket: #{ZMQ::Util.error_string}"
-        @message = FFI::MemoryPointer.new(LibZMQ.size_of_zmq_msg_t)
-        @number = FFI::MemoryPointer.new(:int)
-        @size = FFI::MemoryPointer.new(:size_t)
-        @size.put(:size_t, 0, @number.size)
+        @context = context
+        @socket = socket(ZMQ::DEALER)
         configure(options.curve, options.max_message_bytes)
+        watch(self.class.next_watch)
         check(@socket.connect(address), "cannot connect to #{address}")
-        @io = IO.for_fd(option(ZMQ::FD), autoclose: false)
+        @port = Port.new(@socket)
+      end
+
+      def ios = [@port.io, @news.io]
+      def readable? = @port.readable? || @news.readable?
+      def receive = @port.receive
+
+      # What has become of the connection, one at a time: +:gone+, +:refused+ (the hub does not know this worker's key)
+      # or +:broken+ (it could not be made); nil if there is no more.
+      def event
+        frames = @news.receive and EVENTS.fetch(frames[0].unpack1("S"), :broken)
       end
 
       # Whether it was taken; a full queue takes nothing, and everything that matters is said again.
@@ -30,25 +43,18 @@ module Turnout
         end
       end
 
-      # The frames of the next message, nil if there is none.
-      def receive
-        frame, more = receive_frame
-        return if frame.nil?
-
-        frames = [frame]
-        while more
-          frame, more = receive_frame
-          frames << frame
-        end
-        frames
+      def close(last = 0)
+        LibZMQ.zmq_socket_monitor(@socket.socket, nil, 0)
+        @watcher&.close
+        @socket.setsockopt(ZMQ::LINGER, last * 1000)
+        @socket.close
       end
 
-      # The descriptor tells of changes only, so this is asked before waiting on it.
-      def readable? = option(ZMQ::EVENTS).anybits?(ZMQ::POLLIN)
-
-      def close = @socket.close
-
       private
+
+      def socket(type)
+        @context.socket(type) or raise ConfigurationError, "no ZeroMQ socket: #{ZMQ::Util.error_string}"
+      end
 
       def configure(curve, max_message_bytes)
         set(ZMQ::LINGER, 0)
@@ -62,20 +68,12 @@ module Turnout
         set(ZMQ::CURVE_SECRETKEY, curve.secret_key)
       end
 
-      def receive_frame
-        Native.zmq_msg_init(@message)
-        size = Native.zmq_msg_recv(@message, @socket.socket, ZMQ::DONTWAIT)
-        return if size.negative?
-
-        frame = Native.zmq_msg_data(@message).read_bytes(size)
-        [frame, Native.zmq_msg_more(@message) == 1]
-      ensure
-        Native.zmq_msg_close(@message)
-      end
-
-      def option(name)
-        check(Native.zmq_getsockopt(@socket.socket, name, @number, @size), "option #{name}")
-        @number.read_int
+      def watch(address)
+        check(LibZMQ.zmq_socket_monitor(@socket.socket, address, EVENTS.keys.sum), "cannot be watched")
+        @watcher = socket(ZMQ::PAIR)
+        @watcher.setsockopt(ZMQ::LINGER, 0)
+        check(@watcher.connect(address), "cannot be watched")
+        @news = Port.new(@watcher)
       end
 
       def set(name, value) = check(@socket.setsockopt(name, value), "option #{name} = #{value}")

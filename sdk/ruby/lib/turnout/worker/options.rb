@@ -6,6 +6,7 @@ require "socket"
 require "turnout/errors"
 require "turnout/version"
 require "turnout/wire/frames"
+require "turnout/worker/identity"
 
 module Turnout
   class Worker
@@ -19,25 +20,31 @@ module Turnout
       ADDRESS = %r{\A(tcp|ipc)://.}
       MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
-      attr_reader :connect, :name, :labels, :concurrency, :curve, :capture, :grace, :max_message_bytes, :logger,
-                  :worker_id
+      attr_reader :connect, :name, :labels, :concurrency, :curve, :capture, :discover, :grace, :kill_grace,
+                  :max_message_bytes, :logger, :worker_id
 
       # +connect+:: addresses of hubs: text (comma-separated) or a list
       # +labels+:: a Hash, or text ("gpu=true,zone=a")
       # +concurrency+:: how many handlers run at once; twice as many steps are held
       # +curve+:: a Hash with +server_key+, +public_key+ and +secret_key+
       # +capture+:: whether what handlers write to $stdout and $stderr goes to the run's log
-      # +grace+:: seconds that an interrupted handler has to end before it is reported as one that does not
+      # +discover+:: whether to connect to the other hubs that a hub names
+      # +grace+:: seconds that running steps get to finish when the worker is told to stop
+      # +kill_grace+:: seconds that an interrupted handler has to end before it is reported as one that does not
       # +max_message_bytes+:: the largest message that is taken from a hub
-      def initialize(connect: nil, name: nil, labels: nil, concurrency: nil, curve: nil, capture: true, grace: 5.0,
-                     max_message_bytes: MAX_MESSAGE_BYTES, logger: nil, env: ENV)
+      def initialize(connect: nil, name: nil, labels: nil, concurrency: nil, curve: nil, capture: true,
+                     discover: true, grace: 30.0, kill_grace: 5.0, max_message_bytes: MAX_MESSAGE_BYTES, logger: nil,
+                     env: ENV)
+        env = env.to_h.reject { |_name, value| value.strip.empty? }
         @connect = list(connect || env["TURNOUT_CONNECT"])
         @name = name || env["TURNOUT_WORKER_NAME"] || "#{Socket.gethostname}-#{Process.pid}"
         @labels = pairs(labels || env["TURNOUT_WORKER_LABELS"] || {})
         @concurrency = count(concurrency || env["TURNOUT_WORKER_CONCURRENCY"] || 4)
-        @curve = keys(curve || env.to_h.slice(*CURVE_VARIABLES))
+        @curve = keys(curve || env.slice(*CURVE_VARIABLES))
         @capture = capture
-        @grace = grace
+        @discover = discover
+        @grace = seconds("grace", grace)
+        @kill_grace = seconds("kill_grace", kill_grace)
         @max_message_bytes = max_message_bytes
         @logger = logger || Logger.new($stderr, progname: "turnout-worker")
         @worker_id = SecureRandom.hex(16)
@@ -47,8 +54,8 @@ module Turnout
       def hello(handlers)
         {
           "versions" => [Wire::PROTOCOL], "worker_id" => @worker_id, "name" => @name, "language" => "ruby",
-          "sdk_version" => VERSION, "host" => Socket.gethostname, "pid" => Process.pid, "labels" => @labels,
-          "handlers" => handlers, "codecs" => Wire::Codec::NAMES
+          "sdk_version" => VERSION, **Identity.fields, "labels" => @labels, "handlers" => handlers,
+          "codecs" => Wire::Codec::NAMES
         }
       end
 
@@ -68,10 +75,18 @@ module Turnout
 
         labels.split(",").map(&:strip).reject(&:empty?).to_h do |pair|
           name, value = pair.split("=", 2).map(&:strip)
-          raise ConfigurationError, "label #{pair.inspect} must be name=value" if value.nil? || name.empty?
+          raise ConfigurationError, "the label #{pair.inspect} is none: write NAME=VALUE, such as gpu=true" if
+            value.to_s.empty? || name.empty?
 
           [name, value]
         end
+      end
+
+      def seconds(name, value)
+        number = Float(value, exception: false)
+        return number if number&.finite? && !number.negative?
+
+        raise ConfigurationError, "#{name} is #{value.inspect}; it must be seconds, not below 0"
       end
 
       def count(value)

@@ -22,6 +22,7 @@ module Turnout
       end
 
       def free = @places - @running.size
+      def running = @running.size
 
       # Nothing runs but what cannot be stopped.
       def idle? = @running.size == stuck
