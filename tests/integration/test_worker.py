@@ -18,6 +18,8 @@ import zmq
 import zmq.auth
 from scripted_hub import WAIT, ScriptedHub, start_worker, step
 
+from turnout import Runner, remote, workflow
+from turnout.executors.workers.settings import HubSettings
 from turnout.wire.greeting import Greeting
 from turnout.wire.messages import Error
 
@@ -36,8 +38,9 @@ def hub() -> Iterator[ScriptedHub]:
 def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
-    def begin(hub: ScriptedHub, *options: str, **more: Any) -> subprocess.Popen[str]:
-        worker = start_worker("--connect", hub.address, "--import", BODIES, *options, **more)
+    def begin(hub: ScriptedHub | str | None, *options: str, **more: Any) -> subprocess.Popen[str]:
+        address = hub.address if isinstance(hub, ScriptedHub) else str(hub)
+        worker = start_worker("--connect", address, "--import", BODIES, *options, **more)
         started.append(worker)
         return worker
 
@@ -50,6 +53,14 @@ def start() -> Iterator[Start]:
 
 def ref(name: str) -> str:
     return f"{BODIES}:{name}"
+
+
+spawn = remote("spawn", handler=ref("spawn"))
+
+
+@workflow
+def spawning(begun: str) -> Any:
+    return spawn(begun=begun)
 
 
 def until(holds: Callable[[], Any]) -> None:
@@ -229,6 +240,22 @@ def test_a_worker_that_is_killed_loses_its_steps_to_others(hub: ScriptedHub, sta
     hub.until(lambda: hub.lost == [one.token])
     # Nothing of it goes on: whoever gets the step next is alone.
     until(lambda: not any(alive(pid) for pid in pids))
+
+
+def test_on_the_same_machine_nobody_waits_for_the_lease_of_a_worker_that_was_killed(
+    start: Start, tmp_path: Path
+) -> None:
+    lasting = HubSettings(address="tcp://127.0.0.1:0", lease=3_600)
+    with Runner(f"sqlite:///{tmp_path}/runs.db", hub=lasting, config=False, handle_sigterm=False) as runner:
+        worker = start(runner.hub, "--processes")
+        run = runner.submit(spawning, str(tmp_path / "begun"))
+        until((tmp_path / "begun").exists)
+        worker.kill()
+        worker.wait(WAIT)
+        until(lambda: [each.outcome for each in run.attempts()] == ["lost"])
+        until(lambda: not runner.workers())
+        until(lambda: (run.tasks()[0].reason or "").startswith("no_worker_matches"))
+        run.cancel()
 
 
 @pytest.mark.parametrize("how", ["--threads", "--processes"])

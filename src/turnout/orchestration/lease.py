@@ -10,8 +10,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 
+from turnout.bodies.identity import boot_id, pid_namespace, process_started
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.model.rows import Session
@@ -99,45 +99,21 @@ def this_session(workflows: tuple[str, ...], kind: str = "orchestrator") -> Sess
         id=str(uuid.uuid4()),
         kind=kind,
         host=socket.gethostname(),
-        boot_id=_boot_id(),
-        pid_namespace=_pid_namespace(),
+        boot_id=boot_id(),
+        pid_namespace=pid_namespace(),
         pid=os.getpid(),
-        process_started=_process_started(os.getpid()) or "",
+        process_started=process_started(os.getpid()) or "",
         workflows=workflows,
     )
 
 
 def seen_dead(session: Session) -> bool:
     """Whether this machine can tell for certain that the session's process is gone. Elsewhere its lease decides."""
-    if not session.boot_id or session.boot_id != _boot_id() or session.pid_namespace != _pid_namespace():
+    if not session.boot_id or session.boot_id != boot_id() or session.pid_namespace != pid_namespace():
         return False
-    return _process_started(session.pid) != session.process_started
+    return process_started(session.pid) != session.process_started
 
 
 def on_this_machine(session: Session) -> bool:
     """Whether its process runs where this one does."""
-    return bool(session.boot_id) and session.boot_id == _boot_id()
-
-
-def _boot_id() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
-def _pid_namespace() -> str:
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
-
-
-def _process_started(pid: int) -> str | None:
-    """When a process started, in clock ticks since boot: with its pid, an identity that is not used twice."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    # A zombie has ended; it only waits for its parent to take notice.
-    return None if fields[0] in (b"Z", b"X") else fields[19].decode()
+    return bool(session.boot_id) and session.boot_id == boot_id()

@@ -23,6 +23,7 @@ import zmq
 
 from turnout.bodies.attempt import Key
 from turnout.bodies.capture import capture
+from turnout.bodies.identity import boot_id, pid_namespace, process_started
 from turnout.errors import WorkerRefused
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
@@ -97,6 +98,9 @@ class Worker:
             sdk_version=version("turnout"),
             host=os.uname().nodename,
             pid=os.getpid(),
+            boot_id=boot_id(),
+            pid_namespace=pid_namespace(),
+            process_started=process_started(os.getpid()) or "",
         )
 
     # -- from anywhere ----------------------------------------------------------------------------------------------
