@@ -167,6 +167,10 @@ def test_what_cannot_work_is_refused_with_a_code(project: Project, processes: Pr
     _, ready = processes.orchestrate("flows.py", "--hub", "tcp://127.0.0.1:0")
     done = project.run("orchestrate", "flows.py", "--json", "--hub", str(ready["hub"]))
     assert (done.code, done.error["code"]) == (2, "hub_unavailable")
+    assert "another address with --hub" in done.error["hint"]
+    for wrong in ("tcp://127.0.0.1:70000", "127.0.0.1:5890", "tcp://127.0.0.1"):
+        done = project.run("orchestrate", "flows.py", "--json", "--hub", wrong)
+        assert (done.code, done.error["code"]) == (2, "bad_setting") and repr(wrong) in done.error["message"]
 
 
 def test_a_local_run_leaves_the_hub_to_the_orchestrator_that_has_it(project: Project, processes: Processes) -> None:

@@ -142,6 +142,34 @@ def test_lines_and_progress_arrive_while_the_step_runs(hub: ScriptedHub, start: 
     assert shown == "printed\nand the rest"
 
 
+@pytest.mark.parametrize("how", ["--threads", "--processes"])
+def test_records_are_kept_from_the_level_on_that_was_asked_for(hub: ScriptedHub, start: Start, how: str) -> None:
+    worker = start(hub, how, "--log-level", "info")
+    one = step(ref("record"), args={"text": "tea is 4"})
+    hub.give(one)
+    hub.result(one)
+    assert sorted(hub.lines[one.token]) == ["INFO shop.prices: tea is 4", "printed tea is 4"]
+    worker.terminate()
+    assert worker.wait(WAIT) == 0
+
+
+def test_what_tasks_print_is_shown_in_a_pipe_as_it_comes(hub: ScriptedHub, start: Start) -> None:
+    worker = start(hub, env={"PYTHONUNBUFFERED": ""})
+    one = step(ref("record"), args={"text": "tea is 4"})
+    hub.give(one)
+    assert worker.stdout is not None and worker.stdout.readline() == "printed tea is 4\n"
+
+
+def test_a_worker_that_hears_nothing_from_its_hub_says_so_and_waits(start: Start) -> None:
+    with ScriptedHub() as gone:
+        address = gone.address
+    worker = start(address)
+    assert worker.stderr is not None
+    assert any(f"hub {address} has not answered yet" in line for line in iter(worker.stderr.readline, ""))
+    worker.terminate()
+    assert worker.wait(WAIT) == 0
+
+
 def test_a_timeout_ends_the_process_and_what_it_started(hub: ScriptedHub, start: Start, tmp_path: Path) -> None:
     start(hub, "--processes")
     # Enough for a child to start on a machine that is very busy: the clock runs from the body's start.
