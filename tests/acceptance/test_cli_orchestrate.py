@@ -182,6 +182,13 @@ def test_a_local_run_leaves_the_hub_to_the_orchestrator_that_has_it(project: Pro
     assert "--no-wait" in done.error["hint"]
 
 
+def test_a_run_in_a_pipe_says_that_it_waits_for_a_worker_that_is_not_there(project: Project) -> None:
+    done = project.run("run", "remote_flows.py", "--timeout", "4s", TURNOUT_HUB="tcp://127.0.0.1:0")
+    assert done.code == 4
+    waiting = [line for line in done.out.splitlines() if "no_worker_matches" in line]
+    assert len(waiting) == 1 and waiting[0].startswith("… "), done
+
+
 def test_keys_are_made_once_and_shown(project: Project) -> None:
     made = project.run("keys", "generate", "hub.key")
     public = made.out.strip()

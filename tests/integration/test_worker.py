@@ -375,6 +375,8 @@ def test_with_keys_everything_is_encrypted_and_without_them_nobody_is_heard(star
         hub.give(one)
         assert hub.result(one).output == 2
         assert [worker.hello.pid for worker in hub.workers] != [plain.pid] and len(hub.workers) == 1
+        assert plain.stderr is not None
+        assert any("encrypted connections only" in line for line in iter(plain.stderr.readline, ""))
 
 
 def test_health_and_a_trace_that_hides_what_is_said(hub: ScriptedHub, start: Start) -> None:

@@ -160,5 +160,7 @@ class Connection:
                 self.link.cut("the connection is gone")
             elif event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
                 self.link.refuse("key_refused: the hub does not know this worker's key")
+            elif self._settings.keys is None:
+                log.warning("hub %s takes encrypted connections only: give --server-key and --key-file", self.address)
             else:
                 log.warning("hub %s: the encrypted connection fails; is --server-key the hub's?", self.address)
