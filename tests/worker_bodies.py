@@ -28,6 +28,12 @@ async def wait(seconds: float, begun: str = "") -> str:
 
 
 @task
+def record(text: str) -> None:
+    logging.getLogger("shop.prices").info(text)
+    print("printed", text)
+
+
+@task
 def hold(begun: str, until: str) -> str:
     """Holds its place until a file is there."""
     Path(begun).write_text(str(os.getpid()))

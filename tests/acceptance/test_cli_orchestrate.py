@@ -167,6 +167,10 @@ def test_what_cannot_work_is_refused_with_a_code(project: Project, processes: Pr
     _, ready = processes.orchestrate("flows.py", "--hub", "tcp://127.0.0.1:0")
     done = project.run("orchestrate", "flows.py", "--json", "--hub", str(ready["hub"]))
     assert (done.code, done.error["code"]) == (2, "hub_unavailable")
+    assert "another address with --hub" in done.error["hint"]
+    for wrong in ("tcp://127.0.0.1:70000", "127.0.0.1:5890", "tcp://127.0.0.1"):
+        done = project.run("orchestrate", "flows.py", "--json", "--hub", wrong)
+        assert (done.code, done.error["code"]) == (2, "bad_setting") and repr(wrong) in done.error["message"]
 
 
 def test_a_local_run_leaves_the_hub_to_the_orchestrator_that_has_it(project: Project, processes: Processes) -> None:
@@ -176,6 +180,13 @@ def test_a_local_run_leaves_the_hub_to_the_orchestrator_that_has_it(project: Pro
     done = project.run("run", "remote_flows.py", "--json", TURNOUT_HUB=str(ready["hub"]))
     assert (done.code, done.error["code"]) == (2, "hub_unavailable")
     assert "--no-wait" in done.error["hint"]
+
+
+def test_a_run_in_a_pipe_says_that_it_waits_for_a_worker_that_is_not_there(project: Project) -> None:
+    done = project.run("run", "remote_flows.py", "--timeout", "4s", TURNOUT_HUB="tcp://127.0.0.1:0")
+    assert done.code == 4
+    waiting = [line for line in done.out.splitlines() if "no_worker_matches" in line]
+    assert len(waiting) == 1 and waiting[0].startswith("… "), done
 
 
 def test_keys_are_made_once_and_shown(project: Project) -> None:

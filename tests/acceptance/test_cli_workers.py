@@ -220,6 +220,19 @@ def test_the_wire_of_an_orchestrator_can_be_followed_and_explain_names_who_could
     assert "4567891" not in wire and "9135782" not in wire
 
 
+def test_explain_tells_of_a_hub_that_is_there_but_not_configured(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    orchestrator = project.start("orchestrate", "flows.py", "--hub", "tcp://127.0.0.1:0", "--json")
+    try:
+        assert orchestrator.stdout is not None
+        hub = json.loads(orchestrator.stdout.readline())["hub"]
+        until(lambda: f"not configured here: --hub {hub}" in project.run("explain", "flows.py:doubling").out)
+        assert "not configured" not in project.run("explain", "flows.py:doubling", "--hub", hub).out
+    finally:
+        orchestrator.kill()
+        orchestrator.communicate()
+
+
 def test_without_a_hub_there_is_no_wire_to_follow(tmp_path: Path) -> None:
     done = Project(tmp_path).run("orchestrate", "--trace-wire", "--json")
     assert done.code == 2 and done.error["code"] == "no_hub"

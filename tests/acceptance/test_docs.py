@@ -193,6 +193,19 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{named(page)} links to {target}"
 
 
+def test_the_first_page_leads_to_all_others() -> None:
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "index.md").read_text()))
+    assert {page.name for page in DOCS.glob("*.md")} - linked == {"index.md"}
+
+
+def test_every_option_of_a_worker_is_in_its_page() -> None:
+    text, source = (DOCS / "workers.md").read_text(), (ROOT / "src/turnout/cli/worker.py").read_text()
+    named = set(re.findall(r'"(--[\w-]+)', source))
+    parameters = set(re.findall(r"^    (\w+): ", source, re.MULTILINE)) - {"connect", "modules", "labels"}
+    named |= {f"--{name.replace('_', '-')}" for name in parameters}
+    assert len(named) > 12 and [option for option in sorted(named) if f"`{option}" not in text] == []
+
+
 def test_the_words_of_the_glossary_are_explained_once() -> None:
     words = re.findall(r"^\| ([\w -]+) \|", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     assert len(words) == len(set(words))

@@ -18,6 +18,8 @@ import zmq
 import zmq.auth
 from scripted_hub import WAIT, ScriptedHub, start_worker, step
 
+from turnout import Runner, remote, workflow
+from turnout.executors.workers.settings import HubSettings
 from turnout.wire.greeting import Greeting
 from turnout.wire.messages import Error
 
@@ -36,8 +38,9 @@ def hub() -> Iterator[ScriptedHub]:
 def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
-    def begin(hub: ScriptedHub, *options: str, **more: Any) -> subprocess.Popen[str]:
-        worker = start_worker("--connect", hub.address, "--import", BODIES, *options, **more)
+    def begin(hub: ScriptedHub | str | None, *options: str, **more: Any) -> subprocess.Popen[str]:
+        address = hub.address if isinstance(hub, ScriptedHub) else str(hub)
+        worker = start_worker("--connect", address, "--import", BODIES, *options, **more)
         started.append(worker)
         return worker
 
@@ -50,6 +53,14 @@ def start() -> Iterator[Start]:
 
 def ref(name: str) -> str:
     return f"{BODIES}:{name}"
+
+
+spawn = remote("spawn", handler=ref("spawn"))
+
+
+@workflow
+def spawning(begun: str) -> Any:
+    return spawn(begun=begun)
 
 
 def until(holds: Callable[[], Any]) -> None:
@@ -129,6 +140,34 @@ def test_lines_and_progress_arrive_while_the_step_runs(hub: ScriptedHub, start: 
     worker.terminate()
     shown = worker.communicate(timeout=WAIT)[0]
     assert shown == "printed\nand the rest"
+
+
+@pytest.mark.parametrize("how", ["--threads", "--processes"])
+def test_records_are_kept_from_the_level_on_that_was_asked_for(hub: ScriptedHub, start: Start, how: str) -> None:
+    worker = start(hub, how, "--log-level", "info")
+    one = step(ref("record"), args={"text": "tea is 4"})
+    hub.give(one)
+    hub.result(one)
+    assert sorted(hub.lines[one.token]) == ["INFO shop.prices: tea is 4", "printed tea is 4"]
+    worker.terminate()
+    assert worker.wait(WAIT) == 0
+
+
+def test_what_tasks_print_is_shown_in_a_pipe_as_it_comes(hub: ScriptedHub, start: Start) -> None:
+    worker = start(hub, env={"PYTHONUNBUFFERED": ""})
+    one = step(ref("record"), args={"text": "tea is 4"})
+    hub.give(one)
+    assert worker.stdout is not None and worker.stdout.readline() == "printed tea is 4\n"
+
+
+def test_a_worker_that_hears_nothing_from_its_hub_says_so_and_waits(start: Start) -> None:
+    with ScriptedHub() as gone:
+        address = gone.address
+    worker = start(address)
+    assert worker.stderr is not None
+    assert any(f"hub {address} has not answered yet" in line for line in iter(worker.stderr.readline, ""))
+    worker.terminate()
+    assert worker.wait(WAIT) == 0
 
 
 def test_a_timeout_ends_the_process_and_what_it_started(hub: ScriptedHub, start: Start, tmp_path: Path) -> None:
@@ -231,6 +270,22 @@ def test_a_worker_that_is_killed_loses_its_steps_to_others(hub: ScriptedHub, sta
     until(lambda: not any(alive(pid) for pid in pids))
 
 
+def test_on_the_same_machine_nobody_waits_for_the_lease_of_a_worker_that_was_killed(
+    start: Start, tmp_path: Path
+) -> None:
+    lasting = HubSettings(address="tcp://127.0.0.1:0", lease=3_600)
+    with Runner(f"sqlite:///{tmp_path}/runs.db", hub=lasting, config=False, handle_sigterm=False) as runner:
+        worker = start(runner.hub, "--processes")
+        run = runner.submit(spawning, str(tmp_path / "begun"))
+        until((tmp_path / "begun").exists)
+        worker.kill()
+        worker.wait(WAIT)
+        until(lambda: [each.outcome for each in run.attempts()] == ["lost"])
+        until(lambda: not runner.workers())
+        until(lambda: (run.tasks()[0].reason or "").startswith("no_worker_matches"))
+        run.cancel()
+
+
 @pytest.mark.parametrize("how", ["--threads", "--processes"])
 def test_what_a_worker_had_to_leave_undone_is_lost_and_no_failure_of_its_handler(
     hub: ScriptedHub, start: Start, tmp_path: Path, how: str
@@ -320,6 +375,8 @@ def test_with_keys_everything_is_encrypted_and_without_them_nobody_is_heard(star
         hub.give(one)
         assert hub.result(one).output == 2
         assert [worker.hello.pid for worker in hub.workers] != [plain.pid] and len(hub.workers) == 1
+        assert plain.stderr is not None
+        assert any("encrypted connections only" in line for line in iter(plain.stderr.readline, ""))
 
 
 def test_health_and_a_trace_that_hides_what_is_said(hub: ScriptedHub, start: Start) -> None:

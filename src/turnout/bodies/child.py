@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -63,6 +64,7 @@ class Child:
             return
         sys.path[:] = setting.path
         sys.argv[:] = setting.argv
+        logging.getLogger().setLevel(setting.log_level or logging.WARNING)
         capture()
         while not self._terminated and isinstance(job := self._receive(), Job):
             self._send(Began(time.time()))

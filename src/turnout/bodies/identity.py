@@ -1,4 +1,4 @@
-"""Which process is this, so that others on its machine can tell when it has ended?"""
+"""Which process is this, and is another one still there? What Linux knows of them; elsewhere nothing is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def boot_id() -> str:
-    """Names this boot of this machine; empty where the system does not say."""
+    """The same for all processes of a machine until it starts again."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -15,7 +15,7 @@ def boot_id() -> str:
 
 
 def pid_namespace() -> str:
-    """Where process ids mean the same; empty where the system does not say."""
+    """Process ids mean something only within it."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:

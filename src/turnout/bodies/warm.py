@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sys
@@ -182,6 +183,7 @@ def _setting(output_limit: int) -> Setting:
         main_name=name,
         main_file=os.path.abspath(file) if file else None,
         output_limit=output_limit,
+        log_level=logging.getLogger().level,
     )
 
 

@@ -63,6 +63,15 @@ def connected(database: str | None) -> list[WorkerView]:
         return crew.look()
 
 
+def hubs_at(database: str | None) -> list[tuple[str, str]]:
+    """The orchestrators that have a hub now, each with its hub's address."""
+    if not is_there(database):
+        return []
+    with open_store(database) as store:
+        there = live_orchestrators(store)
+    return [(f"{one.host}:{one.pid}", one.status.hub.address) for one in there if one.status.hub is not None]
+
+
 def worker_cells(view: WorkerView) -> list[Span]:
     return [
         (one_line(view.name, 40), ""),
@@ -84,6 +93,8 @@ def condition_of(view: WorkerView) -> Span:
         return "■ draining", "magenta"
     if view.breaker != "closed":
         return f"! breaker {view.breaker.replace('_', ' ')}", "red" if view.breaker == "open" else "yellow"
+    if not view.credits:
+        return "■ takes nothing more", "magenta"
     return "✓", "green"
 
 

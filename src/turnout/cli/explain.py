@@ -13,6 +13,9 @@ def explain(
     target: Target,
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="Only this task, with the whole trace.")] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step that was considered.")] = False,
+    hub: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="As if this hub were configured, as with orchestrate --hub.")
+    ] = None,
     as_json: Json = False,
     database: Database = None,
 ) -> None:
@@ -22,8 +25,9 @@ def explain(
     \b
     turnout explain shop.orders:fulfil
     turnout explain shop.orders:fulfil charge
+    turnout explain shop.orders:fulfil --hub tcp://127.0.0.1:5890
     """
-    from turnout.cli.crew import connected
+    from turnout.cli.crew import connected, hubs_at
     from turnout.cli.output import say, say_columns, say_json
     from turnout.errors import InvalidInput
     from turnout.model.suggestions import close
@@ -33,7 +37,7 @@ def explain(
 
     config = configuration()
     workflow = load_workflow(target, (config.root,))
-    found = Plan(config).explain(workflow)
+    found = Plan(config, hub).explain(workflow)
     if task is not None:
         if task not in found:
             raise InvalidInput(f"{target} has no task {task!r}{close(task, found)}", code="no_such_task")
@@ -67,3 +71,5 @@ def explain(
         say_columns(rows, ("task", "executor", "why"))
         for name, need in needs.items():
             say([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])
+        for orchestrator, address in hubs_at(database) if hub is None and config.hub is None else ():
+            say([(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")])

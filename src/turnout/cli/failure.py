@@ -49,7 +49,7 @@ _CODES: tuple[tuple[type[TurnoutError], Exit], ...] = (
 )
 
 _HINTS = {
-    "no_such_module": "run it where the module can be imported, or name the file: turnout run path/to/file.py",
+    "no_such_module": "run it where the module can be imported, or name its file: path/to/file.py",
     "no_such_file": "the path is relative to the working directory",
     "no_workflow": "see `turnout init` for a file to start from",
     "missing_parameter": "give it with -p NAME=VALUE, or all of them as JSON with --input FILE",

@@ -24,6 +24,13 @@ Code = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="TARGET", help="Where the workflow's code is, if it is not configured."),
 ]
+LogLevel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LEVEL",
+        help="From which level on records of loggers are kept with their tasks and shown here; warning unless said.",
+    ),
+]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Only store the run, for another orchestrator, and print its id.")
 ]

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli.options import Database, Json
+from turnout.cli.options import Database, Json, LogLevel
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TARGET]…", help="Modules and files with workflows; else `workflows` as configured."),
+    typer.Argument(metavar="TARGET", help="Modules and files with workflows; else `workflows` as configured."),
 ]
 
 
@@ -23,6 +23,7 @@ def orchestrate(
     trace_wire: Annotated[
         bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
     ] = False,
+    log_level: LogLevel = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
     as_json: Json = False,
     database: Database = None,
@@ -36,5 +37,11 @@ def orchestrate(
     from turnout.cli.orchestrating import orchestrate_until_told
 
     return orchestrate_until_told(
-        tuple(targets or ()), hub, database, trace_wire=trace_wire, quiet=quiet, as_json=as_json
+        tuple(targets or ()),
+        hub,
+        database,
+        trace_wire=trace_wire,
+        log_level=log_level,
+        quiet=quiet,
+        as_json=as_json,
     )

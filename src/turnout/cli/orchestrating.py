@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -17,7 +16,8 @@ import msgspec
 from turnout.authoring.workflow import Workflow
 from turnout.cli.failure import Exit
 from turnout.cli.output import say, say_json, stdout_for_json
-from turnout.errors import InvalidSetting
+from turnout.cli.service import write_as_a_service
+from turnout.errors import HubUnavailable, InvalidSetting
 from turnout.executors.workers.settings import HubSettings
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import Runner
@@ -45,11 +45,16 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def orchestrate_until_told(
-    targets: Sequence[str], hub: str | None, database: str | None, *, trace_wire: bool, quiet: bool, as_json: bool
+    targets: Sequence[str],
+    hub: str | None,
+    database: str | None,
+    *,
+    trace_wire: bool,
+    log_level: str | None,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for name in ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"):
-        logging.getLogger(name).setLevel(logging.INFO)
+    write_as_a_service(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"))
     config = configuration()
     workflows = _workflows(config, targets)
     if not workflows and hub is None and config.hub is None:
@@ -64,14 +69,7 @@ def orchestrate_until_told(
     with (
         stdout_for_json(as_json),
         _told() as told,
-        Runner(
-            database,
-            config=config,
-            workflows=workflows,
-            settings=settings,
-            hub=_traced(config, hub) if trace_wire else hub,
-            handle_sigterm=False,
-        ) as runner,
+        _runner(database, config, workflows, settings, _traced(config, hub) if trace_wire else hub) as runner,
     ):
         ready = _ready(runner)
         if as_json:
@@ -80,6 +78,20 @@ def orchestrate_until_told(
             say(ready.text())
         told.get()
     return Exit.OK
+
+
+def _runner(
+    database: str | None,
+    config: Config,
+    workflows: Sequence[Workflow[..., Any]],
+    settings: EngineSettings,
+    hub: str | HubSettings | None,
+) -> Runner:
+    try:
+        return Runner(database, config=config, workflows=workflows, settings=settings, hub=hub, handle_sigterm=False)
+    except HubUnavailable as error:
+        error.fields["hint"] = "name another address with --hub; workers may be told of several hubs"
+        raise
 
 
 def _traced(config: Config, given: str | None) -> HubSettings:

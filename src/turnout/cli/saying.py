@@ -7,6 +7,7 @@ from collections import deque
 import msgspec
 
 from turnout.cli.output import Line
+from turnout.model.info import Progress
 from turnout.model.logs import Stream
 from turnout.orchestration.settings import EngineSettings
 
@@ -32,7 +33,18 @@ class Heard:
 def spoken(task: str, stream: str, text: str, *, attempt: int = 1) -> Line:
     """``charge │ the card was declined``; from the second attempt on it is named too."""
     who = task if attempt == 1 else f"{task}#{attempt}"
-    return [(f"{who} │ ", "dim"), (text, _STYLES.get(Stream(stream), ""))]
+    shown = how_far(text) if stream == Stream.PROGRESS else text
+    return [(f"{who} │ ", "dim"), (shown, _STYLES.get(Stream(stream), ""))]
+
+
+def how_far(text: str) -> str:
+    """Progress as people say it: ``3 of 10, three files``."""
+    try:
+        said = msgspec.json.decode(text, type=Progress)
+    except msgspec.MsgspecError:
+        return text
+    done = f"{said.done:g}" if said.total is None else f"{said.done:g} of {said.total:g}"
+    return f"{done}, {said.message}" if said.message else done
 
 
 def heard_only(settings: EngineSettings) -> EngineSettings:

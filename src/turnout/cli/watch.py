@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from turnout.cli.interrupt import Interrupt
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 REFRESH = 0.1
+MISSED = ("no_worker_matches", "waiting_for_poller", "code_missing")
+"""Reasons to wait for somebody else."""
+PATIENCE = 2.0
+"""Seconds until that is said: workers need a moment to find a hub that has just opened."""
 
 
 class Watched:
@@ -124,9 +129,11 @@ def _states(found: Sequence[Node]) -> dict[TaskState, int]:
 def _plain(run: Watched) -> None:
     say(f"run {run.handle.id} of {last_name(run.spec.full_name)}")
     seen: set[str] = set()
+    waits: dict[str, float] = {}
     while not run.ended(REFRESH):
         _say_all(run.heard.take())
         _say_ended(run, seen)
+        _say_waiting(run, waits)
     _say_all(run.last_words())
     _say_ended(run, seen)
 
@@ -141,6 +148,20 @@ def _say_ended(run: Watched, seen: set[str]) -> None:
     for node in nodes(run.spec, run.tasks()):
         if node.task.state.terminal and node.task.name not in seen:
             seen.add(node.task.name)
+            node.guide = ""
+            for line in lines([node], time.time()):
+                say(line)
+
+
+def _say_waiting(run: Watched, waits: dict[str, float]) -> None:
+    """A line for each task that waits for somebody who may never come; ``waits`` has since when, by task."""
+    now = time.monotonic()
+    for node in nodes(run.spec, run.tasks()):
+        task = node.task
+        if task.state is not TaskState.READY or not (task.reason or "").startswith(MISSED):
+            waits.pop(task.name, None)
+        elif now - waits.setdefault(task.name, now) >= PATIENCE:
+            waits[task.name] = inf
             node.guide = ""
             for line in lines([node], time.time()):
                 say(line)

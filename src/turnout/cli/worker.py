@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from turnout.cli.options import LogLevel
+
 Connect = Annotated[
     list[str] | None,
     typer.Option("--connect", "-c", metavar="ADDRESS", help="A hub, as tcp://127.0.0.1:5890; may be repeated."),
@@ -24,14 +26,16 @@ def worker(
     connect: Connect = None,
     modules: Import = None,
     labels: Label = None,
-    concurrency: Annotated[int | None, typer.Option(help="Steps that run at once; 4 unless said.")] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Steps that run at once; 4 unless said.")] = None,
     processes: Annotated[
         bool | None,
         typer.Option("--processes/--threads", help="Python bodies in child processes, which can be killed."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="A name for people; else host and process id.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A name for people; else host and process id.")
+    ] = None,
     grace: Annotated[
-        str | None, typer.Option(help="How long running steps get when it stops; 30s unless said.")
+        str | None, typer.Option(metavar="TIME", help="How long running steps get when it stops; 30s unless said.")
     ] = None,
     no_shell: Annotated[bool, typer.Option("--no-shell", help="Run no commands.")] = False,
     no_discover: Annotated[
@@ -45,6 +49,7 @@ def worker(
     trace_wire: Annotated[
         bool, typer.Option("--trace-wire", help="Print every message, what is in it masked.")
     ] = False,
+    log_level: LogLevel = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
 ) -> int:
     """Run tasks for a hub elsewhere, until SIGTERM or Ctrl-C; a second one does not wait for what runs.
@@ -52,6 +57,7 @@ def worker(
     \b
     turnout worker --connect tcp://127.0.0.1:5890 --import shop.tasks --label gpu=true --concurrency 8
     turnout worker --import flows.py           # the hub in TURNOUT_CONNECT or turnout.toml
+    turnout worker --import shop.images --processes --grace 2m --health-port 8080
     """
     from turnout.bodies.log_buffer import LogSettings
     from turnout.cli.working import work
@@ -60,7 +66,7 @@ def worker(
 
     options = {
         "connect": tuple(connect or ()),
-        "labels": labels_of(labels) if labels else None,
+        "labels": labels_of(labels, "--label") if labels else None,
         "concurrency": concurrency,
         "processes": processes,
         "name": name,
@@ -70,4 +76,11 @@ def worker(
         "key_file": key_file,
         "logs": LogSettings(echo=False) if quiet else None,
     }
-    return work(options, tuple(modules or ()), shell=not no_shell, health_port=health_port, trace=trace_wire)
+    return work(
+        options,
+        tuple(modules or ()),
+        shell=not no_shell,
+        health_port=health_port,
+        trace=trace_wire,
+        log_level=log_level,
+    )

@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnout.cli.failure import Exit
+from turnout.cli.service import write_as_a_service
 from turnout.runner.settings import configuration
 from turnout.runner.working import handlers_of, worker_settings
 from turnout.wire.tracing import shown
+from turnout.wire.translation import SHELL_HANDLER
 from turnout.worker.health import HealthServer
 from turnout.worker.settings import SECRET_KEY
 from turnout.worker.worker import Worker
@@ -20,11 +22,16 @@ log = logging.getLogger("turnout.worker")
 
 
 def work(
-    options: Mapping[str, Any], modules: Sequence[str], *, shell: bool, health_port: int | None, trace: bool
+    options: Mapping[str, Any],
+    modules: Sequence[str],
+    *,
+    shell: bool,
+    health_port: int | None,
+    trace: bool,
+    log_level: str | None,
 ) -> int:
     """Run a worker until it is told to stop."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    log.setLevel(logging.INFO)
+    write_as_a_service(log_level, (log.name,))
     config = configuration()
     settings = worker_settings(config, os.environ, options)
     # Commands get the environment of the worker, and may print it.
@@ -37,8 +44,8 @@ def work(
         health.start()
         log.info("health: http://127.0.0.1:%d/healthz", health.port)
     log.info(
-        "worker %s: %d handlers, %d at once, hubs %s",
-        *(settings.shown_name, len(handlers.names), settings.concurrency, ", ".join(settings.connect)),
+        "worker %s: %s, %d at once, hubs %s",
+        *(settings.shown_name, _ability(handlers.names), settings.concurrency, ", ".join(settings.connect)),
     )
     try:
         finished = worker.run()
@@ -47,6 +54,12 @@ def work(
             health.close()
     log.info("stopped" if finished else "stopped before everything was finished")
     return Exit.OK if finished else Exit.FAILED
+
+
+def _ability(names: Sequence[str]) -> str:
+    if tuple(names) == (SHELL_HANDLER,):
+        return "commands only (--import names modules with tasks)"
+    return "1 handler" if len(names) == 1 else f"{len(names)} handlers"
 
 
 def _print(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:

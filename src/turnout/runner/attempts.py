@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.model.events import ExecutionStatus
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import TaskState
 
@@ -62,10 +63,13 @@ def _begun(row: TaskRow, move: HistoryRow, at: float) -> AttemptView:
 
 def _ended(attempt: AttemptView, move: HistoryRow, at: float) -> AttemptView:
     detail = _detail(move)
+    status = detail.get("status") or str(move.new)
+    # A failure that could be tried again, and is not any more, is the failure of the task.
+    spent = status == ExecutionStatus.RETRY and move.new == TaskState.FAILED
     return msgspec.structs.replace(
         attempt,
         ended_at=at,
-        outcome=detail.get("status") or str(move.new),
+        outcome=str(move.new) if spent else status,
         reason=detail.get("reason"),
         error=detail.get("error"),
         handler_version=detail.get("handler_version"),

@@ -30,10 +30,10 @@ def remote_needs(
 
 
 class Plan:
-    """A configuration's rules and executors, asked instead of used."""
+    """A configuration's rules and executors, with the hub at another address if one is given; asked instead of used."""
 
-    def __init__(self, config: Config) -> None:
-        self._settings: RunnerConfig = runner_config(config)
+    def __init__(self, config: Config, hub: str | None = None) -> None:
+        self._settings: RunnerConfig = runner_config(config, hub=hub)
         self._dispatcher: DefaultDispatcher = make_dispatcher(msgspec.structs.replace(self._settings, listens=False))
         self._tenant: str = config.get("tenant") or DEFAULT_TENANT
 

@@ -64,7 +64,7 @@ def _converted(name: str, value: Any) -> Any:
         case "connect":
             return tuple(value)
         case "labels":
-            return labels_of(value)
+            return labels_of(value, "worker.labels")
         case _:
             return value
 

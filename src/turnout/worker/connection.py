@@ -18,6 +18,8 @@ log = logging.getLogger("turnout.worker")
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 GREETING_LIMIT = 15.0
 """Seconds after which a hub that has not answered is tried over a new connection."""
+SOON = 3.0
+"""Seconds after which it is said that a hub has not answered."""
 MOST_AT_ONCE = 1_000
 _WATCHED = (
     zmq.EVENT_DISCONNECTED
@@ -54,7 +56,7 @@ class Connection:
         self._opens_at = -inf
         self._opened = -inf
         self._pause = FIRST_PAUSE
-        self._welcomed = False
+        self._welcomed = self._missed = False
 
     # -- the socket -------------------------------------------------------------------------------------------------
     def open_if_due(self, context: zmq.Context[zmq.Socket[bytes]], now: float) -> bool:
@@ -71,8 +73,12 @@ class Connection:
             socket.curve_publickey = keys.public.encode()
             socket.curve_secretkey = keys.secret.encode()
         self.monitor = socket.get_monitor_socket(_WATCHED)
-        socket.connect(self.address)
         self.socket, self._opened = socket, now
+        try:
+            socket.connect(self.address)
+        except zmq.ZMQError as error:
+            self.come_back(now, f"it cannot be connected to: {zmq.strerror(error.errno or 0)}")
+            return False
         self.link.open(now)
         return True
 
@@ -98,12 +104,17 @@ class Connection:
         """It answers: the next pause is a short one."""
         self._pause = FIRST_PAUSE
         if not self._welcomed:
-            self._welcomed = True
+            self._welcomed, self._missed = True, False
             log.info("hub %s is there", self.address)
 
     def unanswered(self, now: float) -> bool:
-        """Whether it has been greeted for too long."""
-        return self.socket is not None and self.link.state is LinkState.GREETING and now - self._opened > GREETING_LIMIT
+        """Whether it has been greeted for too long. Long before, whoever looks at this worker hears why it idles."""
+        if self.socket is None or self.link.state is not LinkState.GREETING:
+            return False
+        if now - self._opened > SOON and not self._missed:
+            self._missed = True
+            log.warning("hub %s has not answered yet; this worker waits for it", self.address)
+        return now - self._opened > GREETING_LIMIT
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def receive(self, now: float) -> None:
@@ -149,5 +160,7 @@ class Connection:
                 self.link.cut("the connection is gone")
             elif event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
                 self.link.refuse("key_refused: the hub does not know this worker's key")
+            elif self._settings.keys is None:
+                log.warning("hub %s takes encrypted connections only: give --server-key and --key-file", self.address)
             else:
                 log.warning("hub %s: the encrypted connection fails; is --server-key the hub's?", self.address)

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
 
+from turnout.errors import InvalidSetting
 from turnout.worker.figures import Figures, exposition
 
 
@@ -22,24 +23,36 @@ class HealthServer:
                 match self.path.partition("?")[0]:
                     case "/healthz":
                         now = figures()
-                        body = {"status": "ok" if now.healthy else "out of contact", **msgspec.to_builtins(now)}
+                        status = "draining" if now.draining else "ok" if now.healthy else "out of contact"
+                        body = {"status": status, **msgspec.to_builtins(now)}
                         self._say(200 if now.healthy else 503, "application/json", msgspec.json.encode(body))
                     case "/metrics":
                         self._say(200, "text/plain; version=0.0.4; charset=utf-8", exposition(figures()).encode())
                     case _:
                         self._say(404, "text/plain", b"/healthz or /metrics\n")
 
+            do_HEAD = do_GET  # some probes ask for no more
+
             def _say(self, status: int, kind: str, body: bytes) -> None:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                if self.command != "HEAD":
+                    self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
                 """Nobody wants a line for every look."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+        try:
+            self._server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+        except (OSError, OverflowError) as error:
+            why = error.strerror if isinstance(error, OSError) else "a port is a number from 0 to 65535"
+            raise InvalidSetting(
+                f"--health-port is {port}, and 127.0.0.1:{port} cannot be had: {why}; 0 takes any port that is free",
+                code="bad_health_port",
+                field="health_port",
+            ) from None
         self._server.daemon_threads = True
 
     @property

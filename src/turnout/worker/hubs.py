@@ -9,6 +9,7 @@ from math import inf
 
 import zmq
 
+from turnout.wire.addresses import can_be_connected_to
 from turnout.wire.holdings import Holding, Holdings
 from turnout.wire.link import Action, Link, LinkState
 from turnout.wire.messages import Hello
@@ -178,7 +179,7 @@ class Hubs:
         return (holding for holding in self._holdings if holding.hub not in known)
 
     def _discover(self, addresses: Sequence[str], now: float) -> None:
-        for address in addresses if self.discovering else ():
+        for address in filter(can_be_connected_to, addresses if self.discovering else ()):
             if len(self._connections) < len(self._settings.connect) + MOST_DISCOVERED:
                 self._connect(address, now, discovered=True)
 

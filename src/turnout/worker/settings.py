@@ -10,6 +10,8 @@ import msgspec
 
 from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
+from turnout.wire.addresses import can_be_connected_to
+from turnout.wire.greeting import LONGEST_TEXT, MOST_CREDITS
 from turnout.worker.keys import CurveKeys
 
 CONNECT, NAME, LABELS, CONCURRENCY = (
@@ -24,6 +26,7 @@ SERVER_KEY, PUBLIC_KEY, SECRET_KEY = (
     "TURNOUT_CURVE_SECRET_KEY",
 )
 DEFAULT_CONCURRENCY = 4
+MOST_CONCURRENCY = MOST_CREDITS // 2
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,12 +59,20 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"connect is empty: name a hub, such as tcp://127.0.0.1:5890 (or set {CONNECT})", field="connect"
             )
         for address in self.connect:
-            if not address.startswith(("tcp://", "ipc://")) or len(address) <= len("tcp://"):
+            if not can_be_connected_to(address):
                 raise InvalidSetting(
                     f"connect has {address!r}: write tcp://host:port or ipc:///path", field="connect", value=address
                 )
-        if self.concurrency < 1:
-            raise InvalidSetting(f"concurrency is {self.concurrency}: write a number from 1", field="concurrency")
+        if not 1 <= self.concurrency <= MOST_CONCURRENCY:
+            raise InvalidSetting(
+                f"concurrency is {self.concurrency}: write a number from 1 to {MOST_CONCURRENCY}", field="concurrency"
+            )
+        for field, text in (("name", self.name), *(("labels", part) for pair in self.labels.items() for part in pair)):
+            if len(text) > LONGEST_TEXT or "\0" in text:
+                raise InvalidSetting(
+                    f"{field} has {text[:40]!r}…, {len(text)} characters: write at most {LONGEST_TEXT}, and no NUL",
+                    field=field,
+                )
         if self.grace < 0 or self.kill_grace < 0:
             raise InvalidSetting("grace and kill_grace are seconds, not below 0", field="grace")
         self.logs.check()
@@ -75,22 +86,29 @@ def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
     """What the variables say; ``connect`` is empty if they name no hub."""
     said = environment.get(CONCURRENCY, str(DEFAULT_CONCURRENCY))
     if not said.isdecimal():
-        raise InvalidSetting(f"{CONCURRENCY} is {said!r}: write a number from 1", field=CONCURRENCY)
+        raise InvalidSetting(
+            f"{CONCURRENCY} is {said!r}: write a number from 1 to {MOST_CONCURRENCY}", field=CONCURRENCY
+        )
     return WorkerSettings(
         connect=tuple(part.strip() for part in environment.get(CONNECT, "").split(",") if part.strip()),
         name=environment.get(NAME, ""),
-        labels=labels_of(part for part in environment.get(LABELS, "").split(",") if part.strip()),
+        labels=labels_of((part for part in environment.get(LABELS, "").split(",") if part.strip()), LABELS),
         concurrency=int(said),
         keys=CurveKeys.of(*(environment.get(name, "") for name in (SERVER_KEY, PUBLIC_KEY, SECRET_KEY))),
     )
 
 
-def labels_of(pairs: Iterable[str]) -> dict[str, str]:
-    """``["gpu=true", "zone=a"]`` as labels."""
+def labels_of(pairs: Iterable[str], field: str = "labels") -> dict[str, str]:
+    """``["gpu=true", "zone=a"]`` as labels; ``field`` is who says so."""
     labels: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not (name and equals and value):
-            raise InvalidSetting(f"the label {pair!r} is none: write NAME=VALUE, such as gpu=true", value=pair)
-        labels[name] = value
+            raise InvalidSetting(f"{field} has {pair!r}: write NAME=VALUE, such as gpu=true", field=field, value=pair)
+        if labels.setdefault(name, value) != value:
+            raise InvalidSetting(
+                f"{field} has {name}={labels[name]} and {name}={value}: a worker has one value for each name",
+                field=field,
+                value=pair,
+            )
     return labels

@@ -274,7 +274,9 @@ class Worker:
         if self._stop_by == inf:
             self._stop_by = now + self.settings.grace
             self._hubs.discovering = False
-            log.info("stopping: %d steps run, and have %g s to finish", len(self._attempts), self.settings.grace)
+            running = len(self._attempts)
+            steps = "1 step runs, and has" if running == 1 else f"{running} steps run, and have"
+            log.info("stopping%s", f": {steps} {self.settings.grace:g} s to finish" if running else "")
             self._hubs.share(0)
         for token in tuple(self._holdings.waiting):
             self._holdings.give_back(token, "the worker is stopping")

@@ -33,6 +33,18 @@ def test_each_attempt_has_its_decision_its_worker_and_its_end() -> None:
     assert (polled.outcome, polled.ended_at) == (None, None)
 
 
+def test_the_last_failure_of_a_task_is_not_called_a_retry() -> None:
+    history = [
+        (1.0, HistoryRow(1, 0, "ready", "running", 1)),
+        (2.0, HistoryRow(2, 0, "running", "ready", 1, '{"status":"retry","reason":"retry_at"}')),
+        (3.0, HistoryRow(3, 0, "ready", "running", 2)),
+        (4.0, HistoryRow(4, 0, "running", "failed", 2, '{"status":"retry"}')),
+        (5.0, HistoryRow(5, 1, "ready", "running", 1)),
+        (6.0, HistoryRow(6, 1, "running", "failed", 1, '{"status":"timed_out"}')),
+    ]
+    assert [attempt.outcome for attempt in attempts_of(history, TASKS)] == ["retry", "failed", "timed_out"]
+
+
 def test_what_never_ran_has_no_attempts() -> None:
     history = [(0.0, HistoryRow(1, -1, None, "running")), (1.0, HistoryRow(2, 0, "pending", "skipped", 0, None))]
     assert attempts_of(history, TASKS) == []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
+from turnout.errors import InvalidSetting
 from turnout.worker.figures import Figures, HubFigures, exposition
 from turnout.worker.health import HealthServer
 
@@ -53,7 +54,9 @@ def test_healthz_answers_well_while_a_hub_is_in_contact_and_badly_otherwise() ->
         caught.value.close()
         now[0] = figures(in_contact=False, draining=True)
         with urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
-            assert answer.status == 200
+            assert answer.status == 200 and json.load(answer)["status"] == "draining"
+        with urlopen(Request(f"http://127.0.0.1:{server.port}/healthz", method="HEAD")) as answer:
+            assert answer.status == 200 and answer.read() == b""
         with urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
             assert answer.read().decode() == exposition(now[0])
         with pytest.raises(HTTPError) as caught:
@@ -61,6 +64,18 @@ def test_healthz_answers_well_while_a_hub_is_in_contact_and_badly_otherwise() ->
         caught.value.close()
     finally:
         server.close()
+
+
+def test_a_port_that_cannot_be_had_is_refused_with_what_would_be_right() -> None:
+    taken = HealthServer(0, figures)
+    taken.start()
+    try:
+        for port, why in ((taken.port, "Address already in use"), (65_536, "from 0 to 65535")):
+            with pytest.raises(InvalidSetting, match=why) as refused:
+                HealthServer(port, figures)
+            assert str(port) in str(refused.value) and refused.value.code == "bad_health_port"
+    finally:
+        taken.close()
 
 
 def test_the_metrics_are_in_the_format_of_prometheus() -> None:

@@ -14,6 +14,7 @@ from turnout.runner.config import Config, read_config
 from turnout.runner.working import handlers_of, worker_settings
 from turnout.worker import WorkerSettings, from_environment
 from turnout.worker.keys import CurveKeys
+from turnout.worker.settings import labels_of
 
 KEYS = {
     "TURNOUT_CURVE_SERVER_KEY": "s" * 40,
@@ -63,13 +64,33 @@ def test_variables_that_make_no_sense_are_refused(wrong: dict[str, str]) -> None
     [
         WorkerSettings(connect=("127.0.0.1:5890",)),
         WorkerSettings(connect=("tcp://",)),
+        *(
+            WorkerSettings(connect=(wrong,))
+            for wrong in ("tcp://a", "tcp://a:b", "tcp://a:99999", "tcp://a:0", "tcp://*:1", "tcp://a:1/b", "ipc://")
+        ),
         WorkerSettings(connect=("tcp://a:1",), concurrency=0),
+        WorkerSettings(connect=("tcp://a:1",), concurrency=50_001),
+        WorkerSettings(connect=("tcp://a:1",), name="n" * 257),
+        WorkerSettings(connect=("tcp://a:1",), labels={"gpu": "t" * 257}),
         WorkerSettings(connect=("tcp://a:1",), grace=-1),
     ],
 )
 def test_settings_that_cannot_work_are_refused(settings: WorkerSettings) -> None:
     with pytest.raises(InvalidSetting):
         settings.check()
+
+
+@pytest.mark.parametrize("address", ["tcp://a:1", "tcp://[::1]:5890", "tcp://10.0.0.5:65535", "ipc:///run/hub"])
+def test_addresses_of_hubs_are_taken(address: str) -> None:
+    WorkerSettings(connect=(address,)).check()
+
+
+def test_a_label_that_makes_no_sense_is_refused_by_the_name_of_who_said_it() -> None:
+    with pytest.raises(InvalidSetting, match=r"^TURNOUT_WORKER_LABELS has 'gpu': write NAME=VALUE"):
+        from_environment({"TURNOUT_WORKER_LABELS": "gpu"})
+    with pytest.raises(InvalidSetting, match=r"^--label has gpu=true and gpu=false: a worker has one value"):
+        labels_of(["gpu=true", "zone=a", "gpu=false"], "--label")
+    assert labels_of(["gpu=true", "gpu=true"]) == {"gpu": "true"}
 
 
 def test_options_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from turnout.errors import InvalidSetting
 from turnout.model.bounds import at_least, positive_seconds
 from turnout.model.durations import Duration, seconds
+from turnout.wire.addresses import can_be_listened_on
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 5890
 
@@ -51,7 +52,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("batch", "max_message_bytes", "queue"):
             at_least(getattr(self, name), 1, f"{path}.{name}")
         for name, value in (("address", self.address), ("advertise", self.advertise or self.address)):
-            if not _well_formed(value):
+            if not can_be_listened_on(value):
                 raise InvalidSetting(
                     f"{path}.{name} is {value!r}; write tcp://127.0.0.1:5890 or ipc:///path/to/socket",
                     field=f"{path}.{name}",
@@ -98,14 +99,3 @@ def reached_at(bound: str, host: str) -> str:
 def _is_loopback_v4(host: str) -> bool:
     parts = host.split(".")
     return len(parts) == 4 and parts[0] == "127" and all(part.isdecimal() for part in parts)
-
-
-def _well_formed(address: str) -> bool:
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return False
-    if parts.scheme == "ipc":
-        return bool(parts.netloc or parts.path)
-    port = parts.netloc.rpartition(":")[2]
-    return parts.scheme == "tcp" and bool(parts.hostname) and (port == "*" or port.isdecimal()) and not parts.path

@@ -1,0 +1,18 @@
+"""Lines of tasks as people see them."""
+
+from __future__ import annotations
+
+from turnout.cli.output import plain_text
+from turnout.cli.saying import how_far, spoken
+
+
+def test_a_line_has_its_task_and_from_the_second_on_its_attempt() -> None:
+    assert plain_text(spoken("charge", "stdout", "declined")) == "charge │ declined"
+    assert plain_text(spoken("charge", "log", "declined", attempt=2)) == "charge#2 │ declined"
+
+
+def test_progress_is_said_in_words() -> None:
+    assert how_far('{"done":3.0,"total":10.0,"message":"three files"}') == "3 of 10, three files"
+    assert how_far('{"done":2.5}') == "2.5"
+    assert how_far("not what a body says") == "not what a body says"
+    assert plain_text(spoken("copy", "progress", '{"done":1,"total":2}')) == "copy │ 1 of 2"
