@@ -185,9 +185,6 @@ class WorkersExecutor:
         for event in events:
             flight = Flight(event, report, token_of(event.task_id, event.attempt, event.shadow))
             self.flights.add(flight)
-            if event.shadow:
-                self._assign_shadow(flight)
-                continue
             if not self.watch.handed_over(flight):
                 self.outcomes.end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
@@ -201,10 +198,6 @@ class WorkersExecutor:
             else:
                 self._give(flight, work)
         self.carry_on()
-
-    def _assign_shadow(self, flight: Flight) -> None:
-        """A shadow has no row, so nobody was chosen for it."""
-        self.outcomes.end(flight, ExecutionResult.returned(flight.event, "shadow copies do not go to workers"))
 
     async def _load(self, flight: Flight) -> None:
         event = flight.event
