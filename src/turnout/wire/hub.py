@@ -32,6 +32,7 @@ from turnout.wire.messages import (
     Started,
     Welcome,
 )
+from turnout.wire.parcels import Parcel, Unsayable, parcels
 from turnout.wire.roster import Given, WorkerEntry
 
 MISSED = 2
@@ -87,6 +88,22 @@ class NeverArrived(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
+class Unsendable(msgspec.Struct, frozen=True):
+    """No message can hold this step, now or later."""
+
+    worker: WorkerEntry
+    step: Step
+    kind: str
+    reason: str
+
+
+class Overdue(msgspec.Struct, frozen=True):
+    """These have run for longer than they may, and their worker has not ended them: do not wait for them."""
+
+    worker: WorkerEntry
+    steps: tuple[Step, ...]
+
+
 class Said(msgspec.Struct, frozen=True):
     """New lines of a handler."""
 
@@ -110,7 +127,20 @@ class Left(msgspec.Struct, frozen=True):
     """It said bye, and holds nothing."""
 
 
-Event: TypeAlias = Greeted | Room | Ended | EndedElsewhere | StartAsked | Lost | NeverArrived | Said | Progressed | Left
+Event: TypeAlias = (
+    Greeted
+    | Room
+    | Ended
+    | EndedElsewhere
+    | StartAsked
+    | Lost
+    | NeverArrived
+    | Unsendable
+    | Overdue
+    | Said
+    | Progressed
+    | Left
+)
 
 
 class HubProtocol:
@@ -146,7 +176,7 @@ class HubProtocol:
         batch_id = f"batch_{worker.session[:8]}_{self._batches}"
         for step in steps:
             worker.out[step.token] = Given(step=step, batch_id=batch_id, sent=now)
-        self._send(worker, StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(steps)))
+        self._send_steps(worker, batch_id, steps)
 
     def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
         """These results are durable, or nobody wants them."""
@@ -160,6 +190,10 @@ class HubProtocol:
         self._send(worker, Started(tuple(granted), tuple(denied)))
 
     def cancel(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
+        """Stop these; it is said again with each heartbeat that shows that they go on."""
+        for token in tokens:
+            if (given := worker.out.get(token)) is not None:
+                given.cancelled = reason
         self._send(worker, Cancel(tuple(tokens), reason))
 
     def drain(self, worker: WorkerEntry, reason: str) -> None:
@@ -208,12 +242,19 @@ class HubProtocol:
             if not worker.session:
                 continue
             late: dict[str, list[Step]] = {}
+            overdue: list[Step] = []
             for given in worker.out.values():
                 if not given.received and now - given.sent >= resend:
                     given.sent = now
                     late.setdefault(given.batch_id, []).append(given.step)
+                if given.ends_by is not None and now >= given.ends_by:
+                    given.ends_by = None
+                    overdue.append(given.step)
+            if overdue:
+                self.cancel(worker, [step.token for step in overdue], "out of time")
+                self.events.append(Overdue(worker, tuple(overdue)))
             for batch_id, steps in late.items():
-                self._send(worker, StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(steps)))
+                self._send_steps(worker, batch_id, steps)
 
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, route: bytes, frames: Sequence[bytes], now: float, key: str | None = None) -> None:
@@ -353,11 +394,15 @@ class HubProtocol:
             return
         changed = worker.credits != message.credits
         worker.seq, worker.credits = message.seq, message.credits
-        listed = {held.token for held in message.in_flight}
+        listed = {held.token: held.state for held in message.in_flight}
         lost: list[Step] = []
         for token, given in list(worker.out.items()):
             given.received = given.received or token in listed
             given.missed = 0 if token in listed or not given.received else given.missed + 1
+            if listed.get(token) == "running" and not given.running:
+                given.runs(worker.heard, self.facts.lease_ms / 1000)
+            if given.cancelled and listed.get(token, "done") != "done":
+                self._send(worker, Cancel((token,), given.cancelled))
             if given.missed >= MISSED:
                 del worker.out[token]
                 lost.append(given.step)
@@ -369,16 +414,17 @@ class HubProtocol:
             self.events.append(Room(worker))
 
     def _start(self, worker: WorkerEntry, message: Start) -> None:
-        here = tuple(token for token in message.tokens if token in worker.out or token in worker.foreign)
-        gone = tuple(token for token in message.tokens if token not in here)
-        for token in here:
+        here: list[str] = []
+        gone: list[str] = []
+        for token in message.tokens:
+            (here if token in worker.out or token in worker.foreign else gone).append(token)
             # Who asks for leave has it, whatever became of the word that it was received.
             if (given := worker.out.get(token)) is not None:
                 given.received = True
         if here:
-            self.events.append(StartAsked(worker, here))
+            self.events.append(StartAsked(worker, tuple(here)))
         if gone:
-            self._send(worker, Started((), gone))
+            self._send(worker, Started((), tuple(gone)))
 
     def _log(self, worker: WorkerEntry, message: Log) -> None:
         given = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
@@ -409,6 +455,19 @@ class HubProtocol:
     def _send(self, worker: WorkerEntry, message: Message) -> None:
         if worker.session:
             self._put(worker.route, pack(message, worker.session, worker.codec))
+
+    def _send_steps(self, worker: WorkerEntry, batch_id: str, steps: Sequence[Step]) -> None:
+        def batch(some: Sequence[Step]) -> StepBatch:
+            return StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(some))
+
+        parcel = Parcel(worker.session, worker.codec, self.facts.max_message_bytes)
+        for some, frames in parcels(steps, batch, parcel):
+            if isinstance(frames, Unsayable):
+                (step,) = some
+                del worker.out[step.token]
+                self.events += [Unsendable(worker, step, frames.kind, frames.reason), Room(worker)]
+            else:
+                self._put(worker.route, frames)
 
     def _refuse(self, route: bytes, error: Error, session: str) -> None:
         self._put(route, pack(error, session))

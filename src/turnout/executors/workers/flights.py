@@ -74,9 +74,6 @@ class Flights:
     def without_result(self) -> Sequence[Flight]:
         return [flight for flight in self._by_token.values() if not flight.ended]
 
-    def of_worker(self, worker_id: str) -> Sequence[Flight]:
-        return [flight for flight in self._by_token.values() if flight.event.holder == worker_id]
-
 
 def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
     """What an attempt is called on the wire: never the same for two."""
