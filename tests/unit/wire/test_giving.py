@@ -11,7 +11,8 @@ from unit.wire.network import done, hello, ids, step
 from turnout.wire.documents import Step, StepBatch
 from turnout.wire.frames import check_of, pack, unpack
 from turnout.wire.greeting import HubFacts
-from turnout.wire.hub import Ended, Event, Greeted, HubProtocol, Unsendable
+from turnout.wire.happenings import Ended, Event, Greeted, Unsendable
+from turnout.wire.hub import HubProtocol
 from turnout.wire.messages import Error, Heartbeat, Held, Message
 from turnout.wire.roster import WorkerEntry
 

@@ -35,12 +35,11 @@ from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
 from turnout.wire.documents import Step
 from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.hub import (
+from turnout.wire.happenings import (
     Ended,
     EndedElsewhere,
     Event,
     Greeted,
-    HubProtocol,
     Left,
     Lost,
     NeverArrived,
@@ -51,6 +50,7 @@ from turnout.wire.hub import (
     StartAsked,
     Unsendable,
 )
+from turnout.wire.hub import HubProtocol
 from turnout.wire.translation import handler_of, step_of
 
 log = logging.getLogger("turnout.hub")

@@ -17,7 +17,15 @@ from turnout.executors.workers.flights import Flight, attempt_of, token_of
 from turnout.executors.workers.watching import blame
 from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.wire.documents import StepResult
-from turnout.wire.hub import EndedElsewhere, Lost, Overdue, Progressed, Said, StartAsked, Unsendable
+from turnout.wire.happenings import (
+    EndedElsewhere,
+    Lost,
+    Overdue,
+    Progressed,
+    Said,
+    StartAsked,
+    Unsendable,
+)
 from turnout.wire.roster import WorkerEntry
 from turnout.wire.translation import result_of
 

@@ -16,7 +16,7 @@ from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.settings import is_loopback
 from turnout.executors.workers.watching import name_of
 from turnout.model.durations import seconds
-from turnout.wire.hub import Greeted, Left
+from turnout.wire.happenings import Greeted, Left
 from turnout.wire.roster import WorkerEntry
 
 if TYPE_CHECKING:
