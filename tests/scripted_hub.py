@@ -18,11 +18,10 @@ import zmq.auth.thread
 
 from turnout.wire.documents import Step, StepMetadata, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.hub import (
+from turnout.wire.happenings import (
     Ended,
     EndedElsewhere,
     Greeted,
-    HubProtocol,
     Left,
     Lost,
     NeverArrived,
@@ -30,6 +29,7 @@ from turnout.wire.hub import (
     Said,
     StartAsked,
 )
+from turnout.wire.hub import HubProtocol
 from turnout.wire.messages import Welcome
 from turnout.wire.roster import WorkerEntry
 

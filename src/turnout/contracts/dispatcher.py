@@ -35,8 +35,8 @@ class Dispatcher(Protocol):
         """Whether any rule asks for shadow copies: if not, nobody need ask for each attempt."""
         ...
 
-    def shadows(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> Sequence[str]:
-        """Keys of the executors that get a shadow copy of this attempt."""
+    def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:
+        """Where a shadow copy of this attempt goes; None: there is none."""
         ...
 
     def resolve_executor_key(self, task_namespace: str) -> str:

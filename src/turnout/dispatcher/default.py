@@ -177,21 +177,23 @@ class DefaultDispatcher:
     def has_shadows(self) -> bool:
         return self._router.has_shadows
 
-    def shadows(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> Sequence[str]:
-        """Keys of the executors that get a shadow copy of this attempt."""
+    def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:
+        """Where a shadow copy of this attempt goes, by the first rule that can make one."""
         if not self._router.has_shadows or task.at_most_once:
-            return ()
-        decided = self.decide(task, workflow, run_id).executor_key
+            return None
+        decided = self.decide(task, workflow, run_id)
         pinned = (task.worker_selector or workflow.worker_selector) == "local"
-        keys: dict[str, None] = {}
         for route in self._router.shadows(task.full_name, run_id):
-            key = route.rule.executor
+            key, labels = route.rule.executor, route.rule.labels
             slot = self._slots.get(key)
-            if slot is None or key == decided or (key == WORKERS and not self._settings.hub_configured):
+            if slot is None or (key == WORKERS and not self._settings.hub_configured):
+                continue
+            # Within one executor only other labels make a copy that is worth comparing.
+            if key == decided.executor_key and (not labels or labels == decided.labels):
                 continue
             if task.body.kind in slot.executor.kinds and (slot.executor.local or not pinned):
-                keys[key] = None
-        return tuple(keys)
+                return DispatchDecision(key, route.reason, labels)
+        return None
 
     def resolve_executor_key(self, task_namespace: str) -> str:
         """The rules alone: which executor a task of this full name goes to."""

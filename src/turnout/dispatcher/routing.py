@@ -35,8 +35,6 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
             raise _bad_rule(self, "names no executor")
         if self.percent is not None and not 0 <= self.percent <= 100:
             raise _bad_rule(self, f"has percent {self.percent:g}; it must lie between 0 and 100")
-        if self.shadow and self.labels:
-            raise _bad_rule(self, "is a shadow with labels; labels choose a worker only for the rule that decides")
 
     @property
     def task_pattern(self) -> str:

@@ -88,7 +88,7 @@ class RunMachine:
     def outputs(self) -> Outputs:
         return Outputs(self.graph, self.tasks.__getitem__, {pos: group.items for pos, group in self.groups.items()})
 
-    def event(self, pos: int, row: TaskRow | None = None, *, shadow: bool = False) -> TaskReadyEvent:
+    def event(self, pos: int, row: TaskRow | None = None) -> TaskReadyEvent:
         row = row or self.tasks[pos]
         task = self.graph.tasks[pos if row.group is None else row.group]
         return TaskReadyEvent(
@@ -97,7 +97,6 @@ class RunMachine:
             task_name=task.full_name,
             attempt=row.attempt,
             max_attempts=row.attempt + max(0, task.retry.attempts - 1 - row.failures),
-            shadow=shadow,
             holder=row.holder or "",
         )
 

@@ -276,15 +276,20 @@ class Engine:
 
     def on_results(self, results: Sequence[ExecutionResult]) -> None:
         stage = Stage.STEP_RESULT_PROCESSOR
+        settler = self.dispatcher if self.dispatcher is not None and self.dispatcher.settles else None
         for result in results:
             if result.shadow or self.shadows.expected:
                 self.shadows.compare(result)
             owned = self.runs.get(result.run_id)
-            if owned is None:
+            if result.shadow:
+                # It has been looked at, and that was all.
+                if settler is not None:
+                    settler.settled([result])
+            elif owned is None:
                 self.late_results += 1
-                if self.dispatcher is not None and self.dispatcher.settles:
-                    self.dispatcher.unclaimed([result])
-            elif not result.shadow:
+                if settler is not None:
+                    settler.unclaimed([result])
+            else:
                 owned.results.append(Answer(split_task_id(result.task_id)[1], result))
                 self.enqueue(owned, stage)
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from turnout.errors import StoreUnreachable
 from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
@@ -125,11 +127,17 @@ class Settlement:
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
         pos = split_task_id(event.task_id)[1]
-        for key in dispatcher.shadows(machine.spec_of(pos), machine.graph.spec, event.run_id):
-            # A shadow never delays the run: without room for it, there is none.
-            if dispatcher.reserve(key):
-                self._engine.shadows.expect(event)
-                dispatches.setdefault(key, []).append(machine.event(pos, shadow=True))
+        decision = dispatcher.shadow(machine.spec_of(pos), machine.graph.spec, event.run_id)
+        if decision is None:
+            return
+        # A shadow never delays the run: without room for it, there is none.
+        turns, key = self._engine.turns, decision.executor_key
+        holder = turns.reserve(key, turns.line(machine, machine.tasks[pos], decision))
+        if holder is None:
+            self._engine.shadows.metrics.without_room += 1
+        else:
+            self._engine.shadows.expect(event)
+            dispatches.setdefault(key, []).append(msgspec.structs.replace(event, shadow=True, holder=holder))
 
     def _cancel_attempt(self, owned: OwnedRun, pos: int) -> None:
         if owned.machine.tasks[pos].holder == CHILD:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 
 log = logging.getLogger("turnout.shadow")
 
@@ -15,55 +15,49 @@ REMEMBERED = 10_000
 """Attempts whose other half is waited for; beyond it the oldest are forgotten and counted."""
 
 
+NO_ANSWER = frozenset({ExecutionStatus.RETURNED, ExecutionStatus.LOST, ExecutionStatus.CANCELLED})
+"""How attempts end of which nobody knows what they would have answered."""
+
+
 class ShadowMetrics(msgspec.Struct):
     same: int = 0
     different: int = 0
+    unanswered: int = 0
+    """One of the two ended without an answer."""
+    without_room: int = 0
+    """Attempts that got no shadow, since nobody had a place for it."""
     forgotten: int = 0
-
-
-class _Pairing:
-    """A real attempt and the shadows that it was given."""
-
-    __slots__ = ("answers", "real", "shadows")
-
-    def __init__(self) -> None:
-        self.real: ExecutionResult | None = None
-        self.answers: list[ExecutionResult] = []
-        self.shadows = 0
 
 
 class Shadows:
     """Pairs of a real result and its shadow."""
 
     def __init__(self) -> None:
-        self.expected: OrderedDict[tuple[str, int], _Pairing] = OrderedDict()
+        self.expected: OrderedDict[tuple[str, int], ExecutionResult | None] = OrderedDict()
+        """By task and attempt, whichever of the two results is there."""
         self.metrics = ShadowMetrics()
 
     def expect(self, event: TaskReadyEvent) -> None:
-        self.expected.setdefault((event.task_id, event.attempt), _Pairing()).shadows += 1
+        self.expected[event.task_id, event.attempt] = None
         while len(self.expected) > REMEMBERED:
             self.expected.popitem(last=False)
             self.metrics.forgotten += 1
 
     def compare(self, result: ExecutionResult) -> None:
         key = (result.task_id, result.attempt)
-        pairing = self.expected.get(key)
-        if pairing is None:
+        if key not in self.expected:
             return
-        if result.shadow:
-            pairing.answers.append(result)
-        else:
-            pairing.real = result
-        if pairing.real is None:
+        other = self.expected[key]
+        if other is None or other.shadow is result.shadow:
+            self.expected[key] = result
             return
-        for shadow in pairing.answers:
-            pairing.shadows -= 1
-            self._judge(pairing.real, shadow)
-        pairing.answers.clear()
-        if pairing.shadows <= 0:
-            del self.expected[key]
+        del self.expected[key]
+        self._judge(*((other, result) if result.shadow else (result, other)))
 
     def _judge(self, real: ExecutionResult, shadow: ExecutionResult) -> None:
+        if NO_ANSWER & {real.status, shadow.status}:
+            self.metrics.unanswered += 1
+            return
         if (real.status, real.output) == (shadow.status, shadow.output):
             self.metrics.same += 1
             return

@@ -161,10 +161,10 @@ class Turns:
             decision = self._decide(owned.machine, turn.task(pos), pos)
             key = line = decision.executor_key
             if assigners and key in assigners:
-                line = self._line(owned.machine, turn.task(pos), decision)
+                line = self.line(owned.machine, turn.task(pos), decision)
             if line in full:
                 continue
-            holder = None if engine.parking.must_queue(owned, line, now) else self._reserve(key, line)
+            holder = None if engine.parking.must_queue(owned, line, now) else self.reserve(key, line)
             if holder is None:
                 full.add(line)
                 engine.parking.park(owned, line, now)
@@ -181,7 +181,7 @@ class Turns:
         if full:
             self._explain(owned, turn, full)
 
-    def _reserve(self, key: str, line: str) -> str | None:
+    def reserve(self, key: str, line: str) -> str | None:
         """Set a place aside there; returns who will hold the attempt, None if there is no room."""
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
@@ -194,7 +194,7 @@ class Turns:
             return None
         return holder
 
-    def _line(self, machine: RunMachine, row: TaskRow, decision: DispatchDecision) -> str:
+    def line(self, machine: RunMachine, row: TaskRow, decision: DispatchDecision) -> str:
         """The line in which this task waits: its executor's, or one of several where that chooses among holders."""
         dispatcher, key = self._engine.dispatcher, decision.executor_key
         assert dispatcher is not None
@@ -219,7 +219,7 @@ class Turns:
         for pos in {**machine.ready, **dict.fromkeys(fresh)} if changed else fresh:
             row = turn.task(pos)
             if row.state is TaskState.READY and _waits_for_room(row) and not is_child(machine.graph, row):
-                line = self._line(machine, row, self._decide(machine, row, pos))
+                line = self.line(machine, row, self._decide(machine, row, pos))
                 reason = reasons.get(line, NO_CAPACITY)
                 if pos in turn.rows or (row.reason or NO_CAPACITY) != reason:
                     turn.explain_anew(pos, reason)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import msgspec
 
 from turnout.wire.frames import CODECS
-from turnout.wire.messages import VERSION, Error, Hello, Welcome
+from turnout.wire.messages import MOST_CREDITS, VERSION, Error, Hello, Welcome
 
 _WORKER_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-MOST_LABELS, MOST_HANDLERS, MOST_CREDITS = 64, 10_000, 100_000
+MOST_LABELS, MOST_HANDLERS = 64, 10_000
 LONGEST_TEXT = 256
 LARGEST_PID = 2**31 - 1
 

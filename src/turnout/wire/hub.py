@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
 
 import msgspec
 
 from turnout.wire.documents import Step, StepBatch, StepResult, StepResults
 from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, unpack
 from turnout.wire.greeting import Greeting, HubFacts
+from turnout.wire.happenings import (
+    Ended,
+    EndedElsewhere,
+    Event,
+    Greeted,
+    Left,
+    Lost,
+    NeverArrived,
+    Overdue,
+    Progressed,
+    Room,
+    Said,
+    StartAsked,
+    Unsendable,
+)
 from turnout.wire.messages import (
     VERSION,
     Ack,
@@ -20,9 +34,7 @@ from turnout.wire.messages import (
     Drain,
     Error,
     Heartbeat,
-    Held,
     Hello,
-    Line,
     Log,
     Logged,
     Message,
@@ -32,85 +44,11 @@ from turnout.wire.messages import (
     Started,
     Welcome,
 )
+from turnout.wire.parcels import Parcel, Unsayable, parcels
 from turnout.wire.roster import Given, WorkerEntry
 
 MISSED = 2
 """A step that was received and is missing in so many heartbeats in a row is lost."""
-
-
-class Greeted(msgspec.Struct, frozen=True):
-    """A worker has said hello: look whether anybody waits for what it holds from elsewhere, and call ``welcome``."""
-
-    worker: WorkerEntry
-    unknown: tuple[Held, ...]
-
-
-class Room(msgspec.Struct, frozen=True):
-    """A worker may have become able to take more."""
-
-    worker: WorkerEntry
-
-
-class Ended(msgspec.Struct, frozen=True):
-    """Results of steps that this hub gave: commit them, then ``acknowledge``."""
-
-    worker: WorkerEntry
-    results: tuple[StepResult, ...]
-
-
-class EndedElsewhere(msgspec.Struct, frozen=True):
-    """Results of steps that another hub gave: leave them for whoever owns the runs, then ``acknowledge``."""
-
-    worker: WorkerEntry
-    results: tuple[StepResult, ...]
-
-
-class StartAsked(msgspec.Struct, frozen=True):
-    """Steps with ``confirm_start``: make sure that they begin once, then ``answer_start``."""
-
-    worker: WorkerEntry
-    tokens: tuple[str, ...]
-
-
-class Lost(msgspec.Struct, frozen=True):
-    """Nobody knows whether these were begun."""
-
-    worker: WorkerEntry
-    steps: tuple[Step, ...]
-    reason: str
-
-
-class NeverArrived(msgspec.Struct, frozen=True):
-    """These certainly were not begun."""
-
-    worker: WorkerEntry
-    steps: tuple[Step, ...]
-
-
-class Said(msgspec.Struct, frozen=True):
-    """New lines of a handler."""
-
-    worker: WorkerEntry
-    step: Step
-    lines: tuple[Line, ...]
-
-
-class Progressed(msgspec.Struct, frozen=True):
-    worker: WorkerEntry
-    step: Step
-    progress: Progress
-
-
-class Left(msgspec.Struct, frozen=True):
-    """A worker is gone."""
-
-    worker: WorkerEntry
-    reason: str
-    graceful: bool = False
-    """It said bye, and holds nothing."""
-
-
-Event: TypeAlias = Greeted | Room | Ended | EndedElsewhere | StartAsked | Lost | NeverArrived | Said | Progressed | Left
 
 
 class HubProtocol:
@@ -146,7 +84,7 @@ class HubProtocol:
         batch_id = f"batch_{worker.session[:8]}_{self._batches}"
         for step in steps:
             worker.out[step.token] = Given(step=step, batch_id=batch_id, sent=now)
-        self._send(worker, StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(steps)))
+        self._send_steps(worker, batch_id, steps)
 
     def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
         """These results are durable, or nobody wants them."""
@@ -160,6 +98,10 @@ class HubProtocol:
         self._send(worker, Started(tuple(granted), tuple(denied)))
 
     def cancel(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
+        """Stop these; it is said again with each heartbeat that shows that they go on."""
+        for token in tokens:
+            if (given := worker.out.get(token)) is not None:
+                given.cancelled = reason
         self._send(worker, Cancel(tuple(tokens), reason))
 
     def drain(self, worker: WorkerEntry, reason: str) -> None:
@@ -208,12 +150,19 @@ class HubProtocol:
             if not worker.session:
                 continue
             late: dict[str, list[Step]] = {}
+            overdue: list[Step] = []
             for given in worker.out.values():
                 if not given.received and now - given.sent >= resend:
                     given.sent = now
                     late.setdefault(given.batch_id, []).append(given.step)
+                if given.ends_by is not None and now >= given.ends_by:
+                    given.ends_by = None
+                    overdue.append(given.step)
+            if overdue:
+                self.cancel(worker, [step.token for step in overdue], "out of time")
+                self.events.append(Overdue(worker, tuple(overdue)))
             for batch_id, steps in late.items():
-                self._send(worker, StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(steps)))
+                self._send_steps(worker, batch_id, steps)
 
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, route: bytes, frames: Sequence[bytes], now: float, key: str | None = None) -> None:
@@ -353,11 +302,15 @@ class HubProtocol:
             return
         changed = worker.credits != message.credits
         worker.seq, worker.credits = message.seq, message.credits
-        listed = {held.token for held in message.in_flight}
+        listed = {held.token: held.state for held in message.in_flight}
         lost: list[Step] = []
         for token, given in list(worker.out.items()):
             given.received = given.received or token in listed
             given.missed = 0 if token in listed or not given.received else given.missed + 1
+            if listed.get(token) == "running" and not given.running:
+                given.runs(worker.heard, self.facts.lease_ms / 1000)
+            if given.cancelled and listed.get(token, "done") != "done":
+                self._send(worker, Cancel((token,), given.cancelled))
             if given.missed >= MISSED:
                 del worker.out[token]
                 lost.append(given.step)
@@ -369,16 +322,17 @@ class HubProtocol:
             self.events.append(Room(worker))
 
     def _start(self, worker: WorkerEntry, message: Start) -> None:
-        here = tuple(token for token in message.tokens if token in worker.out or token in worker.foreign)
-        gone = tuple(token for token in message.tokens if token not in here)
-        for token in here:
+        here: list[str] = []
+        gone: list[str] = []
+        for token in message.tokens:
+            (here if token in worker.out or token in worker.foreign else gone).append(token)
             # Who asks for leave has it, whatever became of the word that it was received.
             if (given := worker.out.get(token)) is not None:
                 given.received = True
         if here:
-            self.events.append(StartAsked(worker, here))
+            self.events.append(StartAsked(worker, tuple(here)))
         if gone:
-            self._send(worker, Started((), gone))
+            self._send(worker, Started((), tuple(gone)))
 
     def _log(self, worker: WorkerEntry, message: Log) -> None:
         given = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
@@ -409,6 +363,19 @@ class HubProtocol:
     def _send(self, worker: WorkerEntry, message: Message) -> None:
         if worker.session:
             self._put(worker.route, pack(message, worker.session, worker.codec))
+
+    def _send_steps(self, worker: WorkerEntry, batch_id: str, steps: Sequence[Step]) -> None:
+        def batch(some: Sequence[Step]) -> StepBatch:
+            return StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(some))
+
+        parcel = Parcel(worker.session, worker.codec, self.facts.max_message_bytes)
+        for some, frames in parcels(steps, batch, parcel):
+            if isinstance(frames, Unsayable):
+                (step,) = some
+                del worker.out[step.token]
+                self.events += [Unsendable(worker, step, frames.kind, frames.reason), Room(worker)]
+            else:
+                self._put(worker.route, frames)
 
     def _refuse(self, route: bytes, error: Error, session: str) -> None:
         self._put(route, pack(error, session))

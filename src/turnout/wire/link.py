@@ -33,14 +33,13 @@ from turnout.wire.messages import (
     Started,
     Welcome,
 )
+from turnout.wire.parcels import Parcel, Unsayable, parcels
 
 RESEND_HELLO = 2.0
 FENCE = 0.8
 """The share of the lease after which a worker that had no answer begins nothing."""
 MOST_LINES_AT_ONCE, MOST_TEXT_AT_ONCE = 1_000, 1_048_576
 """Lines, and characters, of one ``log``."""
-ENVELOPE = 1_024
-"""Bytes of a message that are not its body, and then some."""
 
 
 class LinkState(StrEnum):
@@ -226,29 +225,21 @@ class Link:
 
     def _results(self, batch_id: str, ended: Sequence[Holding]) -> None:
         """Send these in as few messages as their size allows; one that cannot be said at all becomes a failure."""
-        results = tuple(each.result for each in ended if each.result is not None)
-        frames, why = self._packed(StepResults(batch_id=batch_id, protocol_version=VERSION, results=results))
-        if frames is not None:
-            self.outbox.append(frames)
-        elif len(ended) > 1:
-            half = len(ended) // 2
-            self._results(batch_id, ended[:half])
-            self._results(batch_id, ended[half:])
-        else:
-            holding = ended[0]
-            assert holding.result is not None
-            holding.result = unsendable(holding.result, *why)
-            self._send(StepResults(batch_id=batch_id, protocol_version=VERSION, results=(holding.result,)))
 
-    def _packed(self, message: StepResults) -> tuple[list[bytes] | None, tuple[str, str]]:
-        most = self.welcome.max_message_bytes if self.welcome is not None else inf
-        try:
-            frames = pack(message, self._session, self.codec)
-        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            return None, ("NotJson", f"its output cannot be said in {self.codec}: {error}")
-        if (size := len(frames[2])) + ENVELOPE <= most:
-            return frames, ("", "")
-        return None, ("TooLarge", f"its result is {size:,} bytes; a message may have {most:,}")
+        def batch(some: Sequence[Holding]) -> StepResults:
+            results = tuple(each.result for each in some if each.result is not None)
+            return StepResults(batch_id=batch_id, protocol_version=VERSION, results=results)
+
+        assert self.welcome is not None
+        parcel = Parcel(self._session, self.codec, self.welcome.max_message_bytes)
+        for some, frames in parcels(ended, batch, parcel):
+            if isinstance(frames, Unsayable):
+                (holding,) = some
+                assert holding.result is not None
+                holding.result = unsendable(holding.result, frames.kind, f"its result: {frames.reason}")
+                self._send(batch(some))
+            else:
+                self.outbox.append(frames)
 
     # -- what comes -----------------------------------------------------------------------------------------------
     def receive(self, frames: Sequence[bytes], now: float) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from turnout.wire.documents import StepBatch, StepResults
 
 VERSION = "1.0"
+
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""What every language can count with, and every codec can say again."""
+MOST_CREDITS = 100_000
+Credits: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_CREDITS)]
 
 HeldState: TypeAlias = Literal["waiting", "running", "done"]
 
@@ -54,15 +59,15 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Credit(msgspec.Struct, frozen=True):
-    seq: int
-    credits: int
+    seq: Number
+    credits: Credits
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     """Of a worker. A hub answers with the ``seq``, what it takes over, and which hubs there are."""
 
-    seq: int
-    credits: int = 0
+    seq: Number
+    credits: Credits = 0
     in_flight: tuple[Held, ...] = ()
     keep: tuple[str, ...] = ()
     hubs: tuple[str, ...] = ()
@@ -97,7 +102,7 @@ class Line(msgspec.Struct, frozen=True):
 
 class Log(msgspec.Struct, frozen=True):
     token: str
-    offset: int
+    offset: Number
     lines: tuple[Line, ...]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -25,6 +25,15 @@ class Given(msgspec.Struct, kw_only=True, eq=False):
     """Heartbeats in a row that did not list it."""
     lines: int = 0
     """How many lines of its log are here."""
+    cancelled: str = ""
+    """Why its worker was told to stop it."""
+    running: bool = False
+    ends_by: float | None = None
+    """When even a slow worker would have ended it, if it has a timeout and was seen running."""
+
+    def runs(self, now: float, grace: float) -> None:
+        self.running, timeout = True, self.step.metadata.timeout_ms
+        self.ends_by = None if timeout is None else now + timeout / 1000 + grace
 
 
 class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
@@ -78,9 +87,3 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
         if any(mine.get(name) != value for name, value in labels.items()):
             return False
         return handler in self.hello.handlers or ANY_HANDLER in self.hello.handlers
-
-
-def least_loaded(workers: Iterable[WorkerEntry], handler: str, labels: Mapping[str, str]) -> WorkerEntry | None:
-    """The matching worker with the largest share of its places free; None if none has room."""
-    fitting = [each for each in workers if each.free and each.matches(handler, labels)]
-    return max(fitting, key=lambda each: (each.free / max(1, each.credits), each.free), default=None)

@@ -70,12 +70,21 @@ def _integer(digits: str) -> float:
 
 
 def _gathered(batch_id: Any, found: Iterator[StepResult | None]) -> StepResults | None:
-    results = tuple(result for result in found if result is not None)
+    results = tuple(result for result in found if result is not None and _is_text(result.token))
     if not results:
         return None
     return StepResults(
         batch_id=batch_id if isinstance(batch_id, str) else "", protocol_version=VERSION, results=results
     )
+
+
+def _is_text(token: str) -> bool:
+    """Whether it can be said again: no step was ever given under another."""
+    try:
+        token.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read(part: Any) -> StepResult | None:

@@ -42,7 +42,6 @@ def test_the_first_match_wins() -> None:
         ({"pattern": "**", "executor": "x", "percent": 101}, "bad_rule"),
         ({"pattern": "**", "executor": "x", "percent": -1}, "bad_rule"),
         ({"pattern": "**", "executor": "x", "percent": float("nan")}, "bad_rule"),
-        ({"pattern": "**", "executor": "x", "shadow": True, "labels": {"a": "b"}}, "bad_rule"),
     ],
 )
 def test_a_rule_that_cannot_work_is_refused_when_it_is_made(arguments: dict[str, object], code: str) -> None:

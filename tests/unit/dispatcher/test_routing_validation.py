@@ -178,15 +178,34 @@ def test_what_lacks_members_is_no_executor() -> None:
     assert caught.value.fields["missing"] == ["name", "kinds", "bind", "has_capacity", "metrics"]
 
 
-def test_shadows_are_other_executors_that_can_take_the_task(executor: Make, task_of: Make, workflow_of: Make) -> None:
-    executors = {"default": executor(), "new": executor(), "far": executor(local=False)}
-    rules = tuple(RoutingRule("**", key, shadow=True) for key in ("new", "far", "new", "default"))
+def test_a_shadow_goes_to_the_first_other_executor_that_can_take_the_task(
+    executor: Make, task_of: Make, workflow_of: Make
+) -> None:
+    executors = {"default": executor(), "far": executor(local=False), "new": executor()}
+    rules = tuple(RoutingRule("**", key, shadow=True) for key in ("default", "far", "new"))
     dispatcher = dispatcher_with(executors, *rules)
-    assert dispatcher.shadows(task_of(), workflow_of(), "run") == ("new", "far")
-    assert dispatcher.shadows(task_of(worker_selector="local"), workflow_of(), "run") == ("new",)
-    assert dispatcher.shadows(task_of(at_most_once=True), workflow_of(), "run") == ()
-    assert dispatcher.shadows(task_of(kind="shell"), workflow_of(), "run") == ()
-    assert dispatcher_with(executors).shadows(task_of(), workflow_of(), "run") == ()
+
+    def shadow(**options: object) -> str | None:
+        found = dispatcher.shadow(task_of(**options), workflow_of(), "run")
+        return None if found is None else found.executor_key
+
+    assert shadow() == "far"
+    assert shadow(worker_selector="local") == "new"
+    assert shadow(at_most_once=True) is None
+    assert shadow(kind="shell") is None
+    assert dispatcher_with(executors).shadow(task_of(), workflow_of(), "run") is None
+
+
+def test_a_shadow_within_one_executor_asks_for_other_labels(executor: Make, task_of: Make, workflow_of: Make) -> None:
+    real, same, other = (
+        RoutingRule("**", "far", {"lang": "ruby"}),
+        RoutingRule("**", "far", {"lang": "ruby"}, shadow=True),
+        RoutingRule("**", "far", {"lang": "go"}, shadow=True),
+    )
+    executors = {"default": executor(), "far": executor(local=False)}
+    assert dispatcher_with(executors, real, same).shadow(task_of(), workflow_of(), "run") is None
+    found = dispatcher_with(executors, real, same, other).shadow(task_of(), workflow_of(), "run")
+    assert found is not None and (found.executor_key, found.labels) == ("far", {"lang": "go"})
 
 
 def test_a_handler_that_no_executor_runs_is_refused_with_the_way_out(

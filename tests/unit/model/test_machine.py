@@ -583,7 +583,8 @@ def test_a_result_of_an_attempt_that_waits_for_its_retry_changes_nothing() -> No
 def test_a_shadow_result_changes_nothing() -> None:
     run = TinyRun(task("a")).start()
     turn = run.turn()
-    assert not turn.result(ExecutionResult.success(run.machine.event(0, shadow=True), 1), 0)
+    shadow = msgspec.structs.replace(run.machine.event(0), shadow=True)
+    assert not turn.result(ExecutionResult.success(shadow, 1), 0)
     assert turn.empty and turn.answered == []
 
 

@@ -51,6 +51,27 @@ def test_how_it_failed_is_not_compared_only_that_it_did() -> None:
     assert shadows.metrics.same == 1
 
 
+@pytest.mark.parametrize("shadow_first", [False, True])
+@pytest.mark.parametrize(
+    "results",
+    [
+        (ExecutionResult.success(EVENT, 1), ExecutionResult.returned(SHADOW, "its worker has gone")),
+        (ExecutionResult.success(EVENT, 1), ExecutionResult.lost(SHADOW, "its worker has gone")),
+        (ExecutionResult.cancelled(EVENT), ExecutionResult.success(SHADOW, 1)),
+    ],
+    ids=["returned", "lost", "cancelled"],
+)
+def test_what_ended_without_an_answer_says_nothing_about_the_other(
+    results: tuple[ExecutionResult, ...], shadow_first: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    shadows = Shadows()
+    shadows.expect(EVENT)
+    for result in reversed(results) if shadow_first else results:
+        shadows.compare(result)
+    assert (shadows.metrics.same, shadows.metrics.different, shadows.metrics.unanswered) == (0, 0, 1)
+    assert not shadows.expected and not caplog.text
+
+
 def test_a_result_that_nobody_expected_is_let_pass() -> None:
     shadows = Shadows()
     shadows.compare(ExecutionResult.success(EVENT, 1))

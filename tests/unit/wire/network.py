@@ -11,8 +11,9 @@ import msgspec
 
 from turnout.wire.documents import ResultMetadata, Step, StepMetadata, StepResult
 from turnout.wire.greeting import HubFacts
+from turnout.wire.happenings import Ended, EndedElsewhere, Greeted, Lost, NeverArrived, StartAsked
 from turnout.wire.holdings import Holdings
-from turnout.wire.hub import Ended, EndedElsewhere, Greeted, HubProtocol, Lost, NeverArrived, StartAsked
+from turnout.wire.hub import HubProtocol
 from turnout.wire.link import Link, LinkState, Parted, Reconnect, Stop
 from turnout.wire.messages import Hello
 

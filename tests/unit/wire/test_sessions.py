@@ -11,8 +11,8 @@ from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
 from turnout.wire.greeting import Greeting, HubFacts
+from turnout.wire.happenings import EndedElsewhere
 from turnout.wire.holdings import Holdings
-from turnout.wire.hub import EndedElsewhere
 from turnout.wire.link import Link, LinkState
 from turnout.wire.messages import Error, Heartbeat, Hello, Message, Start
 

@@ -11,7 +11,7 @@ import logging
 import socket
 import time
 import uuid
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -35,20 +35,22 @@ from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
 from turnout.wire.documents import Step
 from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.hub import (
+from turnout.wire.happenings import (
     Ended,
     EndedElsewhere,
     Event,
     Greeted,
-    HubProtocol,
     Left,
     Lost,
     NeverArrived,
+    Overdue,
     Progressed,
     Room,
     Said,
     StartAsked,
+    Unsendable,
 )
+from turnout.wire.hub import HubProtocol
 from turnout.wire.translation import handler_of, step_of
 
 log = logging.getLogger("turnout.hub")
@@ -136,10 +138,8 @@ class WorkersExecutor:
         self.door.open()
         self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
         self.holders.listening(self.address)
-        self.spawn(self._tick())
-        self.spawn(self._reception.keep_sessions())
-        if self.gate is not None:
-            self.spawn(self._reception.watch_the_list(self.gate))
+        self.spawn(self.repeat(TICK, self._tick, "the clock of the hub"))
+        self._reception.open()
         log.info("the hub listens on %s", self.door.address)
 
     async def stop(self, timeout: float) -> None:
@@ -185,16 +185,13 @@ class WorkersExecutor:
         for event in events:
             flight = Flight(event, report, token_of(event.task_id, event.attempt, event.shadow))
             self.flights.add(flight)
-            if event.shadow:
-                self._assign_shadow(flight)
-                continue
             if not self.watch.handed_over(flight):
                 self.outcomes.end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
             try:
                 work = self.loader.load_now(event)
-            except StoreError as error:
-                self.outcomes.end(flight, ExecutionResult.returned(event, error.code))
+            except Exception as error:
+                self.outcomes.not_loaded(flight, error)
                 continue
             if work is None:
                 self.spawn(self._load(flight))
@@ -202,18 +199,11 @@ class WorkersExecutor:
                 self._give(flight, work)
         self.carry_on()
 
-    def _assign_shadow(self, flight: Flight) -> None:
-        """A shadow has no row, so nobody was chosen for it."""
-        self.outcomes.end(flight, ExecutionResult.returned(flight.event, "shadow copies do not go to workers"))
-
     async def _load(self, flight: Flight) -> None:
-        event = flight.event
         try:
-            work = await self.loader.load(event)
-        except StoreError as error:
-            self.outcomes.end(flight, ExecutionResult.returned(event, error.code))
+            work = await self.loader.load(flight.event)
         except Exception as error:
-            self.outcomes.end(flight, ExecutionResult.failed(event, error))
+            self.outcomes.not_loaded(flight, error)
         else:
             self._give(flight, work)
             self.carry_on()
@@ -239,20 +229,21 @@ class WorkersExecutor:
         for worker_id, tokens in settled.items():
             if (worker := self.protocol.workers.get(worker_id)) is not None:
                 self.protocol.acknowledge(worker, tokens)
-        for worker_id, steps in list(self._to_give.items()):
+        to_give, self._to_give = self._to_give, {}
+        for worker_id, steps in to_give.items():
             worker = self.protocol.workers.get(worker_id)
-            if worker is None:
-                del self._to_give[worker_id]
-                self.outcomes.returned([step.token for step in steps], "its worker has gone")
-                continue
-            while steps and (count := min(worker.free, batch, len(steps))):
-                some, steps[:count] = steps[:count], []
+            # Since it was chosen it may have gone, been told to leave, or lowered its credits: others may have room.
+            room = 0 if worker is None else worker.free
+            if len(steps) > room:
+                reason = "its worker has gone" if worker is None else "its worker takes no more"
+                self.outcomes.returned([step.token for step in steps[room:]], reason)
+            for start in range(0, min(room, len(steps)), batch):
+                some = steps[start : min(start + batch, room)]
                 for step in some:
                     if (flight := self.flights.get(step.token)) is not None:
                         self.given(flight)
+                assert worker is not None
                 self.protocol.give(worker, some, now)
-            if not steps:
-                del self._to_give[worker_id]
 
     def given(self, flight: Flight) -> None:
         """It counts among what its worker has, or will never: the place that was set aside for it is not needed."""
@@ -265,16 +256,10 @@ class WorkersExecutor:
         if flight is None or flight.ended:
             return
         if not flight.given:
-            self._withdraw(flight)
             self.outcomes.end(flight, ExecutionResult.cancelled(event))
         elif (worker := self.protocol.workers.get(event.holder)) is not None:
             self.protocol.cancel(worker, [flight.token], "cancelled")
             self.carry_on_soon()
-
-    def _withdraw(self, flight: Flight) -> None:
-        """Do not send it after all."""
-        waiting = self._to_give.get(flight.event.holder, [])
-        waiting[:] = [step for step in waiting if step.token != flight.token]
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         self.outcomes.settled(results)
@@ -292,7 +277,6 @@ class WorkersExecutor:
             self.outcomes.end(flight, ExecutionResult.lost(flight.event, "others drive its run"))
         for worker in self.protocol.workers.values():
             self.protocol.disown(worker)
-        self._to_give.clear()
         self.carry_on()
 
     def holders_died(self, holders: Collection[str]) -> None:
@@ -325,6 +309,8 @@ class WorkersExecutor:
                 except Exception:
                     log.exception("the hub stumbled over %s and goes on", type(event).__name__)
         self._flush()
+        if self.protocol.events:
+            self.carry_on_soon()
         self.roll.count()
         out, self.protocol.outbox = self.protocol.outbox, []
         self._sent += len(out)
@@ -352,6 +338,10 @@ class WorkersExecutor:
                 self.outcomes.start(event)
             case NeverArrived():
                 self.outcomes.returned([step.token for step in event.steps], "it did not reach its worker")
+            case Unsendable():
+                self.outcomes.unsendable(event)
+            case Overdue():
+                self.outcomes.overdue(event)
             case Lost():
                 self.outcomes.lost(event)
             case Said():
@@ -363,14 +353,28 @@ class WorkersExecutor:
 
     # -- time ---------------------------------------------------------------------------------------------------
     async def _tick(self) -> None:
+        self.protocol.tick(time.monotonic())
+        self.carry_on()
+        if self.watch.tick():
+            self.room()
+
+    async def repeat(self, pause: float, action: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
+        """Do this again and again for as long as the hub is open, whatever happens in between."""
         while True:
-            await asyncio.sleep(TICK)
-            self.protocol.tick(time.monotonic())
-            self.carry_on()
-            if self.watch.tick():
-                self.room()
+            await asyncio.sleep(pause)
+            try:
+                await action()
+            except StoreError as error:
+                log.warning("%s has to wait: %s", what, error)
+            except Exception:
+                log.exception("%s failed and is tried again", what)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("something went wrong in the hub, which goes on", exc_info=error)

@@ -14,8 +14,9 @@ from turnout.model.events import TaskReadyEvent
 if TYPE_CHECKING:
     from turnout.executors.workers.watching import Watched
 
-_TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})(?::shadow)?")
-"""What workers say may be anything: nothing else reaches the database."""
+_TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})")
+"""What workers say may be anything: nothing else reaches the database. A shadow does not, or its result would be taken
+for the one of the attempt that it copies."""
 
 
 class Flight(msgspec.Struct, eq=False):
@@ -73,9 +74,6 @@ class Flights:
     def without_result(self) -> Sequence[Flight]:
         return [flight for flight in self._by_token.values() if not flight.ended]
 
-    def of_worker(self, worker_id: str) -> Sequence[Flight]:
-        return [flight for flight in self._by_token.values() if flight.event.holder == worker_id]
-
 
 def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
     """What an attempt is called on the wire: never the same for two."""
@@ -83,6 +81,6 @@ def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
 
 
 def attempt_of(token: str) -> tuple[str, int] | None:
-    """The task id and attempt that a token names; None if it is none of ours."""
+    """The task id and attempt that a token names; None if it is none of ours, or a shadow's."""
     match = _TOKEN.fullmatch(token)
     return None if match is None else (match[1], int(match[2]))

@@ -15,9 +15,17 @@ from turnout.bodies.capture import relay
 from turnout.errors import RunNotFound, StoreError
 from turnout.executors.workers.flights import Flight, attempt_of, token_of
 from turnout.executors.workers.watching import blame
-from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.wire.documents import StepResult
-from turnout.wire.hub import EndedElsewhere, Lost, Progressed, Said, StartAsked
+from turnout.wire.happenings import (
+    EndedElsewhere,
+    Lost,
+    Overdue,
+    Progressed,
+    Said,
+    StartAsked,
+    Unsendable,
+)
 from turnout.wire.roster import WorkerEntry
 from turnout.wire.translation import result_of
 
@@ -36,6 +44,8 @@ class Outcomes:
         """Attempts that ended, by status."""
         self.to_acknowledge: dict[str, list[str]] = {}
         """Tokens of results that are durable, by worker: one commit settles many."""
+        self._passing: set[tuple[str, str]] = set()
+        """Worker and token of results that are being left for others: they are said again meanwhile."""
 
     # -- what workers say ---------------------------------------------------------------------------------------
     def ended(self, worker: WorkerEntry, result: StepResult) -> None:
@@ -62,6 +72,25 @@ class Outcomes:
         for flight in self._hub.flights.remove(tokens):
             if not flight.ended:
                 self.end(flight, ExecutionResult.returned(flight.event, reason))
+
+    def not_loaded(self, flight: Flight, error: Exception) -> None:
+        """What it needs cannot be had: for want of a database, which costs it nothing, or at all."""
+        event = flight.event
+        away = isinstance(error, StoreError)
+        self.end(flight, ExecutionResult.returned(event, error.code) if away else ExecutionResult.failed(event, error))
+
+    def unsendable(self, event: Unsendable) -> None:
+        """The next attempt would be the same."""
+        said = ErrorInfo(event.kind, f"its arguments do not go into a message to a worker: {event.reason}")
+        for flight in self._hub.flights.remove([event.step.token]):
+            self.end(flight, ExecutionResult.failed(flight.event, said, retryable=False))
+
+    def overdue(self, event: Overdue) -> None:
+        """Its worker should have ended it long ago. What still comes of it is acknowledged and dropped."""
+        for flight in self._hub.flights.remove([step.token for step in event.steps]):
+            if not flight.ended and flight.work is not None and flight.work.timeout is not None:
+                result = ExecutionResult.timed_out(flight.event, flight.work.timeout)
+                self.end(flight, result, at_fault=True)
 
     def lost(self, event: Lost) -> None:
         # However many it had, it was lost once.
@@ -130,18 +159,25 @@ class Outcomes:
                 return self.settled(results)
 
     async def pass_on(self, event: EndedElsewhere) -> None:
-        """Results of steps that another hub gave, or this one before it was started again."""
-        results: list[ExecutionResult] = []
-        try:
-            for result in event.results:
-                if (attempt := attempt_of(result.token)) is not None:
-                    results.append(await self._taken_elsewhere(_event_of(*attempt), result))
-            await self._hub.holders.post(event.worker.id, results)
-        except StoreError as error:
-            log.warning("%d results of worker %s have to wait: %s", len(results), event.worker.id, error)
+        """Results of steps that another hub gave, or this one before it was started again. What cannot be left now is
+        said again."""
+        worker = event.worker
+        fresh = [result for result in event.results if (worker.id, result.token) not in self._passing]
+        if not fresh:
             return
-        self._hub.protocol.acknowledge(event.worker, [result.token for result in event.results])
-        self._hub.carry_on()
+        passing = {(worker.id, result.token) for result in fresh}
+        self._passing |= passing
+        try:
+            known = [(attempt, result) for result in fresh if (attempt := attempt_of(result.token)) is not None]
+            results = [await self._taken_elsewhere(_event_of(*attempt), result) for attempt, result in known]
+            await self._hub.holders.post(worker.id, results)
+        except StoreError as error:
+            log.warning("%d results of worker %s have to wait: %s", len(fresh), worker.id, error)
+        else:
+            self._hub.protocol.acknowledge(worker, [result.token for result in fresh])
+            self._hub.carry_on()
+        finally:
+            self._passing -= passing
 
     async def _taken_elsewhere(self, event: TaskReadyEvent, result: StepResult) -> ExecutionResult:
         """In Context style, what a handler returns is set in what it was given."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,7 @@ from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.settings import is_loopback
 from turnout.executors.workers.watching import name_of
 from turnout.model.durations import seconds
-from turnout.wire.hub import Greeted, Left
+from turnout.wire.happenings import Greeted, Left
 from turnout.wire.roster import WorkerEntry
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ class Reception:
     def __init__(self, hub: WorkersExecutor) -> None:
         self._hub = hub
 
+    def open(self) -> None:
+        hub, gate = self._hub, self._hub.gate
+        pause = seconds(hub.settings.heartbeat) / RENEWALS
+        hub.spawn(hub.repeat(pause, self._keep_sessions, "the renewal of the workers' sessions"))
+        if gate is not None:
+            hub.spawn(hub.repeat(LOOK_EVERY, partial(self._watch_the_list, gate), "the look at the list of keys"))
+
     async def let_in(self, event: Greeted) -> None:
         """Its session stands in the database before it is given anything."""
         worker = event.worker
@@ -43,16 +51,19 @@ class Reception:
         try:
             drain = await self._hub.holders.joined(self._hub.roll.session_of(worker), self._hub.roll.about(worker))
             wanted = await self._hub.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
-        except StoreError as error:
-            log.warning("worker %s has to wait: %s", worker.id, error)
+        except Exception as error:
+            mistake = None if isinstance(error, StoreError) else error
+            log.warning("worker %s has to wait: %s", worker.id, error, exc_info=mistake)
             self._hub.protocol.forget(worker)
+            self._hub.carry_on()
             return
         release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
         self._keep(worker, held)
         self._hub.protocol.welcome(worker, release)
         if drain is not None:
             self._drain(worker, drain)
-        log.info("worker %s has joined: %s", worker.id, self._hub.roll.introduction(worker))
+        if worker.session:
+            log.info("worker %s has joined: %s", worker.id, self._hub.roll.introduction(worker))
         self._hub.carry_on()
 
     def left(self, event: Left) -> None:
@@ -68,32 +79,22 @@ class Reception:
         except StoreError as error:
             log.warning("the session of worker %s will run out instead: %s", worker_id, error)
 
-    async def watch_the_list(self, gate: Gate) -> None:
+    async def _watch_the_list(self, gate: Gate) -> None:
         """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
-        while True:
-            await asyncio.sleep(LOOK_EVERY)
-            # Away from the loop: the file may be on a disk that does not answer.
-            if not await asyncio.to_thread(gate.allowed.look):
-                continue
+        # Away from the loop: the file may be on a disk that does not answer.
+        if await asyncio.to_thread(gate.allowed.look):
             for worker in list(self._hub.protocol.workers.values()):
                 error = gate.permission(worker.key, worker.hello)
                 if error is not None:
                     self._hub.protocol.expel(worker, error.message, error)
             self._hub.carry_on()
 
-    async def keep_sessions(self) -> None:
-        """Renew the sessions of those who are there for as long as the hub is open, whatever happens in between."""
-        while True:
-            await asyncio.sleep(seconds(self._hub.settings.heartbeat) / RENEWALS)
-            workers = [worker for worker in self._hub.protocol.workers.values() if worker.session]
-            try:
-                if workers:
-                    await self._renew(workers)
-                    await self._look_for_hubs()
-            except StoreError as error:
-                log.warning("the sessions of %d workers were not renewed: %s", len(workers), error)
-            except Exception:
-                log.exception("the sessions of %d workers may not have been renewed", len(workers))
+    async def _keep_sessions(self) -> None:
+        """Renew the sessions of those who are there."""
+        workers = [worker for worker in self._hub.protocol.workers.values() if worker.session]
+        if workers:
+            await self._renew(workers)
+            await self._look_for_hubs()
             self._hub.carry_on()
 
     async def _renew(self, workers: Sequence[WorkerEntry]) -> None:

@@ -1,0 +1,361 @@
+"""The hub's executor without a socket and a database: what it does with what it is given, told and refused."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from fake_loader import FakeLoader
+from unit.wire.network import hello
+
+from turnout.errors import StoreUnreachable
+from turnout.executors.workers.executor import WorkersExecutor
+from turnout.executors.workers.flights import attempt_of, token_of
+from turnout.executors.workers.settings import HubSettings
+from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.rows import Renewal, Session
+from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
+from turnout.wire.frames import pack, unpack
+from turnout.wire.messages import Ack, Cancel, Credit, Error, Heartbeat, Held, Message, Welcome
+
+HANDLER = "tests:t"
+RUN = "0190c0de-0000-7000-8000-000000000000"
+
+
+class Database:
+    """What the orchestrator would know; ``trouble`` is raised by whatever asks it."""
+
+    def __init__(self) -> None:
+        self.trouble: Exception | None = None
+        self.answers = asyncio.Event()
+        """Cleared: nobody is answered."""
+        self.answers.set()
+        self.wanted: frozenset[tuple[str, int]] = frozenset()
+        self.posted: list[ExecutionResult] = []
+
+    async def _answer(self) -> None:
+        await self.answers.wait()
+        if self.trouble is not None:
+            raise self.trouble
+
+    async def joined(self, worker: Session, about: str) -> str | None:
+        await self._answer()
+        return None
+
+    async def renew(self, about: Mapping[str, str]) -> Renewal:
+        await self._answer()
+        return Renewal(frozenset(), {})
+
+    async def left(self, worker_id: str) -> None:
+        await self._answer()
+
+    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        await self._answer()
+        return frozenset(attempts) & self.wanted
+
+    def owns(self, task_id: str) -> bool:
+        return True
+
+    def listening(self, address: str) -> None: ...
+
+    async def hubs(self) -> Mapping[str, bool]:
+        return {}
+
+    async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        await self._answer()
+        self.posted += results
+
+    def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
+        return True
+
+
+class Desk:
+    """A hub whose workers are this test."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.hub = WorkersExecutor(HubSettings(address="tcp://127.0.0.1:0", **settings))
+        self.database = self.hub.holders = Database()
+        self.loader = FakeLoader()
+        self.hub.bind(self.loader)
+        self.results: list[ExecutionResult] = []
+        self._sent: list[tuple[bytes, list[bytes]]] = []
+        self.hub.door.send = lambda route, frames: self._sent.append((route, list(frames)))  # type: ignore[method-assign]
+        self._seq = 0
+
+    async def settle(self) -> None:
+        """Until nothing more happens by itself."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def greet(self, worker_id: str = "w", route: bytes = b"", **changes: Any) -> None:
+        said = hello(worker_id, codecs=("json",), handlers=(HANDLER,), **changes)
+        self.hub.protocol.receive(route or worker_id.encode(), pack(said, ""), 0.0)
+        self.hub.carry_on()
+        await self.settle()
+
+    async def hear(self, message: Message, worker_id: str = "w") -> None:
+        worker = self.hub.protocol.workers[worker_id]
+        self.hub.protocol.receive(worker.route, pack(message, worker.session), 0.0)
+        self.hub.carry_on()
+        await self.settle()
+
+    async def beat(self, *held: tuple[str, Any], worker_id: str = "w", credits: int = 4) -> None:
+        self._seq += 1
+        listed = tuple(Held(token, state) for token, state in held)
+        await self.hear(Heartbeat(seq=self._seq, credits=credits, in_flight=listed), worker_id)
+
+    async def answer(self, *results: StepResult, worker_id: str = "w") -> None:
+        await self.hear(StepResults(batch_id="b", protocol_version="1.0", results=results), worker_id)
+
+    def assigned(self, body: Callable[..., Any] | None = None, **more: Any) -> TaskReadyEvent:
+        """An attempt for which a worker was chosen."""
+        event = self.loader.add(body, **more)
+        holder = self.hub.assign(self.hub.line(self.loader.works[event.task_id].task, None))
+        assert holder is not None
+        return msgspec.structs.replace(event, holder=holder)
+
+    async def execute(self, *events: TaskReadyEvent) -> None:
+        self.hub.execute_many(events, self.results.append)
+        await self.settle()
+
+    def said(self) -> list[Message]:
+        sent, self._sent = self._sent, []
+        return [unpack(frames).message for _, frames in sent]
+
+    def statuses(self) -> list[ExecutionStatus]:
+        return [result.status for result in self.results]
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(scenario())
+
+
+def kinds(messages: Collection[Message]) -> list[type[Message]]:
+    return [type(message) for message in messages]
+
+
+def failed_of(token: str) -> StepResult:
+    return StepResult(step_id="x", status="failed", metadata=ResultMetadata(token=token), error=StepError("no"))
+
+
+def test_what_was_meant_for_a_worker_that_is_to_leave_goes_back_at_once() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        event = desk.assigned()
+        desk.hub.protocol.drain(desk.hub.protocol.workers["w"], "deploy")
+        await desk.execute(event)
+        assert desk.statuses() == [ExecutionStatus.RETURNED]
+        assert not len(desk.hub.flights) and not desk.hub.roll._set_aside
+
+    run(scenario)
+
+
+def test_what_a_worker_takes_no_more_goes_back_at_once_and_the_rest_is_sent() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(3)]
+        await desk.hear(Credit(1, 1))
+        desk.said()
+        await desk.execute(*events)
+        assert desk.statuses() == [ExecutionStatus.RETURNED] * 2
+        [batch] = desk.said()
+        assert isinstance(batch, StepBatch) and len(batch.steps) == 1
+        assert len(desk.hub.flights) == 1 and not desk.hub.roll._set_aside
+
+    run(scenario)
+
+
+def test_what_was_meant_for_a_worker_that_has_to_say_hello_again_goes_back_at_once() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        event = desk.assigned()
+        desk.hub.protocol.receive(b"w", [b"nonsense"], 0.0)
+        await desk.execute(event)
+        assert desk.statuses() == [ExecutionStatus.RETURNED]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("trouble", [StoreUnreachable("away"), RuntimeError("a mistake")], ids=["database", "mistake"])
+def test_a_worker_that_cannot_be_let_in_is_told_to_come_again_and_is_let_in_then(
+    trouble: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.database.trouble = trouble
+        await desk.greet(seq=1)
+        [refusal] = desk.said()
+        assert isinstance(refusal, Error) and refusal.code == "no_session"
+        desk.database.trouble = None
+        await desk.greet(seq=1)
+        assert kinds(desk.said()) == [Welcome]
+
+    with caplog.at_level(logging.WARNING, "turnout.hub"):
+        run(scenario)
+    assert "worker w has to wait" in caplog.text
+
+
+def test_a_greeting_that_was_overtaken_while_the_database_was_asked_lets_in_only_the_later_one() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        desk.database.answers.clear()
+        await desk.greet(route=b"one", seq=1)
+        await desk.greet(route=b"two", seq=2)
+        desk.database.answers.set()
+        await desk.settle()
+        [welcome] = desk.said()
+        assert isinstance(welcome, Welcome) and welcome.seq == 2
+        assert desk.hub.protocol.workers["w"].route == b"two"
+
+    run(scenario)
+
+
+def test_the_clock_of_the_hub_survives_a_mistake(caplog: pytest.LogCaptureFixture, monkeypatch: Any) -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        ticks = 0
+        again = asyncio.Event()
+
+        def tick(now: float) -> None:
+            nonlocal ticks
+            ticks += 1
+            if ticks == 1:
+                raise RuntimeError("a mistake")
+            again.set()
+
+        monkeypatch.setattr(desk.hub.protocol, "tick", tick)
+        await desk.hub.start()
+        try:
+            await asyncio.wait_for(again.wait(), 5)
+        finally:
+            await desk.hub.stop(0)
+
+    run(scenario)
+    assert "a mistake" in caplog.text
+
+
+def test_what_fails_in_the_background_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken() -> None:
+        raise RuntimeError("a mistake")
+
+    async def scenario() -> None:
+        desk = Desk()
+        desk.hub.spawn(broken())
+        await desk.settle()
+        assert "a mistake" in caplog.text
+
+    run(scenario)
+
+
+def test_a_cancellation_is_said_again_for_as_long_as_the_worker_goes_on() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet(seq=1)
+        event = desk.assigned()
+        token = token_of(event.task_id, event.attempt)
+        await desk.execute(event)
+        await desk.beat((token, "running"))
+        # It is between two sessions: nothing that is said now arrives.
+        desk.hub.protocol.receive(b"w", [b"nonsense"], 0.0)
+        desk.said()
+        desk.hub.cancel(event)
+        await desk.greet(seq=2, in_flight=(Held(token, "running"),))
+        desk._seq = 0
+        await desk.beat((token, "running"))
+        assert [each for each in desk.said() if isinstance(each, Cancel)] == [Cancel((token,), "cancelled")]
+        await desk.beat((token, "done"))
+        assert not any(isinstance(each, Cancel) for each in desk.said())
+
+    run(scenario)
+
+
+def test_an_attempt_that_its_worker_does_not_end_in_time_is_not_waited_for() -> None:
+    async def scenario() -> None:
+        desk = Desk(heartbeat=1.0, lease=10.0)
+        await desk.greet()
+        event = desk.assigned(timeout=5.0)
+        token = token_of(event.task_id, event.attempt)
+        await desk.execute(event)
+        await desk.beat((token, "waiting"))
+        worker = desk.hub.protocol.workers["w"]
+
+        def now_is(seconds: float) -> None:
+            worker.heard = seconds
+            desk.hub.protocol.tick(seconds)
+            desk.hub.carry_on()
+
+        now_is(100.0)
+        assert not desk.results, "its time counts from its start"
+        await desk.beat((token, "running"))
+        desk.said()
+        now_is(14.0)
+        assert not desk.results, "its worker has some time to end it"
+        now_is(15.0)
+        assert desk.statuses() == [ExecutionStatus.TIMED_OUT]
+        assert desk.said() == [Cancel((token,), "out of time")]
+        assert worker.free == 3 and not len(desk.hub.flights), "its place is taken until it is heard of"
+        await desk.answer(failed_of(token))
+        assert desk.said() == [Ack((token,))] and len(desk.results) == 1 and worker.free == 4
+
+    run(scenario)
+
+
+def test_results_of_another_hub_are_left_for_the_owner_once_however_often_they_are_said() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        token = f"{RUN}.0:1"
+        desk.database.wanted = frozenset({(f"{RUN}.0", 1)})
+        await desk.greet(in_flight=(Held(token, "done"),))
+        desk.said()
+        desk.database.answers.clear()
+        for _ in range(3):
+            await desk.answer(failed_of(token))
+        desk.database.answers.set()
+        await desk.settle()
+        assert len(desk.database.posted) == 1
+        assert desk.said() == [Ack((token,))]
+
+    run(scenario)
+
+
+def test_a_result_of_another_hub_that_cannot_be_left_is_taken_when_it_is_said_again() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        token = f"{RUN}.0:1"
+        desk.database.wanted = frozenset({(f"{RUN}.0", 1)})
+        await desk.greet(in_flight=(Held(token, "done"),))
+        desk.said()
+        for trouble in (StoreUnreachable("away"), RuntimeError("a mistake")):
+            desk.database.trouble = trouble
+            await desk.answer(failed_of(token))
+            assert desk.said() == []
+        desk.database.trouble = None
+        await desk.answer(failed_of(token))
+        assert len(desk.database.posted) == 1 and desk.said() == [Ack((token,))]
+
+    run(scenario)
+
+
+def test_a_copy_that_nobody_waits_for_is_let_go_and_never_posted() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        token = f"{RUN}.0:1:shadow"
+        assert attempt_of(token) is None and attempt_of(f"{RUN}.0:1") == (f"{RUN}.0", 1)
+        desk.database.wanted = frozenset({(f"{RUN}.0", 1)})
+        await desk.greet(in_flight=(Held(token, "running"),))
+        [welcome] = desk.said()
+        assert isinstance(welcome, Welcome) and welcome.release == (token,)
+        # A worker that lists it all the same, and answers, is heard and told to forget it.
+        await desk.beat((token, "done"))
+        desk.said()
+        await desk.answer(failed_of(token))
+        assert desk.said() == [Ack((token,))] and desk.database.posted == []
+
+    run(scenario)
