@@ -15,7 +15,14 @@ from turnout.contracts.executor import Work
 from turnout.errors import InputError
 from turnout.model.blame import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Condition, Deferral
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, printable
+from turnout.model.events import (
+    STATUS_COMPLETED,
+    ErrorInfo,
+    ExecutionResult,
+    ExecutionStatus,
+    TaskReadyEvent,
+    printable,
+)
 from turnout.model.info import Output, TaskInfo
 from turnout.model.reasons import CODE_MISSING
 from turnout.model.shell import ShellSpec
@@ -149,8 +156,17 @@ def _completed(
     except InputError as error:
         said = ErrorInfo(type(error).__qualname__, printable(f"{event.task_name}: {error.message}"), code=error.code)
         return ExecutionResult.failed(event, said, retryable=False, **times)
-    more: dict[str, Any] = {"output": output, "chosen": result.metadata.chosen, **times}
-    return _ended(event, ExecutionStatus.COMPLETED, None, more)
+    return ExecutionResult(
+        run_id=event.run_id,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        status=STATUS_COMPLETED,
+        output=output,
+        shadow=event.shadow,
+        chosen=result.metadata.chosen,
+        started_at=times.get("started_at"),
+        finished_at=times.get("finished_at"),
+    )
 
 
 def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], times: Mapping[str, float]) -> ExecutionResult:
@@ -210,7 +226,7 @@ def _times(milliseconds: float | None, now: float | None) -> dict[str, float]:
     if now is None:
         return {}
     took = milliseconds / 1000 if milliseconds is not None and math.isfinite(milliseconds) else 0.0
-    return {"started_at": now - max(0.0, took), "finished_at": now}
+    return {"started_at": max(0.0, now - max(0.0, took)), "finished_at": now}
 
 
 def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
