@@ -94,6 +94,14 @@ def test_failures_say_what_the_verdict_needs(hub: ScriptedHub, start: Start, how
     assert not hub.result(never).metadata.retryable
 
 
+@pytest.mark.parametrize("how", ["--threads", "--processes"])
+def test_a_handler_that_asks_for_the_step_gets_it(hub: ScriptedHub, start: Start, how: str) -> None:
+    start(hub, how)
+    ship = step("Shop::Ship", {"carrier": "air"}, args={"order": "a"})
+    hub.give(ship)
+    assert hub.result(ship).output == "a by air"
+
+
 def test_a_step_that_puts_itself_off_finds_what_it_saved(hub: ScriptedHub, start: Start) -> None:
     start(hub)
     first, second = step(ref("put_off")), step(ref("put_off"), saved={"tried": 1})
