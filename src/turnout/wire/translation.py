@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -268,14 +269,10 @@ def work_of(
     not the step's own. Raises ``msgspec.ValidationError`` for a command or a condition that is none."""
     metadata = step.metadata
     args, kwargs = (metadata.positional, metadata.args) if arguments is None else arguments
-    shell = None
-    if step.handler_class == SHELL_HANDLER and body is None:
-        shell = msgspec.convert(step.handler_config, ShellSpec)
-    kind = "python" if body is not None else "shell" if shell is not None else "handler"
     condition = None if metadata.condition is None else msgspec.convert(metadata.condition, Condition)
     return Work(
         event=event_of(step),
-        task=TaskSpec(name=step.step_name, body=Body(kind, step.handler_class, shell)),
+        task=_python_task(step.step_name, step.handler_class) if body is not None else _other_task(step),
         body=body,
         workflow=metadata.workflow,
         args=args,
@@ -291,6 +288,18 @@ def work_of(
         call=call,
         output=output,
     )
+
+
+@lru_cache(maxsize=1024)
+def _python_task(name: str, handler: str) -> TaskSpec:
+    return TaskSpec(name=name, body=Body("python", handler))
+
+
+def _other_task(step: Step) -> TaskSpec:
+    if step.handler_class != SHELL_HANDLER:
+        return TaskSpec(name=step.step_name, body=Body("handler", step.handler_class))
+    shell = msgspec.convert(step.handler_config, ShellSpec)
+    return TaskSpec(name=step.step_name, body=Body("shell", step.handler_class, shell))
 
 
 _ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {
