@@ -4,6 +4,7 @@ python benchmarks/workers.py postgresql://… [--languages python,ruby,go,node] 
 
 The handler returns a constant, so what is measured is the way there and back: commit of the start, hub, socket, worker,
 socket, hub, commit of the result. The floors send the same document over the same kind of sockets, with no engine.
+CPU is counted for each part apart: all of them share the same cores. That of PostgreSQL is known if it runs here.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import zmq
+from cpu import Spent, of_postgres, of_processes
 from engine import throughput
 from workloads import chain, single
 
@@ -78,8 +80,8 @@ def commands(languages: Sequence[str], folder: Path) -> dict[str, list[str]]:
 
 
 @contextmanager
-def workers(command: Sequence[str], count: int, connect: str) -> Iterator[None]:
-    """Processes that work for this hub until the block is left."""
+def workers(command: Sequence[str], count: int, connect: str) -> Iterator[list[int]]:
+    """Processes that work for this hub until the block is left: their ids."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src"),
@@ -88,7 +90,7 @@ def workers(command: Sequence[str], count: int, connect: str) -> Iterator[None]:
     }
     processes = [subprocess.Popen(command, env=environment) for _ in range(count)]
     try:
-        yield
+        yield [process.pid for process in processes]
     finally:
         for process in processes:
             process.terminate()
@@ -101,24 +103,25 @@ def measure(url: str, language: str, command: Sequence[str], count: int, rounds:
     workflows = [chain, single, remote_chain, remote_single]
     with (
         Runner(url, workflows=workflows, hub="tcp://127.0.0.1:0", handle_sigterm=False) as runner,
-        workers(command, count, runner.hub or ""),
+        workers(command, count, runner.hub or "") as pids,
     ):
         while len(runner.workers()) < count:
             time.sleep(0.05)
         throughput(runner, chain, 50)
         throughput(runner, remote_chain, 50)
+        spent = Spent({"": time.process_time, "workers_": of_processes(pids), "postgres_": of_postgres(url)})
         about = {"engine": "turnout", "store": store, "language": language, "workers": count}
         for runs in (100, 1_000):
             local = statistics.median(throughput(runner, chain, runs) for _ in range(rounds))
-            cpu = time.process_time()
+            spent.begin()
             there = statistics.median(throughput(runner, remote_chain, runs) for _ in range(rounds))
-            cpu = time.process_time() - cpu
+            cpu = spent.end()
             name = "W1" if runs == 100 else f"W1x{runs}"
             said = {
                 "steps_per_s": round(runs * 10 / there),
                 "local_steps_per_s": round(runs * 10 / local),
                 "ratio": round(local / there, 2),
-                "cpu_us_per_step": round(cpu / rounds / runs * 1e5, 1),
+                **{f"{part}cpu_us_per_step": round(each / rounds / runs * 1e5, 1) for part, each in cpu.items()},
             }
             print(json.dumps({**about, "workload": name, **said}), flush=True)
         local_ms, there_ms = _round_trips(runner, 200)

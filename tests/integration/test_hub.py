@@ -243,6 +243,31 @@ def test_a_handler_that_fails_fails_its_task(store_url: str) -> None:
         assert handle.tasks()[0].state is TaskState.FAILED
 
 
+def test_an_output_beyond_the_runners_limit_fails_its_task(store_url: str) -> None:
+    large = {**HANDLERS, add_one.ref: lambda step: "x" * 200}
+    with runner_of(store_url, max_output_bytes=100) as runner, SmallWorker(address_of(runner), handlers=large):
+        handle = runner.submit(sums, 1)
+        with pytest.raises(RunFailed):
+            handle.result()
+        error = handle.tasks()[0].error
+        assert error is not None and error.code == "output_too_large"
+
+
+def test_what_a_worker_says_of_a_failure_is_made_fit_to_be_kept(store_url: str) -> None:
+    def bad(step: Step) -> StepResult:
+        metadata = ResultMetadata(token=step.token, outcome="crashed")
+        said = StepError("zero \0 byte", "Crash\0ed")
+        return StepResult(step_id=step.step_id, status="error", error=said, metadata=metadata)
+
+    crashing = {**HANDLERS, add_one.ref: bad}
+    with runner_of(store_url) as runner, SmallWorker(address_of(runner), handlers=crashing):
+        handle = runner.submit(sums, 1)
+        with pytest.raises(RunFailed):
+            handle.result()
+        error = handle.tasks()[0].error
+        assert error is not None and "zero" in error.message and "\0" not in error.message
+
+
 def test_two_hubs_share_a_worker_and_one_takes_over_what_the_other_had(store_url: str) -> None:
     ends = {"sums": threading.Event()}
 

@@ -105,6 +105,14 @@ def test_failures_say_what_the_verdict_needs(hub: ScriptedHub, start: Start, how
     assert not hub.result(never).metadata.retryable
 
 
+@pytest.mark.parametrize("how", ["--threads", "--processes"])
+def test_a_handler_that_asks_for_the_step_gets_it(hub: ScriptedHub, start: Start, how: str) -> None:
+    start(hub, how)
+    ship = step("Shop::Ship", {"carrier": "air"}, args={"order": "a"})
+    hub.give(ship)
+    assert hub.result(ship).output == "a by air"
+
+
 def test_a_step_that_puts_itself_off_finds_what_it_saved(hub: ScriptedHub, start: Start) -> None:
     start(hub)
     first, second = step(ref("put_off")), step(ref("put_off"), saved={"tried": 1})
@@ -411,3 +419,24 @@ def test_numbers_of_any_size_come_back_as_they_went(hub: ScriptedHub, start: Sta
     hub.give(one)
     assert hub.result(one).output == 2**80 + 1
     assert msgspec.json.decode(msgspec.json.encode(hub.result(one).output)) == 2**80 + 1
+
+
+def test_quick_steps_are_asked_for_ahead_and_long_ones_behind_them_go_back(
+    hub: ScriptedHub, start: Start, tmp_path: Path
+) -> None:
+    start(hub, "--concurrency", "2")
+    hub.until(lambda: bool(hub.workers))
+    while hub.workers[0].credits < 24:
+        quick = [step(ref("add"), args={"left": 1}) for _ in range(4)]
+        hub.give(*quick)
+        for each in quick:
+            hub.result(each)
+    begun, go_on = tmp_path / "begun", tmp_path / "go_on"
+    long = [step(ref("hold"), args={"begun": str(begun), "until": str(go_on)}) for _ in range(12)]
+    hub.give(*long)
+    # Two run and two wait, as without any quick ones before them.
+    for each in long[4:]:
+        assert hub.result(each).metadata.outcome == "returned"
+    assert not any(each.token in hub.results for each in long[:4])
+    go_on.touch()
+    assert [hub.result(each).status for each in long[:4]] == ["completed"] * 4

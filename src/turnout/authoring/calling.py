@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
@@ -90,14 +90,21 @@ def caller(
         if context is None:
             return None
         needs = NOTHING
+    return partial(_invoke, needs, body, args, kwargs, context)
 
-    def invoke(info: TaskInfo) -> Any:
-        own = None if context is None else _own_copy(context)
-        filled, named = _as_needed(needs, args, kwargs, info, own)
-        function = body if own is None else _leaving(body, own)
-        return function(*filled, **named)
 
-    return invoke
+def _invoke(
+    needs: Needs,
+    body: Body,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    context: Mapping[str, Any] | None,
+    info: TaskInfo,
+) -> Any:
+    own = None if context is None else _own_copy(context)
+    filled, named = _as_needed(needs, args, kwargs, info, own)
+    function = body if own is None else _leaving(body, own)
+    return function(*filled, **named)
 
 
 def _as_needed(

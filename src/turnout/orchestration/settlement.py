@@ -50,10 +50,12 @@ class Settlement:
                 self._fail(move, error or StoreUnreachable("the ledger is closed"))
             return
         dispatches: dict[str, list[TaskReadyEvent]] = {}
+        durable: list[Answer] = []
         for move, outcome in self._engine.ledger.giving_way(list(zip(moves, written.result(), strict=True))):
             move.owned.busy = False
             try:
                 if outcome.applied:
+                    durable += move.results
                     self._applied(move, dispatches)
                 else:
                     self._refused(move, outcome)
@@ -62,6 +64,7 @@ class Settlement:
                 log.exception("run %s: what follows from its commit failed", move.owned.run_id)
                 move.owned.busy = True
                 self._engine.spawn(self._engine.adoption.reload(move.owned))
+        self.settled(durable)
         if self._engine.dispatcher is not None:
             for key, events in dispatches.items():
                 self._engine.dispatcher.dispatch(key, events)
@@ -72,8 +75,6 @@ class Settlement:
         machine = owned.machine
         shadowing = engine.dispatcher is not None and engine.dispatcher.has_shadows
         machine.adopt(turn)
-        if move.results:
-            self.settled(move.results)
         if move.request is not None:
             engine.admission.accepted(move, move.request)
         for key, event in move.events:
@@ -97,8 +98,11 @@ class Settlement:
     def settled(self, answers: Sequence[Answer]) -> None:
         """These results have done what they can: who sent them need not keep them."""
         dispatcher = self._engine.dispatcher
-        if dispatcher is not None and dispatcher.settles:
-            dispatcher.settled([answer.result for answer in answers])
+        if answers and dispatcher is not None and dispatcher.settles:
+            try:
+                dispatcher.settled([answer.result for answer in answers])
+            except Exception:
+                log.exception("who sent %d results could not be told that they have arrived", len(answers))
 
     def _go_on(self, owned: OwnedRun, turn: Turn) -> None:
         """Bring the run to where it has to go next."""

@@ -34,7 +34,12 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
         from turnout.executors.workers.executor import WorkersExecutor
 
         listens = config.listens and config.drives
-        workers = WorkersExecutor(config.hub, listens=listens, breaker=config.settings.executor_breaker)
+        workers = WorkersExecutor(
+            config.hub,
+            listens=listens,
+            breaker=config.settings.executor_breaker,
+            max_output_bytes=config.max_output_bytes,
+        )
         dispatcher.register_executor(WORKERS, workers)
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)

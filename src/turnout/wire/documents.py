@@ -1,6 +1,7 @@
 """What is the work that travels? Steps and their results, in the documents that handlers of any language know.
 
 In these documents a step is a task and a task is a run. Only this module and ``translation`` use the words so.
+What is made once for every step is not tracked by the garbage collector: JSON has no cycles.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ StepStatus: TypeAlias = Literal["completed", "failed", "error"]
 Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "crashed", "lost", "handler_missing"]
 
 
-class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The attempt: who it is and how long it may take."""
 
     token: str
@@ -37,7 +38,7 @@ class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     context: dict[str, Any] | None = None
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     step_id: str
     task_id: str
     step_name: str
@@ -70,7 +71,7 @@ class StepError(msgspec.Struct, frozen=True, omit_defaults=True):
     """A stable code, of an error that has one."""
 
 
-class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     token: str
     attempt: int = 0
     execution_time_ms: float | None = None
@@ -82,7 +83,7 @@ class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     chosen: tuple[str, ...] | None = None
 
 
-class StepResult(msgspec.Struct, frozen=True, kw_only=True):
+class StepResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     step_id: str
     status: StepStatus
     metadata: ResultMetadata

@@ -17,7 +17,7 @@ MOST_LINES = 10_000
 """Lines of one attempt that wait for their acknowledgement; what comes then is dropped, and the last line says so."""
 
 
-class Holding(msgspec.Struct, kw_only=True, eq=False):
+class Holding(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """One step."""
 
     step: Step

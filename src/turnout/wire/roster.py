@@ -14,7 +14,7 @@ from turnout.wire.messages import Hello
 REMEMBERED = 20_000
 
 
-class Given(msgspec.Struct, kw_only=True, eq=False):
+class Given(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """A step in a worker's hands, or on its way there."""
 
     step: Step

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -15,7 +16,14 @@ from turnout.contracts.executor import Work
 from turnout.errors import InputError
 from turnout.model.blame import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Condition, Deferral
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, printable
+from turnout.model.events import (
+    STATUS_COMPLETED,
+    ErrorInfo,
+    ExecutionResult,
+    ExecutionStatus,
+    TaskReadyEvent,
+    printable,
+)
 from turnout.model.info import Output, TaskInfo
 from turnout.model.reasons import CODE_MISSING
 from turnout.model.shell import ShellSpec
@@ -146,8 +154,16 @@ def _completed(
     except InputError as error:
         said = ErrorInfo(type(error).__qualname__, printable(f"{event.task_name}: {error.message}"), code=error.code)
         return ExecutionResult.failed(event, said, retryable=False, **about)
-    more: dict[str, Any] = {"output": output, "chosen": result.metadata.chosen, **about}
-    return _ended(event, ExecutionStatus.COMPLETED, None, more)
+    return ExecutionResult(
+        run_id=event.run_id,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        status=STATUS_COMPLETED,
+        output=output,
+        shadow=event.shadow,
+        chosen=result.metadata.chosen,
+        **about,
+    )
 
 
 def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str, Any]) -> ExecutionResult:
@@ -207,7 +223,7 @@ def _times(milliseconds: float | None, now: float | None) -> dict[str, float]:
     if now is None:
         return {}
     took = milliseconds / 1000 if milliseconds is not None and math.isfinite(milliseconds) else 0.0
-    return {"started_at": now - max(0.0, took), "finished_at": now}
+    return {"started_at": max(0.0, now - max(0.0, took)), "finished_at": now}
 
 
 def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
@@ -249,14 +265,10 @@ def work_of(
     not the step's own. Raises ``msgspec.ValidationError`` for a command or a condition that is none."""
     metadata = step.metadata
     args, kwargs = (metadata.positional, metadata.args) if arguments is None else arguments
-    shell = None
-    if step.handler_class == SHELL_HANDLER and body is None:
-        shell = msgspec.convert(step.handler_config, ShellSpec)
-    kind = "python" if body is not None else "shell" if shell is not None else "handler"
     condition = None if metadata.condition is None else msgspec.convert(metadata.condition, Condition)
     return Work(
         event=event_of(step),
-        task=TaskSpec(name=step.step_name, body=Body(kind, step.handler_class, shell)),
+        task=_python_task(step.step_name, step.handler_class) if body is not None else _other_task(step),
         body=body,
         workflow=metadata.workflow,
         args=args,
@@ -272,6 +284,18 @@ def work_of(
         call=call,
         output=output,
     )
+
+
+@lru_cache(maxsize=1024)
+def _python_task(name: str, handler: str) -> TaskSpec:
+    return TaskSpec(name=name, body=Body("python", handler))
+
+
+def _other_task(step: Step) -> TaskSpec:
+    if step.handler_class != SHELL_HANDLER:
+        return TaskSpec(name=step.step_name, body=Body("handler", step.handler_class))
+    shell = msgspec.convert(step.handler_config, ShellSpec)
+    return TaskSpec(name=step.step_name, body=Body("shell", step.handler_class, shell))
 
 
 _ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {

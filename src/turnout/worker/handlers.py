@@ -40,11 +40,11 @@ class Handler(msgspec.Struct, frozen=True):
         args, kwargs = step.metadata.positional, step.metadata.args
         if self.step is None:
             return args, kwargs
-        # As JSON: the annotation makes it a step again, here or in a child.
-        document, at = msgspec.to_builtins(step), self.step_position
+        # To a child it goes as JSON, and the annotation makes it a step again.
+        at = self.step_position
         if at is not None and at < len(args):
-            return (*args[:at], document, *args[at:]), kwargs
-        return args, {**kwargs, self.step: document}
+            return (*args[:at], step, *args[at:]), kwargs
+        return args, {**kwargs, self.step: step}
 
 
 class _Marked(msgspec.Struct, frozen=True):

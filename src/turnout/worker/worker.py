@@ -30,6 +30,7 @@ from turnout.wire.frames import JSON, MSGPACK
 from turnout.wire.holdings import Holding, Holdings, unable
 from turnout.wire.link import DrainAsked, LinkState, Parted, Reconnect, Stop
 from turnout.wire.messages import VERSION, Hello, Progress
+from turnout.worker.asking import Asking, waits_too_long
 from turnout.worker.attempts import Attempts
 from turnout.worker.connection import Trace
 from turnout.worker.figures import Figures
@@ -73,6 +74,7 @@ class Worker:
             output=self._spoken if settings.logs.capture else None,
             wake=self._wake,
         )
+        self._asking = Asking()
         self._asked_to_stop = 0
         self._stop_by = inf
         self._said_bye = inf
@@ -211,6 +213,7 @@ class Worker:
             if not self._spoken.silent:
                 self._spoken.take_last(key, self._say)
             self._attempts.let_go(key)
+            self._asking.ended()
             self._finish(result)
 
     def _begin(self, now: float) -> None:
@@ -301,6 +304,8 @@ class Worker:
                 self._holdings.give_back(holding.token, "all places are held by bodies that do not return")
             elif self._hubs.gone(holding.hub, now):
                 self._holdings.give_back(holding.token, "its hub is gone")
+        for holding in waits_too_long(tuple(self._holdings.waiting.values()), self.settings.concurrency, now):
+            self._holdings.give_back(holding.token, "it is not its turn for long")
 
     def _places(self, now: float) -> int:
         """How many steps to ask for in all."""
@@ -311,4 +316,4 @@ class Worker:
         if self._asked_to_stop or self._full:
             return 0
         held = stuck if now - self._stuck_since > STUCK else 0
-        return 2 * max(0, self.settings.concurrency - held)
+        return self._asking.credits(self.settings.concurrency - held, now)

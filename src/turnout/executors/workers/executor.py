@@ -32,6 +32,7 @@ from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
+from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
 from turnout.wire.documents import Step
 from turnout.wire.greeting import Greeting, HubFacts
@@ -65,6 +66,7 @@ class WorkersExecutor:
     kinds: frozenset[str] = frozenset({"python", "shell", "handler"})
     enforces_timeouts: bool = True
     outlives: bool = True
+    trusted: bool = True
 
     def __init__(
         self,
@@ -73,12 +75,14 @@ class WorkersExecutor:
         name: str = "workers",
         listens: bool = True,
         breaker: BreakerSettings | None = None,
+        max_output_bytes: int = MAX_BYTES,
     ) -> None:
         self.listens = listens
         """False: tasks can be meant for workers here, but none ever comes."""
         self.settings = settings or HubSettings()
         self.settings.check()
         self._name = name
+        self.output_limit = max_output_bytes
         self.hub_id = uuid.uuid4().hex
         facts = HubFacts(
             hub_id=self.hub_id,

@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):
 for the one of the attempt that it copies."""
 
 
-class Flight(msgspec.Struct, eq=False):
+class Flight(msgspec.Struct, eq=False, gc=False):
     """One attempt in the hands of a worker, or on its way there, until its result is durable."""
 
     event: TaskReadyEvent
@@ -66,6 +66,13 @@ class Flights:
 
     def of(self, event: TaskReadyEvent) -> Flight | None:
         return self._by_token.get(token_of(event.task_id, event.attempt, event.shadow))
+
+    def settle(self, token: str) -> Flight | None:
+        """Forget this one if it has a result, which is durable now."""
+        flight = self._by_token.get(token)
+        if flight is None or not flight.ended:
+            return None
+        return self._by_token.pop(token)
 
     def remove(self, tokens: Iterable[str]) -> list[Flight]:
         """Forget these; what has no result yet is for the caller to end."""

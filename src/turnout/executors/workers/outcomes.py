@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from turnout.bodies.capture import relay
+from turnout.dispatcher.intake import accepted
 from turnout.errors import RunNotFound, StoreError
 from turnout.executors.workers.flights import Flight, attempt_of, token_of
 from turnout.executors.workers.watching import blame
-from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import StepResult
 from turnout.wire.happenings import (
     EndedElsewhere,
@@ -54,12 +56,15 @@ class Outcomes:
             self._hub.protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        ended = _taken(flight.event, result, context)
+        ended = _taken(flight.event, result, context, self._hub.output_limit)
         at_fault = blame(result, ended, lambda: self._hub.roll.others(worker, flight.work))
         self.end(flight, ended, keep=True, at_fault=at_fault)
 
     def end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None) -> None:
-        """Hand the result in. One that a worker sent is kept until it is durable."""
+        """Hand the result in. One that a worker sent is kept until it is durable. Everything but an output, which was
+        made by ``dump_output``, may hold what a worker said: it is made sound here, and not looked at again."""
+        if result.status is not STATUS_COMPLETED or result.chosen is not None:
+            result = accepted(flight.event, result, self._hub.name, self._hub.output_limit)
         self._hub.watch.ended(flight, result, at_fault)
         self._hub.flights.end(flight)
         self._hub.given(flight)
@@ -133,9 +138,11 @@ class Outcomes:
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         """These are durable, or nobody wants them: their workers may forget them."""
-        tokens = [token_of(each.task_id, each.attempt, each.shadow) for each in results]
-        for flight in self._hub.flights.remove([token for token in tokens if self._has_ended(token)]):
-            self.to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
+        settle, to_acknowledge = self._hub.flights.settle, self.to_acknowledge
+        for each in results:
+            flight = settle(token_of(each.task_id, each.attempt, each.shadow))
+            if flight is not None:
+                to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
         self._hub.carry_on_soon()
 
     def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
@@ -190,15 +197,13 @@ class Outcomes:
         named = msgspec.structs.replace(event, task_name=f"{work.workflow}::{work.task.name}")
         return _taken(named, result, work.context)
 
-    def _has_ended(self, token: str) -> bool:
-        flight = self._hub.flights.get(token)
-        return flight is not None and flight.ended
 
-
-def _taken(event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None) -> ExecutionResult:
+def _taken(
+    event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None, limit: int = MAX_BYTES
+) -> ExecutionResult:
     """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
     try:
-        return result_of(event, result, now=time.time(), context=context)
+        return result_of(event, result, now=time.time(), context=context, limit=limit)
     except Exception as error:
         log.exception("the result of %s cannot be understood", result.token)
         return ExecutionResult.failed(event, error, retryable=False)

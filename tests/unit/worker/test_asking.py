@@ -1,0 +1,64 @@
+"""How many steps a worker asks for."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.wire.documents import Step, StepMetadata
+from turnout.wire.holdings import Holding
+from turnout.worker.asking import MOST_AHEAD, PATIENCE, Asking, waits_too_long
+
+
+def after(asking: Asking, ended: int, places: int, now: float) -> int:
+    for _ in range(ended):
+        asking.ended()
+    return asking.credits(places, now)
+
+
+def held(number: int, arrived: float, asks: bool = False) -> Holding:
+    metadata = StepMetadata(token=f"{number}:1")
+    step = Step(step_id=str(number), task_id="run", step_name="a", handler_class="h", metadata=metadata)
+    return Holding(step=step, batch_id="b", hub="hub", arrived=arrived, asks=asks)
+
+
+def test_a_worker_that_knows_nothing_asks_for_twice_its_places() -> None:
+    assert Asking().credits(8, 0.0) == 16
+
+
+def test_bodies_that_take_long_are_not_asked_for_ahead() -> None:
+    asking = Asking()
+    asking.credits(8, 0.0)
+    # Eight places, half a second each.
+    assert [after(asking, 3, 8, 0.2 * tick) for tick in range(1, 50)] == [16] * 49
+
+
+def test_quick_bodies_are_asked_for_ahead_and_the_less_the_longer_none_has_ended() -> None:
+    asking = Asking()
+    asking.credits(8, 0.0)
+    asked = [after(asking, 100, 8, 0.2), *(asking.credits(8, 0.2 * tick) for tick in range(2, 20))]
+    assert asked[0] == 108 and asked == sorted(asked, reverse=True) and asked[-1] == 16
+
+
+def test_without_places_nothing_is_asked_for() -> None:
+    asking = Asking()
+    asking.credits(8, 0.0)
+    assert after(asking, 1_000, 0, 0.2) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2_000), st.floats(0.0, 10.0)), max_size=20), st.integers(1, 100))
+def test_what_is_asked_for_stays_within_its_bounds(ticks: list[tuple[int, float]], places: int) -> None:
+    asking, now = Asking(), 0.0
+    for ended, seconds in ticks:
+        now += seconds
+        assert 2 * places <= after(asking, ended, places, now) <= 2 * places + MOST_AHEAD
+
+
+def test_what_was_asked_for_ahead_and_waits_for_long_is_for_others() -> None:
+    waiting = [held(number, arrived=number / 10) for number in range(10)]
+    late = waits_too_long(waiting, 2, now=PATIENCE + 0.45)
+    assert [each.step.step_id for each in late] == ["2", "3", "4"]
+
+
+def test_what_has_asked_for_leave_to_begin_stays() -> None:
+    assert not waits_too_long([held(1, arrived=0.0, asks=True)], 0, now=2 * PATIENCE)
