@@ -14,7 +14,7 @@ from turnout.model.workers import HubStatus
 class Assigner(Protocol):
     """An executor that has several holders, of which not every one can run every task."""
 
-    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool) -> str:
+    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:
         """The line in which such a task waits: tasks in one line want the same holders, or a holder for themselves."""
         ...
 

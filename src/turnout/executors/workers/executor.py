@@ -159,7 +159,7 @@ class WorkersExecutor:
         raise ExecutionFailed(f"executor {self._name!r} takes attempts in batches")
 
     # -- assigning ----------------------------------------------------------------------------------------------
-    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool) -> str:
+    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:
         return self.roll.line(handler_of(task.body), labels or {}, alone)
 
     def assign(self, line: str) -> str | None:
