@@ -361,6 +361,17 @@ def test_a_share_of_the_runs_goes_to_a_second_subscriber(make_sqlite_runner: Mak
     assert sum(shares) == 40 and all(shares)
 
 
+def test_the_version_of_a_handler_is_kept_with_each_attempt(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(trying, 1)
+    batch = handler.take()
+    handler.answer(batch, status="failed", error="no stock", metadata={"handler_version": "1.2.3"})
+    handler.answer(handler.take(), 2, metadata={"handler_version": 2, "retryable": True})
+    assert handle.result() == 2
+    assert [(one.outcome, one.handler_version) for one in handle.attempts()] == [("retry", "1.2.3"), ("completed", "2")]
+
+
 def test_no_more_is_published_unanswered_than_the_bound_allows(by_hand: Any) -> None:
     runner, executor, handler = by_hand(step_queue_hwm=4, batch_size=3)
     handler.subscribe(executor.step_endpoint)

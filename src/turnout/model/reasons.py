@@ -63,9 +63,12 @@ def workers_barred(names: Sequence[str]) -> str:
     return f"{BREAKER_OPEN}{{worker {', '.join(names[:NAMED])}{more}}}"
 
 
-def chose(chosen: tuple[str, ...]) -> str:
-    """The detail of a branch's success."""
-    return _encode({"chosen": chosen}).decode()
+def succeeded(result: ExecutionResult) -> str | None:
+    """The detail of an attempt's success: what it chose, and the version of its handler; mostly there is neither."""
+    if result.chosen is None and not result.handler_version:
+        return None
+    detail: dict[str, object] = {} if result.chosen is None else {"chosen": result.chosen}
+    return _encode(detail | _version(result)).decode()
 
 
 def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
@@ -77,4 +80,8 @@ def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> s
         detail["error"] = f"{result.error.type}: {result.error.message[:500]}"
     if delay is not None:
         detail["retry_in"] = round(delay, 3)
-    return _encode(detail).decode()
+    return _encode(detail | _version(result)).decode()
+
+
+def _version(result: ExecutionResult) -> dict[str, object]:
+    return {"handler_version": result.handler_version} if result.handler_version else {}

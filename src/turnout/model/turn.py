@@ -27,7 +27,7 @@ from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
 from turnout.model.limits import offerable_within_limits, ready_within_limits
 from turnout.model.machine import RunMachine
 from turnout.model.memo import Memo, write_memo
-from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, chose, decided, ended
+from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, decided, ended, succeeded
 from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import (
@@ -358,8 +358,9 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             started, finished = result.started_at, result.finished_at
             if state is TASK_COMPLETED:
                 output = "null" if result.output is None else result.output
+                detail = succeeded(result)
                 if result.chosen is not None:
-                    detail, memo = chose(result.chosen), write_memo(Memo(chosen=result.chosen))
+                    memo = write_memo(Memo(chosen=result.chosen))
             else:
                 error = result.error or said.error or row.error
                 detail = ended(result, said.reason, None)

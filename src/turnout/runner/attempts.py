@@ -28,6 +28,8 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """``completed``, ``failed``, ``lost``, ``returned``, …; None: it runs."""
     reason: str | None = None
     error: str | None = None
+    handler_version: str | None = None
+    """What its handler said of itself, if a worker or subscriber had it."""
 
 
 def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[TaskRow]) -> list[AttemptView]:
@@ -66,6 +68,7 @@ def _ended(attempt: AttemptView, move: HistoryRow, at: float) -> AttemptView:
         outcome=detail.get("status") or str(move.new),
         reason=detail.get("reason"),
         error=detail.get("error"),
+        handler_version=detail.get("handler_version"),
     )
 
 

@@ -15,7 +15,7 @@ from turnout.contracts.executor import Work
 from turnout.errors import InputError
 from turnout.model.blame import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Condition, Deferral
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, printable
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, printable, short
 from turnout.model.info import Output, TaskInfo
 from turnout.model.reasons import CODE_MISSING
 from turnout.model.shell import ShellSpec
@@ -108,29 +108,29 @@ def result_of(
     """The attempt's result. ``now`` is when it came, ``context`` is given for a handler in Context style: what it
     returns is set in it."""
     metadata = result.metadata
-    times = _times(metadata.execution_time_ms, now)
+    more = {**_times(metadata.execution_time_ms, now), "handler_version": short(metadata.handler_version)}
     if result.status == "completed":
-        return _completed(event, result, context, limit, times)
+        return _completed(event, result, context, limit, more)
     error = _error_info(result)
     match metadata.outcome:
         case "timed_out":
-            return _ended(event, ExecutionStatus.TIMED_OUT, _timeout(error), times)
+            return _ended(event, ExecutionStatus.TIMED_OUT, _timeout(error), more)
         case "cancelled":
-            return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), times)
+            return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), more)
         case "crashed":
-            return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), times)
+            return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), more)
         case "lost":
-            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), times)
+            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), more)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
             return ExecutionResult.returned(event, CODE_MISSING)
         case "deferred":
-            return _deferred(event, metadata.deferral or {}, times)
+            return _deferred(event, metadata.deferral or {}, more)
         case None:
             after = metadata.retry_after_ms
             retry_after = None if after is None else min(max(0, after), LONGEST_MS) / 1000
-            return ExecutionResult.failed(event, error, metadata.retryable, retry_after=retry_after, **times)
+            return ExecutionResult.failed(event, error, metadata.retryable, retry_after=retry_after, **more)
 
 
 def _completed(
@@ -138,7 +138,7 @@ def _completed(
     result: StepResult,
     context: Mapping[str, Any] | None,
     limit: int,
-    times: Mapping[str, float],
+    more: Mapping[str, Any],
 ) -> ExecutionResult:
     value = result.output
     if context is not None:
@@ -150,22 +150,21 @@ def _completed(
         output = dump_output(value, limit=limit)
     except InputError as error:
         said = ErrorInfo(type(error).__qualname__, printable(f"{event.task_name}: {error.message}"), code=error.code)
-        return ExecutionResult.failed(event, said, retryable=False, **times)
-    more: dict[str, Any] = {"output": output, "chosen": result.metadata.chosen, **times}
-    return _ended(event, ExecutionStatus.COMPLETED, None, more)
+        return ExecutionResult.failed(event, said, retryable=False, **more)
+    return _ended(event, ExecutionStatus.COMPLETED, None, {"output": output, "chosen": result.metadata.chosen, **more})
 
 
-def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], times: Mapping[str, float]) -> ExecutionResult:
+def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], more: Mapping[str, Any]) -> ExecutionResult:
     try:
         put = msgspec.convert(said, _Put)
         saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
     except (msgspec.ValidationError, InputError, ValueError) as error:
         bad = ErrorInfo("BadDeferral", printable(f"the worker put it off in a way that cannot be read: {error}"))
-        return ExecutionResult.failed(event, bad, retryable=False, **times)
+        return ExecutionResult.failed(event, bad, retryable=False, **more)
     seconds = put.seconds if math.isfinite(put.seconds) else 0.0
     until = put.until if put.until is not None and math.isfinite(put.until) else None
     deferral = Deferral(max(0.0, seconds), until, put.condition, saved, put.unmet)
-    return _ended(event, ExecutionStatus.DEFERRED, None, {"deferral": deferral, **times})
+    return _ended(event, ExecutionStatus.DEFERRED, None, {"deferral": deferral, **more})
 
 
 def _ended(
