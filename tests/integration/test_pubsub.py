@@ -6,7 +6,9 @@ import logging
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 
 import msgspec
@@ -292,6 +294,23 @@ def test_messages_that_make_no_sense_are_counted_and_dropped(by_hand: Any, until
     handler.say({"batch_id": "no such batch", "results": [{"step_id": "x", "status": "completed"}]})
     until(lambda: executor.publisher.counts.malformed == 5 and executor.publisher.counts.unmatched == 1)
     handler.answer(batch, 2)
+    assert handle.result() == 2
+
+
+def test_whoever_sends_too_much_where_steps_go_out_is_cut_off_and_nobody_else(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    port = int(executor.step_endpoint.rpartition(":")[2])
+    ready = b"\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB"
+    with create_connection(("127.0.0.1", port), timeout=20) as rude, suppress(ConnectionError):
+        # The greeting of ZMTP without encryption, and a subscription to a topic that is none.
+        rude.sendall(b"\xff" + b"\0" * 8 + b"\x7f\x03\x00NULL" + b"\0" * 48)
+        rude.sendall(bytes([4, len(ready)]) + ready)
+        rude.sendall(b"\x02" + (2_000_000).to_bytes(8) + b"\x01" + b"x" * 1_999_999)
+        while rude.recv(1024):
+            pass
+    handle = runner.submit(single, 1)
+    handler.answer(handler.take(), 2)
     assert handle.result() == 2
 
 

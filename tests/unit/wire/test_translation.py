@@ -109,6 +109,12 @@ def test_what_a_branch_chose_and_the_time_that_it_took_travel() -> None:
     assert (answer.metadata.execution_time_ms, answer.metadata.handler_version) == (250.0, "1.2")
     got = result_of(EVENT, answer, now=50.0)
     assert (got.chosen, got.started_at, got.finished_at) == (("a", "b"), 49.75, 50.0)
+    assert got.handler_version == "1.2"
+
+
+def test_a_version_is_short_text_whatever_the_worker_says() -> None:
+    got = result_of(EVENT, answer("failed", handler_version="\x00\ud800" + "v" * 100_000))
+    assert got.handler_version.isprintable() and len(got.handler_version) <= 256
 
 
 def test_a_command_travels_as_the_configuration_of_the_shell_handler() -> None:
