@@ -6,7 +6,9 @@ import logging
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from socket import create_connection
 from typing import Any
 
 import msgspec
@@ -295,6 +297,23 @@ def test_messages_that_make_no_sense_are_counted_and_dropped(by_hand: Any, until
     assert handle.result() == 2
 
 
+def test_whoever_sends_too_much_where_steps_go_out_is_cut_off_and_nobody_else(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    port = int(executor.step_endpoint.rpartition(":")[2])
+    ready = b"\x05READY\x0bSocket-Type\x00\x00\x00\x03SUB"
+    with create_connection(("127.0.0.1", port), timeout=20) as rude, suppress(ConnectionError):
+        # The greeting of ZMTP without encryption, and a subscription to a topic that is none.
+        rude.sendall(b"\xff" + b"\0" * 8 + b"\x7f\x03\x00NULL" + b"\0" * 48)
+        rude.sendall(bytes([4, len(ready)]) + ready)
+        rude.sendall(b"\x02" + (2_000_000).to_bytes(8) + b"\x01" + b"x" * 1_999_999)
+        while rude.recv(1024):
+            pass
+    handle = runner.submit(single, 1)
+    handler.answer(handler.take(), 2)
+    assert handle.result() == 2
+
+
 def test_a_failure_is_retried_unless_the_handler_says_not_to(by_hand: Any) -> None:
     runner, executor, handler = by_hand()
     handler.subscribe(executor.step_endpoint)
@@ -359,6 +378,17 @@ def test_a_share_of_the_runs_goes_to_a_second_subscriber(make_sqlite_runner: Mak
         assert [handle.result() for handle in handles] == [number + 1 for number in range(40)]
     shares = [executor.metrics().total_executed for executor in (old, new)]
     assert sum(shares) == 40 and all(shares)
+
+
+def test_the_version_of_a_handler_is_kept_with_each_attempt(by_hand: Any) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(trying, 1)
+    batch = handler.take()
+    handler.answer(batch, status="failed", error="no stock", metadata={"handler_version": "1.2.3"})
+    handler.answer(handler.take(), 2, metadata={"handler_version": 2, "retryable": True})
+    assert handle.result() == 2
+    assert [(one.outcome, one.handler_version) for one in handle.attempts()] == [("retry", "1.2.3"), ("completed", "2")]
 
 
 def test_no_more_is_published_unanswered_than_the_bound_allows(by_hand: Any) -> None:

@@ -21,7 +21,15 @@ from turnout.errors import (
 )
 from turnout.model.blame import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Defer, Deferral, Unmet
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info, printable
+from turnout.model.events import (
+    ErrorInfo,
+    ExecutionResult,
+    ExecutionStatus,
+    TaskReadyEvent,
+    error_info,
+    printable,
+    short,
+)
 from turnout.model.values import MAX_BYTES, dump_output
 
 
@@ -88,7 +96,7 @@ def _mended(event: TaskReadyEvent, result: ExecutionResult, limit: int) -> Execu
         shadow=event.shadow,
         chosen=_chosen(result.chosen) if status is ExecutionStatus.COMPLETED else None,
         deferral=_deferral(result.deferral) if status is ExecutionStatus.DEFERRED else None,
-        handler_version=printable(str(result.handler_version)),
+        handler_version=result.handler_version and short(result.handler_version),
     )
 
 

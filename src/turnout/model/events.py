@@ -97,7 +97,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Of a body that returned a ``Branch``: the names of the dependents that run."""
     deferral: Deferral | None = None
     handler_version: str = ""
-    """Of a handler elsewhere that says so."""
+    """What a handler elsewhere says of itself."""
 
     @property
     def task_execution_id(self) -> str:
@@ -188,6 +188,8 @@ class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
     labels: dict[str, str] | None = None
 
 
+SHORT = 256
+
 decode_result = msgspec.json.Decoder(ExecutionResult).decode
 """One decoder for all threads, made at import (see ``decode_spec``)."""
 
@@ -216,3 +218,12 @@ def printable(text: str) -> str:
     """Text that every database accepts: without NUL and lone surrogates, and of bounded length."""
     clean = storable(text)
     return clean if len(clean) <= 20_000 else f"{clean[:10_000]}\n… cut …\n{clean[-10_000:]}"
+
+
+def short(text: str) -> str:
+    """Text for one column of a table.
+
+    >>> short("1.2.3 of" + 300 * " today")[:20]
+    '1.2.3 of today today'
+    """
+    return printable(text)[:SHORT]

@@ -23,6 +23,7 @@ from turnout.model.events import (
     ExecutionStatus,
     TaskReadyEvent,
     printable,
+    short,
 )
 from turnout.model.info import Output, TaskInfo
 from turnout.model.reasons import CODE_MISSING
@@ -33,8 +34,6 @@ from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, Ste
 
 SHELL_HANDLER = "turnout.shell"
 """The handler of command tasks: its configuration is the command."""
-LONGEST_VERSION = 100
-"""Characters of a handler's version that are kept."""
 LONGEST_MS = 10**15
 """Longer than anybody waits, and a number that can be reckoned with."""
 MOST_FRAMES = 200
@@ -111,7 +110,7 @@ def result_of(
     metadata = result.metadata
     about: dict[str, Any] = _times(metadata.execution_time_ms, now)
     if metadata.handler_version:
-        about["handler_version"] = printable(metadata.handler_version[:LONGEST_VERSION])
+        about["handler_version"] = short(metadata.handler_version)
     if result.status == "completed":
         return _completed(event, result, context, limit, about)
     error = _error_info(result)

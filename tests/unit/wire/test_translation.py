@@ -112,6 +112,11 @@ def test_what_a_branch_chose_and_the_time_that_it_took_travel() -> None:
     assert got.handler_version == "1.2"
 
 
+def test_a_version_is_short_text_whatever_the_worker_says() -> None:
+    got = result_of(EVENT, answer("failed", handler_version="\x00\ud800" + "v" * 100_000))
+    assert got.handler_version.isprintable() and len(got.handler_version) <= 256
+
+
 def test_a_command_travels_as_the_configuration_of_the_shell_handler() -> None:
     spec = ShellSpec(("echo", "{x}"), env={"A": "b"}, parse="text")
     step = travelled(step_of(work(Body("shell", "echo {x}", spec), kwargs={"x": 1}), token="t"))
