@@ -11,7 +11,7 @@ import msgspec
 from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
 from turnout.wire.addresses import can_be_connected_to
-from turnout.wire.greeting import LONGEST_TEXT, MOST_CREDITS
+from turnout.wire.greeting import LONGEST_TEXT
 from turnout.worker.keys import CurveKeys
 
 CONNECT, NAME, LABELS, CONCURRENCY = (
@@ -26,7 +26,8 @@ SERVER_KEY, PUBLIC_KEY, SECRET_KEY = (
     "TURNOUT_CURVE_SECRET_KEY",
 )
 DEFAULT_CONCURRENCY = 4
-MOST_CONCURRENCY = MOST_CREDITS // 2
+MOST_CONCURRENCY = 10_000
+"""Each place is a thread or a process; hubs give a tenth of a million credits at most."""
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
