@@ -92,6 +92,25 @@ def test_a_label_that_makes_no_sense_is_refused_by_the_name_of_who_said_it() -> 
     assert labels_of(["gpu=true", "gpu=true"]) == {"gpu": "true"}
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("TURNOUT_WORKER_LABEL", "TURNOUT_WORKER_LABELS"),
+        ("TURNOUT_WORKER_CONCURENCY", "TURNOUT_WORKER_CONCURRENCY"),
+        ("TURNOUT_CONECT", "TURNOUT_CONNECT"),
+        ("TURNOUT_CURVE_SERVERKEY", "TURNOUT_CURVE_SERVER_KEY"),
+    ],
+)
+def test_a_variable_with_a_slip_in_it_is_refused_with_what_was_meant(said: str, meant: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"no variable {said}: did you mean {meant}"):
+        from_environment({said: "8"})
+
+
+def test_other_variables_are_left_alone() -> None:
+    others = ("TURNOUT_HUB", "TURNOUT_WORKER__NAME", "TURNOUT_WORKER_REGION", "TURNOUT_DATABASE", "TURNOUT_CONFIG")
+    assert from_environment(dict.fromkeys(others, "x")) == from_environment({})
+
+
 def test_options_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
     (tmp_path / "turnout.toml").write_text(
         '[worker]\nconnect = ["tcp://file:1"]\nname = "file"\nconcurrency = 2\nprocesses = true\ngrace = "5s"\n'
