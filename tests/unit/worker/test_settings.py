@@ -111,6 +111,26 @@ def test_other_variables_are_left_alone() -> None:
     assert from_environment(dict.fromkeys(others, "x")) == from_environment({})
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        'labels = { gpu = "true", slots = 4 }',
+        '[worker.labels]\ngpu = true\nslots = "4"',
+        'labels = ["gpu=true", "slots=4"]',
+    ],
+)
+def test_labels_in_the_file_are_a_table_or_a_list(tmp_path: Path, said: str) -> None:
+    (tmp_path / "turnout.toml").write_text(f"[worker]\n{said}\n")
+    assert worker_settings(read_config(tmp_path, {}), {}, {}).labels == {"gpu": "true", "slots": "4"}
+
+
+@pytest.mark.parametrize("said", ["labels = { gpu = [] }", 'labels = { gpu = "" }', "labels = 3"])
+def test_labels_in_the_file_that_make_no_sense_are_refused(tmp_path: Path, said: str) -> None:
+    (tmp_path / "turnout.toml").write_text(f"[worker]\n{said}\n")
+    with pytest.raises(InvalidSetting, match=r"turnout.toml: worker.labels is .*; write labels as \{ gpu"):
+        read_config(tmp_path, {})
+
+
 def test_options_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
     (tmp_path / "turnout.toml").write_text(
         '[worker]\nconnect = ["tcp://file:1"]\nname = "file"\nconcurrency = 2\nprocesses = true\ngrace = "5s"\n'
