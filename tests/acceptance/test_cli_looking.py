@@ -208,6 +208,24 @@ def test_coordinator_and_pools_are_shown_with_their_origins(in_yaml: Project, tm
         assert {f"orchestration.executor_pools.{pool}.{key}" for key in PoolSettings.__struct_fields__} <= set(found)
 
 
+@pytest.mark.parametrize(
+    ("said", "code", "why"),
+    [
+        ("connect = ['nonsense']", "invalid_setting", "connect has 'nonsense'"),
+        ("labels = ['gpu']", "invalid_setting", "worker.labels has 'gpu': write NAME=VALUE"),
+        ("import = ['nowhere']", "no_such_module", "there is no module 'nowhere'"),
+        ("key_file = 'no.key'", "bad_key_file", "cannot be read"),
+    ],
+)
+def test_the_configuration_of_a_worker_is_checked_too(tmp_path: Path, said: str, code: str, why: str) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").write_text("[worker]\nlabels = ['zone=a']\n")
+    assert project.run("config", "check").code == 0
+    (tmp_path / "turnout.toml").write_text(f"[worker]\n{said}\n")
+    done = project.run("config", "check", "--json")
+    assert (done.code, done.error["code"]) == (2, code) and why in done.error["message"]
+
+
 def test_a_configuration_in_yaml_is_checked_and_used(in_yaml: Project) -> None:
     checked, ran, text = in_yaml.run_all(
         [["config", "check", "--json"], ["run", "flows.py:doubling", "--json"], ["config", "show", "--origin"]]

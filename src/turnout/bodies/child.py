@@ -64,7 +64,7 @@ class Child:
             return
         sys.path[:] = setting.path
         sys.argv[:] = setting.argv
-        logging.getLogger().setLevel(setting.log_level or logging.WARNING)
+        logging.getLogger().setLevel(setting.log_level)
         capture()
         while not self._terminated and isinstance(job := self._receive(), Job):
             self._send(Began(time.time()))

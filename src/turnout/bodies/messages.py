@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 from typing import Any, TypeAlias
 
@@ -32,8 +33,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, tag="setting"):
     """How ``__main__`` can be run again: by its name (``python -m name``) or by its file."""
     main_file: str | None = None
     output_limit: int
-    log_level: int = 0
-    """From which level on the root logger takes records; 0: as it comes."""
+    log_level: int = logging.WARNING
+    """From which level on the root logger takes records."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="job"):

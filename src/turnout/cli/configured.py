@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -14,6 +15,7 @@ from turnout.runner.config_shape import EXECUTORS, HUB, ORCHESTRATION, SHAPE, WO
 from turnout.runner.planning import Plan
 from turnout.runner.settings import RunnerConfig, configuration, url_in
 from turnout.runner.targets import load_workflows
+from turnout.runner.working import check_worker
 from turnout.store.urls import shown_url
 from turnout.worker.settings import WorkerSettings
 
@@ -74,6 +76,7 @@ def check_all(config: Config) -> list[str]:
         from turnout.executors.workers.gate import Gate
 
         Gate.of(config.hub)
+    check_worker(config, os.environ)
     warnings: list[str] = []
     for target in config.get("workflows") or ():
         for workflow in load_workflows(target, (config.root,)):

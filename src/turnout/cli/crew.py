@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -16,6 +17,7 @@ from turnout.runner.orchestrators import live_orchestrators
 from turnout.runner.workers import drain, find_worker, live_workers
 
 WORKER_HEADER = ("worker", "language", "labels", "has", "executed", "failed", "lost", "hubs", "seen", "")
+SHORT_ID = 8
 LOOK = 0.25
 """Seconds from one look to the next while somebody waits."""
 
@@ -72,9 +74,15 @@ def hubs_at(database: str | None) -> list[tuple[str, str]]:
     return [(f"{one.host}:{one.pid}", one.status.hub.address) for one in there if one.status.hub is not None]
 
 
-def worker_cells(view: WorkerView) -> list[Span]:
+def crew_cells(found: Sequence[WorkerView]) -> list[list[Span]]:
+    """A row for each; those that share a name are told apart by the beginnings of their ids."""
+    names = Counter(view.name for view in found)
+    return [_worker_cells(view, view.id[:SHORT_ID] if names[view.name] > 1 else "") for view in found]
+
+
+def _worker_cells(view: WorkerView, mark: str) -> list[Span]:
     return [
-        (one_line(view.name, 40), ""),
+        (f"{one_line(view.name, 40)} {mark}".rstrip(), ""),
         (f"{view.language} {view.sdk_version}".strip(), "dim"),
         (one_line(labels_of(view), 40), ""),
         (f"{view.in_flight:,}/{view.credits:,}", ""),

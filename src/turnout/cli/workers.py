@@ -16,7 +16,7 @@ Worker = Annotated[str, typer.Argument(metavar="WORKER", help="A worker's name, 
 @app.command()
 def ls(as_json: Json = False, database: Database = None) -> None:
     """List the workers that are connected to any hub on the database."""
-    from turnout.cli.crew import WORKER_HEADER, worker_cells, workers_at
+    from turnout.cli.crew import WORKER_HEADER, crew_cells, workers_at
     from turnout.cli.output import say, say_columns, say_json
 
     with workers_at(database) as crew:
@@ -24,7 +24,7 @@ def ls(as_json: Json = False, database: Database = None) -> None:
     if as_json:
         say_json(found)
     elif found:
-        say_columns([worker_cells(view) for view in found], WORKER_HEADER)
+        say_columns(crew_cells(found), WORKER_HEADER)
     else:
         say("no workers")
 

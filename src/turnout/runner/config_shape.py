@@ -39,6 +39,7 @@ class Kind(Enum):
 
     TEXT = "text"
     TEXTS = "a list of texts"
+    LABELS = 'labels as { gpu = "true" }, or as a list of texts such as "gpu=true"'
     SECONDS = 'a number of seconds, or text such as "30s", "5m" or "1h30m"'
     RATIO = "a number above 0 and below 1"
     COUNT = "a whole number"
@@ -109,7 +110,7 @@ SHAPE: Mapping[Key, Kind] = {
     (WORKER, "connect"): Kind.TEXTS,
     (WORKER, "import"): Kind.TEXTS,
     (WORKER, "name"): Kind.TEXT,
-    (WORKER, "labels"): Kind.TEXTS,
+    (WORKER, "labels"): Kind.LABELS,
     (WORKER, "concurrency"): Kind.COUNT,
     (WORKER, "processes"): Kind.FLAG,
     (WORKER, "grace"): Kind.SECONDS,
@@ -187,6 +188,15 @@ def _texts(value: Any) -> tuple[bool, Any]:
     return isinstance(value, list) and all(isinstance(each, str) and each for each in value), value
 
 
+def _labels(value: Any) -> tuple[bool, Any]:
+    """As ``name=value`` each; YAML's true and 1 are the texts that they look like."""
+    if not isinstance(value, dict):
+        return _texts(value)
+    found: dict[str, Any] = value
+    texts = [f"{name}={str(each).lower() if isinstance(each, bool) else each}" for name, each in found.items()]
+    return all(isinstance(each, str | int) and each != "" for each in found.values()), texts
+
+
 def _seconds(value: Any) -> tuple[bool, Any]:
     try:
         return True, seconds(float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value)
@@ -225,6 +235,7 @@ _WHOLE = re.compile(r"-?\d+(?:_\d+)*")
 _CHECKS = {
     Kind.TEXT: _text,
     Kind.TEXTS: _texts,
+    Kind.LABELS: _labels,
     Kind.SECONDS: _seconds,
     Kind.RATIO: _ratio,
     Kind.COUNT: _count,

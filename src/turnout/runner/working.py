@@ -21,6 +21,8 @@ from turnout.worker.settings import WorkerSettings, from_environment, labels_of
 
 log = logging.getLogger("turnout.worker")
 
+ANY_HUB = "tcp://127.0.0.1:5890"
+
 
 def worker_settings(config: Config, environment: Mapping[str, str], options: Mapping[str, Any]) -> WorkerSettings:
     """The settings in force; options that are None or empty were not given."""
@@ -47,6 +49,20 @@ def handlers_of(config: Config, modules: Sequence[str], *, shell: bool = True) -
             code="no_handlers",
         )
     return handlers
+
+
+def check_worker(config: Config, environment: Mapping[str, str]) -> None:
+    """Raise what would keep a worker of this configuration from starting. What is absent may be said by options."""
+    if not any(key[0] == WORKER for key in config.entries):
+        return
+    try:
+        settings = worker_settings(config, environment, {})
+    except InvalidSetting as error:
+        if error.code != "incomplete_keys":
+            raise
+    else:
+        msgspec.structs.replace(settings, connect=settings.connect or (ANY_HUB,)).check()
+    handlers_of(config, ())
 
 
 _VARIABLES: Mapping[str, str | None] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 import msgspec
 
 from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
 from turnout.wire.addresses import can_be_connected_to
-from turnout.wire.greeting import LONGEST_TEXT, MOST_CREDITS
+from turnout.wire.greeting import LONGEST_TEXT
 from turnout.worker.keys import CurveKeys
 
 CONNECT, NAME, LABELS, CONCURRENCY = (
@@ -25,8 +26,12 @@ SERVER_KEY, PUBLIC_KEY, SECRET_KEY = (
     "TURNOUT_CURVE_PUBLIC_KEY",
     "TURNOUT_CURVE_SECRET_KEY",
 )
+VARIABLES = (CONNECT, NAME, LABELS, CONCURRENCY, SERVER_KEY, PUBLIC_KEY, SECRET_KEY)
+SLIP = 0.93
+"""How much alike two names are of which one was written for the other."""
 DEFAULT_CONCURRENCY = 4
-MOST_CONCURRENCY = MOST_CREDITS // 2
+MOST_CONCURRENCY = 10_000
+"""Each place is a thread or a process; hubs give a tenth of a million credits at most."""
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +89,9 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
     """What the variables say; ``connect`` is empty if they name no hub."""
+    for name in environment:
+        if (meant := _slip(name)) is not None:
+            raise InvalidSetting(f"there is no variable {name}: did you mean {meant}?", field=name)
     said = environment.get(CONCURRENCY, str(DEFAULT_CONCURRENCY))
     if not said.isdecimal():
         raise InvalidSetting(
@@ -96,6 +104,13 @@ def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
         concurrency=int(said),
         keys=CurveKeys.of(*(environment.get(name, "") for name in (SERVER_KEY, PUBLIC_KEY, SECRET_KEY))),
     )
+
+
+def _slip(name: str) -> str | None:
+    """The variable that was probably meant; others that begin alike, and those of the configuration, are not ours."""
+    if name in VARIABLES or not name.startswith("TURNOUT_") or "__" in name:
+        return None
+    return next(iter(get_close_matches(name, VARIABLES, n=1, cutoff=SLIP)), None)
 
 
 def labels_of(pairs: Iterable[str], field: str = "labels") -> dict[str, str]:

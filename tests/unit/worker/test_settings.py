@@ -69,7 +69,7 @@ def test_variables_that_make_no_sense_are_refused(wrong: dict[str, str]) -> None
             for wrong in ("tcp://a", "tcp://a:b", "tcp://a:99999", "tcp://a:0", "tcp://*:1", "tcp://a:1/b", "ipc://")
         ),
         WorkerSettings(connect=("tcp://a:1",), concurrency=0),
-        WorkerSettings(connect=("tcp://a:1",), concurrency=50_001),
+        WorkerSettings(connect=("tcp://a:1",), concurrency=10_001),
         WorkerSettings(connect=("tcp://a:1",), name="n" * 257),
         WorkerSettings(connect=("tcp://a:1",), labels={"gpu": "t" * 257}),
         WorkerSettings(connect=("tcp://a:1",), grace=-1),
@@ -91,6 +91,45 @@ def test_a_label_that_makes_no_sense_is_refused_by_the_name_of_who_said_it() -> 
     with pytest.raises(InvalidSetting, match=r"^--label has gpu=true and gpu=false: a worker has one value"):
         labels_of(["gpu=true", "zone=a", "gpu=false"], "--label")
     assert labels_of(["gpu=true", "gpu=true"]) == {"gpu": "true"}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("TURNOUT_WORKER_LABEL", "TURNOUT_WORKER_LABELS"),
+        ("TURNOUT_WORKER_CONCURENCY", "TURNOUT_WORKER_CONCURRENCY"),
+        ("TURNOUT_CONECT", "TURNOUT_CONNECT"),
+        ("TURNOUT_CURVE_SERVERKEY", "TURNOUT_CURVE_SERVER_KEY"),
+    ],
+)
+def test_a_variable_with_a_slip_in_it_is_refused_with_what_was_meant(said: str, meant: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"no variable {said}: did you mean {meant}"):
+        from_environment({said: "8"})
+
+
+def test_other_variables_are_left_alone() -> None:
+    others = ("TURNOUT_HUB", "TURNOUT_WORKER__NAME", "TURNOUT_WORKER_REGION", "TURNOUT_DATABASE", "TURNOUT_CONFIG")
+    assert from_environment(dict.fromkeys(others, "x")) == from_environment({})
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'labels = { gpu = "true", slots = 4 }',
+        '[worker.labels]\ngpu = true\nslots = "4"',
+        'labels = ["gpu=true", "slots=4"]',
+    ],
+)
+def test_labels_in_the_file_are_a_table_or_a_list(tmp_path: Path, said: str) -> None:
+    (tmp_path / "turnout.toml").write_text(f"[worker]\n{said}\n")
+    assert worker_settings(read_config(tmp_path, {}), {}, {}).labels == {"gpu": "true", "slots": "4"}
+
+
+@pytest.mark.parametrize("said", ["labels = { gpu = [] }", 'labels = { gpu = "" }', "labels = 3"])
+def test_labels_in_the_file_that_make_no_sense_are_refused(tmp_path: Path, said: str) -> None:
+    (tmp_path / "turnout.toml").write_text(f"[worker]\n{said}\n")
+    with pytest.raises(InvalidSetting, match=r"turnout.toml: worker.labels is .*; write labels as \{ gpu"):
+        read_config(tmp_path, {})
 
 
 def test_options_win_over_variables_and_variables_over_the_file(tmp_path: Path) -> None:
