@@ -105,7 +105,8 @@ class HubProtocol:
         self._send(worker, Cancel(tuple(tokens), reason))
 
     def drain(self, worker: WorkerEntry, reason: str) -> None:
-        worker.draining = True
+        """Let it leave; it is told again until it asks for nothing more."""
+        worker.leaves = reason
         self._send(worker, Drain(reason))
 
     def keep(self, worker: WorkerEntry, tokens: Iterable[str]) -> None:
@@ -300,6 +301,8 @@ class HubProtocol:
         self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept)), hubs=self.facts.hubs))
         if message.seq <= worker.seq:
             return
+        if worker.leaves is not None and message.credits:
+            self._send(worker, Drain(worker.leaves))
         changed = worker.credits != message.credits
         worker.seq, worker.credits = message.seq, message.credits
         listed = {held.token: held.state for held in message.in_flight}

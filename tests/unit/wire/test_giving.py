@@ -13,7 +13,7 @@ from turnout.wire.frames import check_of, pack, unpack
 from turnout.wire.greeting import HubFacts
 from turnout.wire.happenings import Ended, Event, Greeted, Unsendable
 from turnout.wire.hub import HubProtocol
-from turnout.wire.messages import Error, Heartbeat, Held, Message
+from turnout.wire.messages import Drain, Error, Heartbeat, Held, Message
 from turnout.wire.roster import WorkerEntry
 
 
@@ -129,3 +129,13 @@ def test_a_token_that_is_no_text_is_not_answered() -> None:
     [ended] = [event for event in hub.events() if isinstance(event, Ended)]
     assert [result.token for result in ended.results] == ["a.1"]
     assert hub.said() == []
+
+
+def test_a_worker_that_is_to_leave_is_told_again_until_it_asks_for_nothing_more() -> None:
+    hub = Hub()
+    hub.protocol.drain(hub.worker, "deploy")
+    assert hub.said() == [Drain("deploy")]
+    hub.beat(credits=4)
+    assert Drain("deploy") in hub.said(), "it did not hear it"
+    hub.beat(credits=0)
+    assert Drain("deploy") not in hub.said()
