@@ -183,6 +183,18 @@ def test_what_was_meant_for_a_worker_that_has_to_say_hello_again_goes_back_at_on
     run(scenario)
 
 
+def test_tasks_that_ask_for_different_things_never_stand_in_one_line() -> None:
+    async def scenario() -> None:
+        roll = Desk().hub.roll
+        plain = roll.line("h [('gpu', 'true')]", {})
+        labelled = roll.line("h", {"gpu": "true"})
+        assert roll.why_not(plain) == "no_worker_matches{} handler h [('gpu', 'true')]"
+        assert roll.why_not(labelled) == "no_worker_matches{gpu=true} handler h"
+        assert roll.line("h", {"b": "2", "a": "1"}) == roll.line("h", {"a": "1", "b": "2"})
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("trouble", [StoreUnreachable("away"), RuntimeError("a mistake")], ids=["database", "mistake"])
 def test_a_worker_that_cannot_be_let_in_is_told_to_come_again_and_is_let_in_then(
     trouble: Exception, caplog: pytest.LogCaptureFixture

@@ -24,6 +24,10 @@ class Wanted(msgspec.Struct, frozen=True):
     labels: dict[str, str]
 
 
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_wanted = msgspec.json.Decoder(Wanted).decode
+
+
 class Roll:
     """Places that are set aside, and lines of tasks that want the same workers."""
 
@@ -31,7 +35,6 @@ class Roll:
         self._protocol = protocol
         self._watch = watch
         self._set_aside: Counter[str] = Counter()
-        self._lines: dict[str, Wanted] = {}
         self._matching: dict[str, list[WorkerEntry]] = {}
         """Who can serve each line; forgotten whenever somebody comes or goes."""
         self.places = 0
@@ -47,16 +50,14 @@ class Roll:
         return any(worker.free > self._set_aside[worker.id] for worker in self._protocol.workers.values())
 
     def line(self, handler: str, labels: Mapping[str, str]) -> str:
-        name = f"{handler} {sorted(labels.items())}" if labels else handler
-        if name not in self._lines:
-            self._lines[name] = Wanted(handler, dict(labels))
-        return name
+        """Its name says what its tasks want."""
+        return _encode(Wanted(handler, dict(labels))).decode()
 
     def why_not(self, line: str) -> str:
         """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
         matching = self._matches(line)
         if not matching:
-            wanted = self._lines[line]
+            wanted = _wanted(line)
             return no_worker_matches(wanted.labels, wanted.handler)
         if self._watch.shut and all(self._watch.barred(worker.id) for worker in matching):
             return workers_barred(sorted(name_of(worker) for worker in matching))
@@ -98,7 +99,7 @@ class Roll:
     def _matches(self, line: str) -> list[WorkerEntry]:
         found = self._matching.get(line)
         if found is None:
-            wanted = self._lines[line]
+            wanted = _wanted(line)
             there = self._protocol.workers.values()
             found = [
                 worker
