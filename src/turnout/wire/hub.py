@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
 import msgspec
 
@@ -64,6 +65,7 @@ class HubProtocol:
         self._greeting = greeting or Greeting()
         self._routes: dict[bytes, WorkerEntry] = {}
         self._batches = 0
+        self._ticked = -inf
 
     # -- what the owner wishes --------------------------------------------------------------------------------------
     def welcome(self, worker: WorkerEntry, release: Sequence[str] = ()) -> None:
@@ -144,7 +146,12 @@ class HubProtocol:
     def tick(self, now: float) -> None:
         """Notice who has gone silent, and repeat what was not received."""
         resend, lease = self.facts.resend_ms / 1000, self.facts.lease_ms / 1000
+        away, self._ticked = now - self._ticked, now
+        if away < self.facts.heartbeat_ms / 1000:
+            away = 0.0
         for worker in list(self.workers.values()):
+            # What was said while the hub itself was held up is still to be heard.
+            worker.heard = min(now, worker.heard + away)
             if now - worker.heard > lease:
                 self._part(worker, f"silent for {now - worker.heard:.1f} s")
                 continue
@@ -156,9 +163,11 @@ class HubProtocol:
                 if not given.received and now - given.sent >= resend:
                     given.sent = now
                     late.setdefault(given.batch_id, []).append(given.step)
-                if given.ends_by is not None and now >= given.ends_by:
-                    given.ends_by = None
-                    overdue.append(given.step)
+                if given.ends_by is not None:
+                    given.ends_by += away
+                    if now >= given.ends_by:
+                        given.ends_by = None
+                        overdue.append(given.step)
             if overdue:
                 self.cancel(worker, [step.token for step in overdue], "out of time")
                 self.events.append(Overdue(worker, tuple(overdue)))

@@ -11,7 +11,7 @@ from unit.wire.network import done, hello, ids, step
 from turnout.wire.documents import Step, StepBatch
 from turnout.wire.frames import check_of, pack, unpack
 from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Ended, Event, Greeted, Unsendable
+from turnout.wire.happenings import Ended, Event, Greeted, Lost, Overdue, Unsendable
 from turnout.wire.hub import HubProtocol
 from turnout.wire.messages import Drain, Error, Heartbeat, Held, Message
 from turnout.wire.roster import WorkerEntry
@@ -139,3 +139,18 @@ def test_a_worker_that_is_to_leave_is_told_again_until_it_asks_for_nothing_more(
     assert Drain("deploy") in hub.said(), "it did not hear it"
     hub.beat(credits=0)
     assert Drain("deploy") not in hub.said()
+
+
+def test_the_silence_of_a_time_in_which_the_hub_itself_was_not_there_does_not_count() -> None:
+    hub = Hub()
+    hub.give(step("a.1", timeout_ms=1_000))
+    hub.pass_time(1)
+    hub.beat(("a.1", "running"))
+    hub.pass_time(60)
+    assert "w" in hub.protocol.workers, "what it said meanwhile is still to be heard"
+    assert Overdue not in map(type, hub.events())
+    for _ in range(14):
+        hub.pass_time(1)
+    assert "w" in hub.protocol.workers
+    hub.pass_time(2)
+    assert not hub.protocol.workers and Lost in map(type, hub.events())
