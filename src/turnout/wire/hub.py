@@ -9,7 +9,7 @@ from math import inf
 import msgspec
 
 from turnout.wire.documents import Step, StepBatch, StepResult, StepResults
-from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, unpack
+from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, read
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.happenings import (
     Ended,
@@ -184,7 +184,7 @@ class HubProtocol:
                 if kind not in ("error", "bye"):
                     self._refuse(route, Error("no_session", "say hello"), session)
                 return
-            unpacked = unpack(frames, worker.codec if worker is not None else JSON)
+            message = read(kind, session, frames[2], worker.codec if worker is not None else JSON)
         except UnknownKind as error:
             self._refuse(route, Error("unknown_message", str(error)), error.session)
             return
@@ -194,11 +194,11 @@ class HubProtocol:
             if worker is not None:
                 worker.session = ""
             return
-        if isinstance(unpacked.message, Hello):
-            self._hello(route, unpacked.message, now, key)
+        if isinstance(message, Hello):
+            self._hello(route, message, now, key)
         elif worker is not None:
             worker.heard = now
-            self._take(worker, unpacked.message)
+            self._take(worker, message)
 
     def _hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
         before, there = self.workers.get(hello.worker_id), self._routes.get(route)
@@ -328,6 +328,7 @@ class HubProtocol:
                 lost.append(given.step)
         known = (worker.out, worker.unacknowledged, worker.finished)
         worker.foreign = {token for token in listed if not any(token in some for some in known)}
+        worker.kept &= worker.foreign
         if lost:
             self.events.append(Lost(worker, tuple(lost), "its worker does not know of it"))
         if changed or lost:

@@ -154,3 +154,16 @@ def test_the_silence_of_a_time_in_which_the_hub_itself_was_not_there_does_not_co
     assert "w" in hub.protocol.workers
     hub.pass_time(2)
     assert not hub.protocol.workers and Lost in map(type, hub.events())
+
+
+def test_what_was_taken_over_is_named_until_its_worker_has_it_no_more() -> None:
+    hub = Hub()
+    hub.beat(("b.1", "running"))
+    hub.protocol.keep(hub.worker, ["b.1"])
+    hub.said()
+    hub.beat(("b.1", "running"))
+    assert hub.said() == [Heartbeat(seq=2, keep=("b.1",))]
+    hub.beat()
+    hub.said()
+    hub.beat()
+    assert hub.said() == [Heartbeat(seq=4)]
