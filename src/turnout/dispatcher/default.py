@@ -92,8 +92,8 @@ class DefaultDispatcher:
         if (on_capacity := slot.optional("on_capacity")) is not None:
             on_capacity(self._delivery.flights.room(slot))
         slot.ready = slot.optional("start") is None
-        if slot.optional("assign") is not None:
-            self._assigners[key] = cast("Assigner", executor)
+        if slot.assigner is not None:
+            self._assigners[key] = slot.assigner
         if slot.optional("settled") is not None:
             self._settlers.append(cast("Settler", executor))
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
@@ -220,9 +220,7 @@ class DefaultDispatcher:
         """Give back a place that was reserved and will not be used."""
         slot = self._slots.get(key)
         if slot is not None and slot.reserved:
-            slot.release()
-            if key in self._assigners:
-                self._assigners[key].unassign(holder)
+            slot.release(holder)
             self._delivery.announce_soon(slot)
 
     def has_capacity(self, key: str | None = None) -> bool:
@@ -256,6 +254,8 @@ class DefaultDispatcher:
             self._delivery.give_back(events, f'no executor "{key}" is registered here')
         elif self._delivery.stopping:
             slot.reserved = max(0, slot.reserved - len(events))
+            for event in events:
+                slot.not_taken(event.holder)
             self._delivery.give_back(events, "the dispatcher is stopping")
         else:
             self._delivery.hand_over(slot, events)

@@ -62,7 +62,9 @@ class Delivery:
             flight = self.flights.add(event, slot)
             if shut:
                 self.recovery.watch(slot, flight)
-            if flight is not None:
+            if flight is None:
+                slot.not_taken(event.holder)
+            else:
                 fresh.append(flight)
                 if timed:
                     self._arm(flight)

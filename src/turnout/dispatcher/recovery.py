@@ -52,6 +52,8 @@ class Recovery:
         """Those that may go through; the others, whose places were reserved before it opened, go back."""
         through = slot.guard.admitted(len(events))
         if through < len(events):
+            for event in events[through:]:
+                slot.not_taken(event.holder)
             self._give_back(events[through:], BREAKER_OPEN)
         return events[:through]
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from turnout.contracts.executor import Loader, Report, TaskExecutor
+from turnout.contracts.workers import Assigner
 from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.solitude import Solitude
 from turnout.errors import InvalidRouting
@@ -42,6 +43,7 @@ class RegisteredExecutor:
 
     __slots__ = (
         "asked",
+        "assigner",
         "by_status",
         "dispatched",
         "dropped",
@@ -80,6 +82,7 @@ class RegisteredExecutor:
         self.guard = guard or Guard(key)
         many = getattr(executor, "execute_many", None)
         self.execute_many = cast("Callable[[Sequence[TaskReadyEvent], Report], None] | None", many)
+        self.assigner = cast("Assigner", executor) if callable(getattr(executor, "assign", None)) else None
         self.limited: bool = getattr(executor, "capacity", None) is not None
         self.enforces_timeouts: bool = bool(getattr(executor, "enforces_timeouts", False))
         self.trusted: bool = bool(getattr(executor, "trusted", False))
@@ -122,12 +125,18 @@ class RegisteredExecutor:
             self.guard.reserved()
         return True
 
-    def release(self) -> None:
+    def release(self, holder: str) -> None:
         """Give back a place that was set aside."""
         self.reserved -= 1
+        self.not_taken(holder)
         if self.guard.shut:
             self.guard.released(self.reserved)
         self.vacated()
+
+    def not_taken(self, holder: str) -> None:
+        """What it had a place for will not come: whoever was to hold it has room."""
+        if self.assigner is not None:
+            self.assigner.unassign(holder)
 
     def reserve_alone(self) -> bool:
         """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts

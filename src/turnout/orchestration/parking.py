@@ -65,6 +65,8 @@ class Parking:
             owned.parked.discard(key)
             if not owned.dropped and owned.machine.row.state is RunState.RUNNING:
                 chosen.append(owned)
+        if not line:
+            self._lines.pop(key, None)
         return chosen
 
     def park_alone(self, owned: OwnedRun, key: str) -> None:

@@ -128,20 +128,18 @@ class Turns:
     def _stop_elsewhere(self, turn: Turn, running: Sequence[int]) -> list[int]:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
         mine: list[int] = []
+        dispatcher = self._engine.dispatcher
+        # An executor here may have it although somebody else holds it.
+        flying = dispatcher.in_flight() if dispatcher is not None and dispatcher.assigners and running else {}
         for pos in running:
             # A child run is not given up: its parent ends when it has.
             row = turn.task(pos)
-            if row.holder in (self._engine.session_id, CHILD) or self._flies(turn, row):
+            flies = (turn.machine.event(pos, row).task_id, row.attempt) in flying
+            if flies or row.holder in (self._engine.session_id, CHILD):
                 mine.append(pos)
             else:
                 turn.stop_running(pos, turn.run_row.reason or "cancelled")
         return mine
-
-    def _flies(self, turn: Turn, row: TaskRow) -> bool:
-        """Whether an executor here has it, although somebody else holds it."""
-        dispatcher = self._engine.dispatcher
-        flying = dispatcher.in_flight() if dispatcher is not None and dispatcher.assigners else {}
-        return (turn.machine.event(row.pos, row).task_id, row.attempt) in flying
 
     def place(self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Give ready tasks to executors that have room: reserve first, commit, and only then dispatch."""

@@ -73,7 +73,9 @@ def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
 
 def for_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> str | None:
     """The full name of a task that may be sent to workers; None if there is none."""
-    some_runs = any(rule.executor == WORKERS and rule.percent is not None for rule in dispatcher.routing.rules)
+    some_runs = any(
+        rule.executor == WORKERS and rule.percent is not None and not rule.shadow for rule in dispatcher.routing.rules
+    )
     for spec in specs:
         for task in spec.tasks:
             if some_runs or dispatcher.explain(task, spec).decision.executor_key == WORKERS:

@@ -64,17 +64,22 @@ def pack(message: Message, session: str, codec: str = JSON) -> list[bytes]:
 
 
 def unpack(frames: Sequence[bytes], codec: str = JSON) -> Unpacked:
-    """The message of these frames; raises Malformed or UnknownKind, never anything else. A result that cannot be read
-    comes out as the failure that it is."""
+    """The message of these frames; raises Malformed or UnknownKind, never anything else."""
     kind, session = envelope(frames)
+    return Unpacked(kind, session, read(kind, session, frames[2], codec))
+
+
+def read(kind: str, session: str, body: bytes, codec: str) -> Message:
+    """The message in this envelope; raises as ``unpack`` does. A result that cannot be read comes out as the failure
+    that it is."""
     decode = _DECODE[JSON if kind in ALWAYS_JSON else codec].get(kind)
     if decode is None:
         raise UnknownKind(kind, session)
     try:
-        return Unpacked(kind, session, decode(frames[2]))
+        return decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        if kind == "results" and (saved := _SALVAGE[codec](frames[2])) is not None:
-            return Unpacked(kind, session, saved)
+        if kind == "results" and (saved := _SALVAGE[codec](body)) is not None:
+            return saved
         raise Malformed(f"{kind}: {error}") from error
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 
 import msgspec
 
 from turnout.wire.documents import Step, StepBatch, StepResult, StepResults
-from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, unpack
+from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, read
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.happenings import (
     Ended,
@@ -64,6 +65,7 @@ class HubProtocol:
         self._greeting = greeting or Greeting()
         self._routes: dict[bytes, WorkerEntry] = {}
         self._batches = 0
+        self._ticked = -inf
 
     # -- what the owner wishes --------------------------------------------------------------------------------------
     def welcome(self, worker: WorkerEntry, release: Sequence[str] = ()) -> None:
@@ -105,7 +107,8 @@ class HubProtocol:
         self._send(worker, Cancel(tuple(tokens), reason))
 
     def drain(self, worker: WorkerEntry, reason: str) -> None:
-        worker.draining = True
+        """Let it leave; it is told again until it asks for nothing more."""
+        worker.leaves = reason
         self._send(worker, Drain(reason))
 
     def keep(self, worker: WorkerEntry, tokens: Iterable[str]) -> None:
@@ -143,7 +146,12 @@ class HubProtocol:
     def tick(self, now: float) -> None:
         """Notice who has gone silent, and repeat what was not received."""
         resend, lease = self.facts.resend_ms / 1000, self.facts.lease_ms / 1000
+        away, self._ticked = now - self._ticked, now
+        if away < self.facts.heartbeat_ms / 1000:
+            away = 0.0
         for worker in list(self.workers.values()):
+            # What was said while the hub itself was held up is still to be heard.
+            worker.heard = min(now, worker.heard + away)
             if now - worker.heard > lease:
                 self._part(worker, f"silent for {now - worker.heard:.1f} s")
                 continue
@@ -155,9 +163,11 @@ class HubProtocol:
                 if not given.received and now - given.sent >= resend:
                     given.sent = now
                     late.setdefault(given.batch_id, []).append(given.step)
-                if given.ends_by is not None and now >= given.ends_by:
-                    given.ends_by = None
-                    overdue.append(given.step)
+                if given.ends_by is not None:
+                    given.ends_by += away
+                    if now >= given.ends_by:
+                        given.ends_by = None
+                        overdue.append(given.step)
             if overdue:
                 self.cancel(worker, [step.token for step in overdue], "out of time")
                 self.events.append(Overdue(worker, tuple(overdue)))
@@ -174,7 +184,7 @@ class HubProtocol:
                 if kind not in ("error", "bye"):
                     self._refuse(route, Error("no_session", "say hello"), session)
                 return
-            unpacked = unpack(frames, worker.codec if worker is not None else JSON)
+            message = read(kind, session, frames[2], worker.codec if worker is not None else JSON)
         except UnknownKind as error:
             self._refuse(route, Error("unknown_message", str(error)), error.session)
             return
@@ -184,11 +194,11 @@ class HubProtocol:
             if worker is not None:
                 worker.session = ""
             return
-        if isinstance(unpacked.message, Hello):
-            self._hello(route, unpacked.message, now, key)
+        if isinstance(message, Hello):
+            self._hello(route, message, now, key)
         elif worker is not None:
             worker.heard = now
-            self._take(worker, unpacked.message)
+            self._take(worker, message)
 
     def _hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
         before, there = self.workers.get(hello.worker_id), self._routes.get(route)
@@ -300,6 +310,8 @@ class HubProtocol:
         self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept)), hubs=self.facts.hubs))
         if message.seq <= worker.seq:
             return
+        if worker.leaves is not None and message.credits:
+            self._send(worker, Drain(worker.leaves))
         changed = worker.credits != message.credits
         worker.seq, worker.credits = message.seq, message.credits
         listed = {held.token: held.state for held in message.in_flight}
@@ -316,6 +328,7 @@ class HubProtocol:
                 lost.append(given.step)
         known = (worker.out, worker.unacknowledged, worker.finished)
         worker.foreign = {token for token in listed if not any(token in some for some in known)}
+        worker.kept &= worker.foreign
         if lost:
             self.events.append(Lost(worker, tuple(lost), "its worker does not know of it"))
         if changed or lost:

@@ -312,8 +312,9 @@ class Link:
 
     def _take_over(self, tokens: Sequence[str]) -> None:
         """These are this hub's from now on, where nobody else is there who gave them."""
-        for each in self._orphans():
-            if each.token in tokens:
+        taken = set(tokens)
+        for each in self._orphans() if taken else ():
+            if each.token in taken:
                 each.hub = self.hub
 
     def _started(self, message: Started) -> None:

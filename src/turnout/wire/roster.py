@@ -50,7 +50,8 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
     codec: str = "json"
     credits: int = 0
     seq: int = 0
-    draining: bool = False
+    leaves: str | None = None
+    """Why it was told to leave."""
     out: dict[str, Given] = {}
     """By token; a step leaves when its result is there."""
     unacknowledged: dict[str, Given] = {}
@@ -69,9 +70,13 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
         return self.hello.worker_id
 
     @property
+    def draining(self) -> bool:
+        return self.leaves is not None
+
+    @property
     def free(self) -> int:
         """How many more steps it would take now."""
-        return max(0, self.credits - len(self.out)) if self.session and not self.draining else 0
+        return max(0, self.credits - len(self.out)) if self.session and self.leaves is None else 0
 
     def finish(self, token: str) -> None:
         self.unacknowledged.pop(token, None)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from turnout.dispatcher import (
@@ -229,6 +230,29 @@ def test_attempts_whose_places_were_reserved_before_it_opened_go_back_and_cost_n
         assert len(custom.seen) == 3
         metrics = dispatcher.metrics()["default"]
         assert (metrics.in_flight, metrics.reserved) == (0, 0)
+
+    run(scenario)
+
+
+def test_the_places_of_those_that_go_back_are_free_for_their_holders_too(
+    executor: Make, engine: Make, event_of: Make, clock: Clock
+) -> None:
+    async def scenario() -> None:
+        free: list[str] = []
+        custom = executor(Moody(), capacity=10, assign=lambda line: "w", unassign=free.append)
+        desk = engine({"default": custom}, breaker=SETTINGS, clock=clock).start()
+        dispatcher: DefaultDispatcher = desk.dispatcher
+        events = [msgspec.structs.replace(event_of(number), holder=f"w{number}") for number in range(6)]
+        for _ in events[:3]:
+            assert dispatcher.reserve("default")
+        for event in events[3:]:
+            await send(desk, event)
+        assert free == []
+        dispatcher.dispatch("default", [events[0], events[1]])
+        assert free == ["w0", "w1"], "its breaker is open"
+        await dispatcher.stop(0)
+        dispatcher.dispatch("default", [events[2]])
+        assert free == ["w0", "w1", "w2"], "it is stopping"
 
     run(scenario)
 

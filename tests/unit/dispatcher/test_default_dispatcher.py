@@ -517,10 +517,11 @@ def test_a_shadow_flies_beside_its_attempt_and_never_answers_for_it(
 
 def test_an_attempt_in_flight_is_not_handed_over_twice(batches: Make, engine: Make, event_of: Make) -> None:
     async def scenario() -> None:
-        backend = batches()
+        backend, free = batches(), list[str]()
+        backend.assign, backend.unassign = lambda line: "w", free.append
         desk = engine({"default": backend}).start()
         desk.send(event_of(1), event_of(1))
-        assert backend.taken == [event_of(1)]
+        assert backend.taken == [event_of(1)] and free == [event_of(1).holder]
         assert desk.dispatcher.metrics()["default"].reserved == 0
         assert desk.dispatcher.metrics()["default"].in_flight == 1
 

@@ -97,16 +97,16 @@ class Desk:
         self.hub.carry_on()
         await self.settle()
 
-    async def hear(self, message: Message, worker_id: str = "w") -> None:
+    async def hear(self, message: Message, worker_id: str = "w", now: float = 0.0) -> None:
         worker = self.hub.protocol.workers[worker_id]
-        self.hub.protocol.receive(worker.route, pack(message, worker.session), 0.0)
+        self.hub.protocol.receive(worker.route, pack(message, worker.session), now)
         self.hub.carry_on()
         await self.settle()
 
-    async def beat(self, *held: tuple[str, Any], worker_id: str = "w", credits: int = 4) -> None:
+    async def beat(self, *held: tuple[str, Any], now: float = 0.0) -> None:
         self._seq += 1
         listed = tuple(Held(token, state) for token, state in held)
-        await self.hear(Heartbeat(seq=self._seq, credits=credits, in_flight=listed), worker_id)
+        await self.hear(Heartbeat(seq=self._seq, credits=4, in_flight=listed), now=now)
 
     async def answer(self, *results: StepResult, worker_id: str = "w") -> None:
         await self.hear(StepResults(batch_id="b", protocol_version="1.0", results=results), worker_id)
@@ -179,6 +179,18 @@ def test_what_was_meant_for_a_worker_that_has_to_say_hello_again_goes_back_at_on
         desk.hub.protocol.receive(b"w", [b"nonsense"], 0.0)
         await desk.execute(event)
         assert desk.statuses() == [ExecutionStatus.RETURNED]
+
+    run(scenario)
+
+
+def test_tasks_that_ask_for_different_things_never_stand_in_one_line() -> None:
+    async def scenario() -> None:
+        roll = Desk().hub.roll
+        plain = roll.line("h [('gpu', 'true')]", {})
+        labelled = roll.line("h", {"gpu": "true"})
+        assert roll.why_not(plain) == "no_worker_matches{} handler h [('gpu', 'true')]"
+        assert roll.why_not(labelled) == "no_worker_matches{gpu=true} handler h"
+        assert roll.line("h", {"b": "2", "a": "1"}) == roll.line("h", {"a": "1", "b": "2"})
 
     run(scenario)
 
@@ -286,18 +298,24 @@ def test_an_attempt_that_its_worker_does_not_end_in_time_is_not_waited_for() -> 
         await desk.beat((token, "waiting"))
         worker = desk.hub.protocol.workers["w"]
 
-        def now_is(seconds: float) -> None:
-            worker.heard = seconds
-            desk.hub.protocol.tick(seconds)
-            desk.hub.carry_on()
+        clock = 0.0
 
-        now_is(100.0)
+        async def pass_time(seconds: int) -> None:
+            nonlocal clock
+            for _ in range(2 * seconds):
+                clock += 0.5
+                worker.heard = clock
+                desk.hub.protocol.tick(clock)
+            desk.hub.carry_on()
+            await desk.settle()
+
+        await pass_time(100)
         assert not desk.results, "its time counts from its start"
-        await desk.beat((token, "running"))
+        await desk.beat((token, "running"), now=clock)
         desk.said()
-        now_is(14.0)
+        await pass_time(14)
         assert not desk.results, "its worker has some time to end it"
-        now_is(15.0)
+        await pass_time(1)
         assert desk.statuses() == [ExecutionStatus.TIMED_OUT]
         assert desk.said() == [Cancel((token,), "out of time")]
         assert worker.free == 3 and not len(desk.hub.flights), "its place is taken until it is heard of"

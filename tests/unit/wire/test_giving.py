@@ -11,9 +11,9 @@ from unit.wire.network import done, hello, ids, step
 from turnout.wire.documents import Step, StepBatch
 from turnout.wire.frames import check_of, pack, unpack
 from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Ended, Event, Greeted, Unsendable
+from turnout.wire.happenings import Ended, Event, Greeted, Lost, Overdue, Unsendable
 from turnout.wire.hub import HubProtocol
-from turnout.wire.messages import Error, Heartbeat, Held, Message
+from turnout.wire.messages import Drain, Error, Heartbeat, Held, Message
 from turnout.wire.roster import WorkerEntry
 
 
@@ -129,3 +129,41 @@ def test_a_token_that_is_no_text_is_not_answered() -> None:
     [ended] = [event for event in hub.events() if isinstance(event, Ended)]
     assert [result.token for result in ended.results] == ["a.1"]
     assert hub.said() == []
+
+
+def test_a_worker_that_is_to_leave_is_told_again_until_it_asks_for_nothing_more() -> None:
+    hub = Hub()
+    hub.protocol.drain(hub.worker, "deploy")
+    assert hub.said() == [Drain("deploy")]
+    hub.beat(credits=4)
+    assert Drain("deploy") in hub.said(), "it did not hear it"
+    hub.beat(credits=0)
+    assert Drain("deploy") not in hub.said()
+
+
+def test_the_silence_of_a_time_in_which_the_hub_itself_was_not_there_does_not_count() -> None:
+    hub = Hub()
+    hub.give(step("a.1", timeout_ms=1_000))
+    hub.pass_time(1)
+    hub.beat(("a.1", "running"))
+    hub.pass_time(60)
+    assert "w" in hub.protocol.workers, "what it said meanwhile is still to be heard"
+    assert Overdue not in map(type, hub.events())
+    for _ in range(14):
+        hub.pass_time(1)
+    assert "w" in hub.protocol.workers
+    hub.pass_time(2)
+    assert not hub.protocol.workers and Lost in map(type, hub.events())
+
+
+def test_what_was_taken_over_is_named_until_its_worker_has_it_no_more() -> None:
+    hub = Hub()
+    hub.beat(("b.1", "running"))
+    hub.protocol.keep(hub.worker, ["b.1"])
+    hub.said()
+    hub.beat(("b.1", "running"))
+    assert hub.said() == [Heartbeat(seq=2, keep=("b.1",))]
+    hub.beat()
+    hub.said()
+    hub.beat()
+    assert hub.said() == [Heartbeat(seq=4)]

@@ -27,6 +27,17 @@ class Wanted(msgspec.Struct, frozen=True):
     """Nothing else may be on the worker with it."""
 
 
+class Line(msgspec.Struct, frozen=True):
+    """Those who could serve it; who was chosen last stands last."""
+
+    wanted: Wanted
+    workers: list[WorkerEntry]
+
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_wanted = msgspec.json.Decoder(Wanted).decode
+
+
 class Roll:
     """Places that are set aside, and lines of tasks that want the same workers."""
 
@@ -34,15 +45,14 @@ class Roll:
         self._protocol = protocol
         self._watch = watch
         self._set_aside: Counter[str] = Counter()
-        self._lines: dict[str, Wanted] = {}
-        self._matching: dict[str, list[WorkerEntry]] = {}
-        """Who can serve each line; forgotten whenever somebody comes or goes."""
+        self._lines: dict[str, Line] = {}
+        """By name; forgotten whenever somebody comes or goes."""
         self._solitudes = Solitudes(lambda worker: len(worker.out) + self._set_aside[worker.id])
         self.places = 0
         """How many attempts all workers together take at once, as last counted."""
 
     def changed(self) -> None:
-        self._matching.clear()
+        self._lines.clear()
         if self._solitudes:
             self._solitudes.keep(self._protocol.workers)
 
@@ -53,18 +63,17 @@ class Roll:
         return any(worker.free > self._set_aside[worker.id] for worker in self._protocol.workers.values())
 
     def line(self, handler: str, labels: Mapping[str, str], alone: bool = False) -> str:
-        name = f"{handler} {sorted(labels.items())} {alone}" if labels or alone else handler
-        if name not in self._lines:
-            self._lines[name] = Wanted(handler, dict(labels), alone)
-        return name
+        """Its name says what its tasks want."""
+        return _encode(Wanted(handler, dict(labels), alone)).decode()
 
     def why_not(self, line: str) -> str:
         """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
-        matching, wanted = self._matches(line), self._lines[line]
-        if not matching:
+        known = self._line(line)
+        wanted, workers = known.wanted, known.workers
+        if not workers:
             return no_worker_matches(wanted.labels, wanted.handler)
-        if self._watch.shut and all(self._watch.barred(worker.id) for worker in matching):
-            return workers_barred(sorted(name_of(worker) for worker in matching))
+        if self._watch.shut and all(self._watch.barred(worker.id) for worker in workers):
+            return workers_barred(sorted(name_of(worker) for worker in workers))
         return TO_BE_ALONE_ON_A_WORKER if wanted.alone else NO_CAPACITY
 
     def others(self, worker: WorkerEntry, work: Work | None) -> bool:
@@ -79,19 +88,20 @@ class Roll:
 
     def assign(self, line: str) -> str | None:
         """The matching worker with the largest share of its places free; among equals, who has waited longest."""
-        matching = self._matches(line)
-        best = self._alone(matching) if self._lines[line].alone else self._least_loaded(matching)
+        known = self._line(line)
+        workers = known.workers
+        best = self._alone(workers) if known.wanted.alone else self._least_loaded(workers)
         if best is None:
             return None
         self._set_aside[best.id] += 1
-        if best is not matching[-1]:
-            matching.remove(best)
-            matching.append(best)
+        if best is not workers[-1]:
+            workers.remove(best)
+            workers.append(best)
         return best.id
 
-    def _least_loaded(self, matching: Sequence[WorkerEntry]) -> WorkerEntry | None:
+    def _least_loaded(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
         best, most, shut, solitudes = None, 0.0, self._watch.shut, self._solitudes
-        for worker in matching:
+        for worker in workers:
             if shut and not self._watch.lets(worker.id):
                 continue
             free = worker.free - self._set_aside[worker.id]
@@ -101,8 +111,8 @@ class Roll:
                 best, most = worker, share
         return best
 
-    def _alone(self, matching: Sequence[WorkerEntry]) -> WorkerEntry | None:
-        able = [each for each in matching if each.session and each.credits and self._watch.lets(each.id)]
+    def _alone(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        able = [each for each in workers if each.session and each.credits and self._watch.lets(each.id)]
         return self._solitudes.choose(able)
 
     def unassign(self, holder: str) -> None:
@@ -111,17 +121,16 @@ class Roll:
         else:
             del self._set_aside[holder]
 
-    def _matches(self, line: str) -> list[WorkerEntry]:
-        found = self._matching.get(line)
+    def _line(self, name: str) -> Line:
+        found = self._lines.get(name)
         if found is None:
-            wanted = self._lines[line]
-            there = self._protocol.workers.values()
-            found = [
+            wanted = _wanted(name)
+            workers = [
                 worker
-                for worker in there
+                for worker in self._protocol.workers.values()
                 if worker.session and not worker.draining and worker.matches(wanted.handler, wanted.labels)
             ]
-            self._matching[line] = found
+            found = self._lines[name] = Line(wanted, workers)
         return found
 
     # -- for people, and for the database -----------------------------------------------------------------------
