@@ -73,7 +73,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
     """What the variables say; ``connect`` is empty if they name no hub."""
-    said = environment.get(CONCURRENCY, str(DEFAULT_CONCURRENCY))
+    said = environment.get(CONCURRENCY, "").strip() or str(DEFAULT_CONCURRENCY)
     if not said.isdecimal():
         raise InvalidSetting(f"{CONCURRENCY} is {said!r}: write a number from 1", field=CONCURRENCY)
     return WorkerSettings(

@@ -34,6 +34,7 @@ from turnout.worker.connection import Trace
 from turnout.worker.figures import Figures
 from turnout.worker.handlers import Handlers
 from turnout.worker.hubs import Hubs
+from turnout.worker.identity import identity
 from turnout.worker.saying import Spoken, progress_in
 from turnout.worker.settings import WorkerSettings
 
@@ -82,7 +83,7 @@ class Worker:
         self._started = time.monotonic()
 
     def _hello(self, handlers: Handlers) -> Hello:
-        settings = self.settings
+        settings, me = self.settings, identity()
         return Hello(
             versions=(VERSION,),
             worker_id=self.worker_id,
@@ -97,6 +98,9 @@ class Worker:
             sdk_version=version("turnout"),
             host=os.uname().nodename,
             pid=os.getpid(),
+            boot_id=me.boot_id,
+            pid_namespace=me.pid_namespace,
+            process_started=me.process_started,
         )
 
     # -- from anywhere ----------------------------------------------------------------------------------------------
