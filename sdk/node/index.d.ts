@@ -77,7 +77,7 @@ export interface StepResult {
   step_id: string;
   status: 'completed' | 'failed' | 'error';
   output: Json;
-  error: { type: string; message: string; backtrace?: string[] } | null;
+  error: { type: string; message: string; backtrace?: string[]; mro?: string[] } | null;
   metadata: { token: string; attempt: number; retryable: boolean; [name: string]: any };
 }
 

@@ -53,6 +53,7 @@ class JobTest < Minitest::Test
     result = run_step { raise ArgumentError, "on purpose" }
     assert_equal ["failed", true], [result["status"], result["metadata"]["retryable"]]
     assert_equal ["ArgumentError", "on purpose"], result["error"].values_at("type", "message")
+    assert_equal %w[ArgumentError StandardError Exception], result["error"]["mro"]
     assert_match(/job_test\.rb/, result["error"]["backtrace"][0])
   end
 

@@ -111,6 +111,8 @@ module Turnout
       said = {
         "type" => error.class.name || error.class.to_s,
         "message" => message_of(error),
+        # A task's retry_on and never_on are compared with all of them.
+        "mro" => error.class.ancestors.grep(Class).take_while { |each| each != Object }.map(&:to_s),
         "backtrace" => (error.backtrace || []).first(BACKTRACE).map { |line| Plain.readable(line) }
       }
       Wire::Results.failed(@document, said, **facts)

@@ -79,10 +79,8 @@ module Turnout
         send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
       end
 
-      # The connection is gone, and the session with it. One that was never there is libzmq's to make.
-      def cut(reason)
-        leave(reason) if open?
-      end
+      # The connection is gone, and the session with it.
+      def cut(reason) = leave(reason)
 
       # The connection was not let in: nothing that is said here would be heard.
       def refuse(reason)
