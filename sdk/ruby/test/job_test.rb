@@ -77,7 +77,7 @@ class JobTest < Minitest::Test
   end
 
   def test_what_is_no_json_value_is_a_failure_that_says_so
-    [Object.new, Float::NAN, 2**70, "\xff", { a: [Object] }].each do |value|
+    [Object.new, Float::NAN, "\xff", { a: [Object] }].each do |value|
       result = run_step { value }
       assert_equal ["failed", "Turnout::NotJson", false],
                    [result["status"], result["error"]["type"], result["metadata"]["retryable"]]
@@ -111,6 +111,10 @@ class JobTest < Minitest::Test
     end
     run_step(progress: progress = []) { |step| step.progress(1r / 4, 2**70, "\xff".b) }
     assert_equal [[0.25, 2.0**70, "\uFFFD"]], progress
+  end
+
+  def test_integers_of_any_size_travel
+    assert_equal 2**70, run_step { 2**70 }["output"]
   end
 
   def test_a_missing_handler_is_an_error_of_the_worker

@@ -262,13 +262,16 @@ module Turnout
       def next_beat = @seq += 1
       def fence = FENCE * @lease
 
-      # Whether it was sent: the hub closes a connection on which more comes than it takes.
+      # Whether it was sent: the hub closes a connection on which more comes than it takes, and not every codec says
+      # everything.
       def send_message(kind, body)
         frames = Frames.pack(kind, body, @session, @codec)
         return false if frames[2].bytesize + ENVELOPE > @most_bytes
 
         @outbox << frames
         true
+      rescue RangeError
+        false # an integer that MessagePack does not know
       end
     end
   end
