@@ -26,7 +26,7 @@ type connection struct {
 	open       func(address string) (*dealer, error)
 	logger     *log.Logger
 	dealer     *dealer
-	said       bool // that the connection fails; libzmq tries again and again, and once is enough
+	said       bool // that the connection fails; it is tried again and again, and once is enough
 	failures   int
 	retryAt    time.Time
 }
@@ -94,7 +94,7 @@ func (c *connection) connect(now time.Time) error {
 		}
 		return err
 	}
-	c.dealer, c.said = made, false
+	c.dealer = made
 	c.link.Open(now)
 	return nil
 }

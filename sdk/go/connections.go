@@ -126,7 +126,7 @@ func share(places, count, index int) int {
 
 // welcomed notes a session. Of two connections to one hub only the one that was made last has it.
 func (c *connections) welcomed(from *connection, before string) {
-	from.failures = 0
+	from.failures, from.said = 0, false
 	if before != "" && c.linkOf(before) == nil {
 		delete(c.kept, before)
 	}

@@ -150,7 +150,21 @@ func (j *job) deferred(err *deferError) *wire.Result {
 }
 
 func (j *job) failed(err error, backtrace []string) *wire.Result {
-	return wire.Failed(j.document, wire.StepError{Type: typeOf(err), Message: err.Error(), Backtrace: backtrace})
+	return wire.Failed(j.document, wire.StepError{
+		Type: typeOf(err), Message: err.Error(), Backtrace: backtrace, MRO: typesOf(err),
+	})
+}
+
+// typesOf are the types of an error and of those that it wraps: a task's retry_on and never_on are compared with all of
+// them.
+func typesOf(err error) []string {
+	var names []string
+	for ; err != nil; err = errors.Unwrap(err) {
+		if name := typeOf(err); len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // typeOf is the type of an error without what this package puts around it.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,4 +183,20 @@ func TestANameIsRegisteredOnce(t *testing.T) {
 		}
 	}()
 	registry.Handle("one", returning(2, nil))
+}
+
+func TestTheTypesOfAnErrorAreTold(t *testing.T) {
+	declined := fmt.Errorf("paying: %w", Permanent(&strconv.NumError{Func: "pay", Num: "1", Err: strconv.ErrRange}))
+	result, err := RunStep(returning(nil, declined), []byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed struct{ Error struct{ MRO []string } }
+	if err := json.Unmarshal(result, &failed); err != nil {
+		t.Fatal(err)
+	}
+	expected := []string{"*fmt.wrapError", "*strconv.NumError", "*errors.errorString"}
+	if !reflect.DeepEqual(failed.Error.MRO, expected) {
+		t.Errorf("%v", failed.Error.MRO)
+	}
 }

@@ -77,7 +77,7 @@ export interface StepResult {
   step_id: string;
   status: 'completed' | 'failed' | 'error';
   output: Json;
-  error: { type: string; message: string; backtrace?: string[] } | null;
+  error: { type: string; message: string; backtrace?: string[]; mro?: string[] } | null;
   metadata: { token: string; attempt: number; retryable: boolean; [name: string]: any };
 }
 
@@ -85,8 +85,8 @@ export interface StepResult {
 export function handler(name: string, call: Handler, options?: HandlerOptions): Handler;
 
 /**
- * Works until SIGTERM or SIGINT (or a hub) asks for a drain, and everything in hand is done. A second signal ends the
- * process with exit code 1. Rejects with Refused if no hub wants this worker.
+ * Works until SIGTERM or SIGINT (or a hub) asks for a drain, and everything in hand is done. A second signal, or the end
+ * of the grace, ends the process with exit code 1. Rejects with Refused if no hub wants this worker.
  */
 export function run(options?: WorkerOptions): Promise<void>;
 

@@ -15,6 +15,6 @@ Gem::Specification.new do |spec|
   spec.executables = ["turnout-worker"]
   spec.require_paths = ["lib"]
   spec.metadata["rubygems_mfa_required"] = "true"
-  # MessagePack is used where it is installed; JSON is enough for everything.
+  # MessagePack is offered where it is installed; JSON is enough for everything.
   spec.add_dependency "ffi-rzmq", "~> 2.0"
 end

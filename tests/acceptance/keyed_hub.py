@@ -60,3 +60,30 @@ def encrypted_round(
                 program.wait()
         text = (folder / "worker.log").read_text()
         assert "key_refused" in text and mine.secret not in text, text
+
+
+def refused_round(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], *, cwd: Path | None = None
+) -> None:
+    """The program has a key that is not listed: it ends with an error, and says why."""
+    keys, mine = HubKeys(folder), new_pair()
+    keys.allow()
+    options = {"workflows": [echoing], "config": False, "handle_sigterm": False}
+    with Runner(f"sqlite:///{folder}/refused.db", hub=keys.settings(), **options) as runner:
+        said = {
+            "TURNOUT_CONNECT": str(runner.hub),
+            "TURNOUT_CURVE_SERVER_KEY": keys.pair.public,
+            "TURNOUT_CURVE_PUBLIC_KEY": mine.public,
+            "TURNOUT_CURVE_SECRET_KEY": mine.secret,
+        }
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env={**environment, **said},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert done.returncode == 1 and "key_refused" in done.stderr and mine.secret not in done.stderr, done.stderr

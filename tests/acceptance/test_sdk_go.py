@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.keyed_hub import encrypted_round
+from tests.acceptance.keyed_hub import encrypted_round, refused_round
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
@@ -81,3 +81,9 @@ def test_the_go_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(go: st
     built = run(go, "build", "-o", str(tmp_path / "worker"), "./conformance")
     assert built.returncode == 0, built.stderr
     encrypted_round([str(tmp_path / "worker")], tmp_path, environment())
+
+
+def test_a_go_worker_with_a_key_that_is_not_listed_ends_and_says_why(go: str, tmp_path: Path) -> None:
+    built = run(go, "build", "-o", str(tmp_path / "worker"), "./conformance")
+    assert built.returncode == 0, built.stderr
+    refused_round([str(tmp_path / "worker")], tmp_path, environment())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.keyed_hub import encrypted_round
+from tests.acceptance.keyed_hub import encrypted_round, refused_round
 
 ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdk/node"
@@ -96,3 +96,7 @@ def test_the_node_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(
     node: str, sdk: Path, tmp_path: Path
 ) -> None:
     encrypted_round([node, str(sdk / "conformance/worker.mjs")], tmp_path, environment(), cwd=sdk)
+
+
+def test_a_node_worker_with_a_key_that_is_not_listed_ends_and_says_why(node: str, sdk: Path, tmp_path: Path) -> None:
+    refused_round([node, str(sdk / "conformance/worker.mjs")], tmp_path, environment(), cwd=sdk)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.keyed_hub import encrypted_round
+from tests.acceptance.keyed_hub import encrypted_round, refused_round
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
@@ -67,3 +67,7 @@ def test_the_ruby_worker_keeps_the_protocol_in_every_session(ruby: str) -> None:
 
 def test_the_ruby_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(ruby: str, tmp_path: Path) -> None:
     encrypted_round([ruby, str(ROOT / "sdk/ruby/conformance/worker.rb")], tmp_path, environment())
+
+
+def test_a_ruby_worker_with_a_key_that_is_not_listed_ends_and_says_why(ruby: str, tmp_path: Path) -> None:
+    refused_round([ruby, str(ROOT / "sdk/ruby/conformance/worker.rb")], tmp_path, environment())

@@ -57,6 +57,7 @@ type StepError struct {
 	Type      string   `json:"type,omitempty"`
 	Message   string   `json:"message" wire:"required"`
 	Backtrace []string `json:"backtrace,omitempty"`
+	MRO       []string `json:"mro,omitempty"` // names of the error's types, most specific first
 }
 
 // ResultMetadata is about how an attempt ended.

@@ -104,12 +104,8 @@ func (l *Link) Beat(now time.Time) {
 	l.send(&Heartbeat{Seq: seq, Credits: l.credits, InFlight: l.listed()})
 }
 
-// Cut says that the connection is gone, and the session with it. One that was never there is libzmq's to make.
-func (l *Link) Cut(reason string) {
-	if l.State == Open {
-		l.leave(reason)
-	}
-}
+// Cut says that the connection is gone, and the session with it.
+func (l *Link) Cut(reason string) { l.leave(reason) }
 
 // Refuse says that the connection was not let in: nothing that is said here would be heard.
 func (l *Link) Refuse(reason string) {

@@ -15,6 +15,8 @@ export class Connection {
   #retryAt = NEVER;
   #options;
   #received;
+  /** That the connection fails was said. */
+  #said = false;
 
   /**
    * @param {string} address
@@ -56,11 +58,11 @@ export class Connection {
         act();
         this.#received();
       });
-    let said = false;
     const broken = () => {
-      // libzmq tries again and again; once is enough to say it.
-      if (!said) this.#options.logger(`hub ${this.address}: the encrypted connection fails; is the server key the hub's?`);
-      said = true;
+      // It is tried again and again; once is enough to say it.
+      if (this.#said) return;
+      this.#said = true;
+      this.#options.logger(`hub ${this.address}: the encrypted connection fails; is the server key the hub's?`);
     };
     // The hub knows a connection, not a socket: over the next one it would not know the session.
     heard('disconnect', () => this.link.cut('the connection is gone'));
@@ -82,6 +84,7 @@ export class Connection {
 
   welcomed() {
     this.failures = 0;
+    this.#said = false;
   }
 
   /** Another socket, after a pause that grows and is returned; not all workers at the same moment. */

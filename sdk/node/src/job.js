@@ -87,13 +87,24 @@ function took(facts, began) {
   return { ...facts, execution_time_ms: Math.round((performance.now() - began) * 1000) / 1000 };
 }
 
+function classesOf(error) {
+  const names = [];
+  for (let each = Object.getPrototypeOf(error); each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+    names.push(readable(each.constructor.name));
+  }
+  return names;
+}
+
 /** Anything can be thrown, also things that do not like to be looked at. */
 function described(error) {
   try {
     if (!(error instanceof Error)) return { type: typeof error, message: readable(error), backtrace: [] };
     const lines = String(error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
     const backtrace = lines.slice(0, BACKTRACE).map((line) => readable(line.trim()));
-    return { type: readable(error.name), message: readable(error.message), backtrace };
+    const type = readable(error.name);
+    // A task's retry_on and never_on are compared with all of them.
+    const mro = [...new Set([type, ...classesOf(error)])];
+    return { type, message: readable(error.message), backtrace, mro };
   } catch {
     return { type: 'Error', message: 'the handler threw something that cannot be written down', backtrace: [] };
   }

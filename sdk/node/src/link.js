@@ -98,9 +98,9 @@ export class Link {
     this.#send('heartbeat', { seq: this.#contact.beat(now), credits: this.#credits, in_flight: this.#listed() });
   }
 
-  /** The connection is gone, and the session with it. One that was never there is libzmq's to make. */
+  /** The connection is gone, and the session with it. */
   cut(reason) {
-    if (this.isOpen) this.#leave(reason);
+    this.#leave(reason);
   }
 
   /** The connection was not let in: nothing that is said here would be heard. */

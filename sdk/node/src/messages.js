@@ -56,7 +56,7 @@ const result = fields(
       },
     ),
   },
-  { error: nullable(fields({ message: text }, { type: text, backtrace: texts })) },
+  { error: nullable(fields({ message: text }, { type: text, backtrace: texts, mro: texts })) },
 );
 
 /** @type {Map<string, import('./shapes.js').Shape>} */

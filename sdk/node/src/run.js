@@ -5,8 +5,8 @@ import { Worker } from './worker.js';
 const SIGNALS = ['SIGTERM', 'SIGINT'];
 
 /**
- * Works until SIGTERM or SIGINT (or a hub) asks for a drain, and everything in hand is done. A second signal ends the
- * process at once, with exit code 1.
+ * Works until SIGTERM or SIGINT (or a hub) asks for a drain, and everything in hand is done. A second signal, or the end
+ * of the grace, ends the process with exit code 1.
  * @param {import('../index.js').WorkerOptions} [options]
  */
 export async function run(options) {

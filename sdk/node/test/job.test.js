@@ -50,6 +50,14 @@ test('what a handler throws is a failure that may be tried again', async () => {
   assert.match(error.backtrace[0], /JSON\.parse/);
 });
 
+test('the classes of an error are told, most specific first', async () => {
+  class Declined extends TypeError {}
+  const { error } = await runStep(() => {
+    throw new Declined('no');
+  });
+  assert.deepEqual(error.mro, ['TypeError', 'Declined', 'Error']);
+});
+
 test('things that are no errors can be thrown too', async () => {
   for (const thrown of ['text', null, undefined, Symbol('s'), Object.create(null)]) {
     const { status, error } = await runStep(() => Promise.reject(thrown));

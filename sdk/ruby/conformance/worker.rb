@@ -31,7 +31,6 @@ end
 
 begin
   exit Turnout.run == :drained ? 0 : 1
-rescue Turnout::ConfigurationError, Turnout::Refused => error
-  warn "conformance worker: #{error.message}"
-  exit 2
+rescue Turnout::Refused => error
+  abort "conformance worker: #{error.message}"
 end

@@ -53,6 +53,7 @@ class JobTest < Minitest::Test
     result = run_step { raise ArgumentError, "on purpose" }
     assert_equal ["failed", true], [result["status"], result["metadata"]["retryable"]]
     assert_equal ["ArgumentError", "on purpose"], result["error"].values_at("type", "message")
+    assert_equal %w[ArgumentError StandardError Exception], result["error"]["mro"]
     assert_match(/job_test\.rb/, result["error"]["backtrace"][0])
   end
 
@@ -76,7 +77,7 @@ class JobTest < Minitest::Test
   end
 
   def test_what_is_no_json_value_is_a_failure_that_says_so
-    [Object.new, Float::NAN, 2**70, "\xff", { a: [Object] }].each do |value|
+    [Object.new, Float::NAN, "\xff", { a: [Object] }].each do |value|
       result = run_step { value }
       assert_equal ["failed", "Turnout::NotJson", false],
                    [result["status"], result["error"]["type"], result["metadata"]["retryable"]]
@@ -110,6 +111,10 @@ class JobTest < Minitest::Test
     end
     run_step(progress: progress = []) { |step| step.progress(1r / 4, 2**70, "\xff".b) }
     assert_equal [[0.25, 2.0**70, "\uFFFD"]], progress
+  end
+
+  def test_integers_of_any_size_travel
+    assert_equal 2**70, run_step { 2**70 }["output"]
   end
 
   def test_a_missing_handler_is_an_error_of_the_worker

@@ -297,15 +297,10 @@ class Link:
             self.malformed += 1
             self._leave(f"malformed: the codec {message.codec!r} was not offered")
             return
-        before = self.hub
         self.state, self.welcome = LinkState.OPEN, message
         self._session, self.codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
         self.contact = self.opened
         self._drop(message.release, "nobody waits for it any more")
-        if before not in ("", self.hub):
-            # Another hub in the place of the one before, which is gone: what it has not let go is wanted.
-            for each in self.holdings.of(before):
-                each.hub = self.hub
         for each in self._mine():
             each.sent = each.asked = each.lines_sent = -inf
         self._beat(now)

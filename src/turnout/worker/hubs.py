@@ -45,11 +45,17 @@ class Hubs:
         self._polled: list[zmq.Socket[bytes]] = []
         self._shunned: dict[str, float] = {}
         """Addresses that are not tried until then."""
+        self._aliases: dict[str, str] = {}
+        """Other addresses of hubs that there is a connection with, by the hub: they are not tried while it lasts."""
         self._greetings = count(1)
         self.discovering = settings.discover
         for address in settings.connect:
             self._connect(address, 0.0)
         self.share(hello.credits)
+
+    @property
+    def connections(self) -> Sequence[Connection]:
+        return tuple(self._connections)
 
     # -- how they are -----------------------------------------------------------------------------------------------
     @property
@@ -122,6 +128,9 @@ class Hubs:
         """This connection is of no use any more: another one, in a while."""
         connection.flush()
         connection.come_back(now, reason)
+        for address in [each for each, hub in self._aliases.items() if hub == connection.link.hub]:
+            del self._aliases[address]
+            self._connect(address, now, discovered=address not in self._settings.connect)
         self._register()
         # Whoever takes over what that hub gave hears at once that it goes on here.
         for link in self.open:
@@ -168,7 +177,9 @@ class Hubs:
         return others and (link is None or not link.may_come_back(now))
 
     def _connect(self, address: str, now: float, *, discovered: bool = False) -> None:
-        if any(each.address == address for each in self._connections) or now < self._shunned.get(address, -inf):
+        if any(each.address == address for each in self._connections) or address in self._aliases:
+            return
+        if now < self._shunned.get(address, -inf):
             return
         link = Link(self._hello, self._holdings, self._orphans, self._greetings.__next__)
         self._connections.append(Connection(address, link, self._settings, discovered=discovered, trace=self._trace))
@@ -189,7 +200,7 @@ class Hubs:
         for each in tuple(self._connections):
             if each is not connection and each.link.hub == mine.hub and each.link.opened < mine.opened:
                 log.info("hub %s is the same as %s", each.address, connection.address)
-                self._shunned[each.address] = inf
+                self._aliases[each.address] = mine.hub
                 self._remove(each)
 
     def _give_up(self, connection: Connection, now: float) -> None:

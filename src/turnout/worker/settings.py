@@ -92,7 +92,7 @@ def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
     for name in environment:
         if (meant := _slip(name)) is not None:
             raise InvalidSetting(f"there is no variable {name}: did you mean {meant}?", field=name)
-    said = environment.get(CONCURRENCY, str(DEFAULT_CONCURRENCY))
+    said = environment.get(CONCURRENCY, "").strip() or str(DEFAULT_CONCURRENCY)
     if not said.isdecimal():
         raise InvalidSetting(
             f"{CONCURRENCY} is {said!r}: write a number from 1 to {MOST_CONCURRENCY}", field=CONCURRENCY

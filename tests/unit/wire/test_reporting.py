@@ -138,12 +138,12 @@ def test_a_number_that_the_codec_cannot_say_fails_its_step_and_no_other() -> Non
     assert by_token["a.1"].status == "failed" and by_token["a.1"].error is not None
 
 
-def test_what_a_hub_had_given_is_the_affair_of_the_one_in_its_place() -> None:
+def test_what_a_hub_had_given_is_not_taken_over_by_a_welcome_of_the_one_in_its_place() -> None:
     side = Side()
     side.give("a.1", "b.1")
     side.link.cut("gone")
     side.greet("another", release=("b.1",))
-    assert [(each.token, each.hub) for each in side.holdings] == [("a.1", "another")]
+    assert [(each.token, each.hub) for each in side.holdings] == [("a.1", "hub")], "only keep does that"
 
 
 def test_a_connection_that_is_cut_is_made_anew_and_one_that_is_refused_is_not() -> None:

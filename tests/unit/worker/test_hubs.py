@@ -5,7 +5,10 @@ from __future__ import annotations
 import zmq
 from unit.wire.network import hello
 
+from turnout.wire.frames import pack, unpack
 from turnout.wire.holdings import Holdings
+from turnout.wire.link import Link
+from turnout.wire.messages import Hello, Welcome
 from turnout.worker.hubs import Hubs
 from turnout.worker.settings import WorkerSettings
 
@@ -18,4 +21,39 @@ def test_a_hub_that_is_greeted_is_offered_its_share_and_not_the_whole() -> None:
     assert [each.credits for each in hubs.figures(0.0)] == [1, 1], "nobody is left without any"
     hubs.share(0)
     assert [each.credits for each in hubs.figures(0.0)] == [0, 0]
+    hubs.leave()
+
+
+NAME, NUMBER = "tcp://localhost:1", "tcp://127.0.0.1:1"
+
+
+def let_in(link: Link, now: float) -> None:
+    """The hub, which calls itself by its number, answers the hello that was said last."""
+    said = unpack(link.outbox[-1]).message
+    assert isinstance(said, Hello)
+    times = {"heartbeat_ms": 5000, "lease_ms": 15_000, "resend_ms": 2000, "max_message_bytes": 1 << 20}
+    answer = Welcome(
+        protocol_version="1.0", session="s", seq=said.seq, hub_id="hub", codec="json", hubs=(NUMBER,), **times
+    )
+    link.receive(pack(answer, "s"), now)
+
+
+def test_a_hub_with_two_addresses_that_goes_away_is_looked_for_at_both() -> None:
+    hubs = Hubs(hello("w"), Holdings(), WorkerSettings(connect=(NAME,)), zmq.Poller(), None)
+    addresses = lambda: [each.address for each in hubs.figures(0.0)]  # noqa: E731
+    hubs.tick(0.0)
+    (by_name,) = hubs.connections
+    let_in(by_name.link, 0.1)
+    hubs.tick(0.2)
+    hubs.tick(0.4)
+    by_number = hubs.connections[1]
+    let_in(by_number.link, 0.5)
+    hubs.tick(0.6)
+    assert addresses() == [NUMBER], "one of them is enough"
+    hubs.lost(by_number, 1.0, "it is gone")
+    assert sorted(addresses()) == sorted([NAME, NUMBER]), "the name may lead to another machine by now"
+    hubs.tick(2.0)
+    hubs.tick(20.0)
+    assert addresses() == [NAME], "nobody insists on the number"
+    assert hubs.refusal is None
     hubs.leave()

@@ -41,6 +41,8 @@ def test_the_variables_that_every_worker_knows() -> None:
 def test_without_variables_there_are_four_places_and_no_hub() -> None:
     said = from_environment({})
     assert (said.connect, said.concurrency, said.keys) == ((), 4, None)
+    empty = {"TURNOUT_WORKER_NAME": "", "TURNOUT_WORKER_LABELS": "", "TURNOUT_WORKER_CONCURRENCY": ""}
+    assert from_environment(empty) == said, "an empty variable is as good as none"
     with pytest.raises(InvalidSetting, match="name a hub"):
         said.check()
 

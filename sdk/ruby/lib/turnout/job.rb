@@ -17,8 +17,10 @@ module Turnout
 
     attr_reader :document, :step
 
-    def initialize(document, registry, said:, progressed:)
+    # +fit+ tells, right before the handler is called, whether it is still right to begin.
+    def initialize(document, registry, said:, progressed:, fit: -> { true })
       @document = document
+      @fit = fit
       @registry = registry
       @lock = Mutex.new
       @step = Step.new(document, said: said, progressed: progressed, stopped: -> { !@interruption.nil? })
@@ -26,6 +28,7 @@ module Turnout
 
     def token = @document["metadata"]["token"]
     def interrupted? = !@interruption.nil?
+    def fit? = interrupted? || @fit.call
 
     # Ends the handler with this Interruption, now or as soon as it begins. The first one counts.
     def interrupt(error)
@@ -111,6 +114,8 @@ module Turnout
       said = {
         "type" => error.class.name || error.class.to_s,
         "message" => message_of(error),
+        # A task's retry_on and never_on are compared with all of them.
+        "mro" => error.class.ancestors.grep(Class).take_while { |each| each != Object }.map(&:to_s),
         "backtrace" => (error.backtrace || []).first(BACKTRACE).map { |line| Plain.readable(line) }
       }
       Wire::Results.failed(@document, said, **facts)

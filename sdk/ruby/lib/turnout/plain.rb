@@ -8,7 +8,6 @@ module Turnout
   # What of a handler's return value can travel? JSON values do; some others have one obvious form; the rest is refused.
   module Plain
     BYTES = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].freeze
-    INTEGERS = (-(2**63)..(2**64 - 1)).freeze
     DEEPEST = 100
 
     module_function
@@ -18,10 +17,9 @@ module Turnout
       raise NotJson, "the handler returned values nested more than #{DEEPEST} deep" if depth > DEEPEST
 
       case value
-      when nil, true, false then value
+      when nil, true, false, Integer then value
       when String then text(value)
       when Symbol then text(value.name)
-      when Integer then INTEGERS.cover?(value) ? value : refuse(value, "an integer of more than 64 bits")
       when Float then value.finite? ? value : refuse(value, "a number that JSON does not know")
       when Hash then value.to_h { |key, each| [text(key.to_s), of(each, depth + 1)] }
       when Array then value.map { |each| of(each, depth + 1) }

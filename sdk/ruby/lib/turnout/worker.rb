@@ -120,15 +120,22 @@ module Turnout
       @inbox.size.times do
         kind, token, *said = @inbox.pop
         case kind
-        when :done
-          @pool.release(token)
-          @holdings.finish(token, *said)
+        when :done then over(token, *said)
         when :said then @holdings.say(token, *said)
         when :progressed
           hub = @holdings[token]&.hub
           @connections.link_of(hub)&.progress(token, *said)
         end
       end
+    end
+
+    # Without a result it had its turn too late, and waits for another.
+    def over(token, result)
+      @pool.release(token)
+      return @holdings.finish(token, result) if result
+
+      holding = @holdings[token]
+      holding.state = "waiting" if holding&.running?
     end
 
     # -- what hubs say ------------------------------------------------------------------------------------------------
@@ -192,17 +199,17 @@ module Turnout
       elsif @free.positive? && link&.in_contact?(clock)
         @free -= 1
         # Whoever has leave is taken to have begun, also if this worker dies: it is asked for when there is a place.
-        holding.granted ? start(holding, now) : holding.asks = true
+        holding.granted ? start(holding, link, now) : holding.asks = true
       else
         @deadline = [@deadline, holding.deadline].compact.min
       end
     end
 
-    def start(holding, now)
+    def start(holding, link, now)
       holding.state = "running"
       token = holding.token
       @pool.start(Job.new(
-        holding.step, @registry,
+        holding.step, @registry, fit: -> { link.in_contact?(clock) },
         said: ->(stream, text) { post(:said, token, stream, text) },
         progressed: ->(done, total, message) { post(:progressed, token, done, total, message) }
       ), now)

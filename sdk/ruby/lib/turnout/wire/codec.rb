@@ -14,8 +14,8 @@ module Turnout
     module Codec
       JSON = "json"
       MSGPACK = "msgpack"
-      # In order of liking.
-      NAMES = (defined?(::MessagePack) ? [MSGPACK, JSON] : [JSON]).freeze
+      # In order of liking: JSON says whole numbers of any size.
+      NAMES = (defined?(::MessagePack) ? [JSON, MSGPACK] : [JSON]).freeze
       DEEPEST = 200
 
       module_function

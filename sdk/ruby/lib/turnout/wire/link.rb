@@ -79,10 +79,8 @@ module Turnout
         send_message("heartbeat", { "seq" => seq, "credits" => @credits, "in_flight" => mine.map(&:listed) })
       end
 
-      # The connection is gone, and the session with it. One that was never there is libzmq's to make.
-      def cut(reason)
-        leave(reason) if open?
-      end
+      # The connection is gone, and the session with it.
+      def cut(reason) = leave(reason)
 
       # The connection was not let in: nothing that is said here would be heard.
       def refuse(reason)
@@ -264,13 +262,16 @@ module Turnout
       def next_beat = @seq += 1
       def fence = FENCE * @lease
 
-      # Whether it was sent: the hub closes a connection on which more comes than it takes.
+      # Whether it was sent: the hub closes a connection on which more comes than it takes, and not every codec says
+      # everything.
       def send_message(kind, body)
         frames = Frames.pack(kind, body, @session, @codec)
         return false if frames[2].bytesize + ENVELOPE > @most_bytes
 
         @outbox << frames
         true
+      rescue RangeError
+        false # an integer that MessagePack does not know
       end
     end
   end

@@ -40,7 +40,7 @@ module Turnout
             )
           )
         },
-        "error" => Nullable.new(Fields.new({ "message" => TEXT }, "type" => TEXT, "backtrace" => TEXTS))
+        "error" => Nullable.new(Fields.new({ "message" => TEXT }, "type" => TEXT, "backtrace" => TEXTS, "mro" => TEXTS))
       )
 
       SHAPES = {

@@ -84,12 +84,12 @@ module Turnout
         some.empty? ? lines[from, 1] : some
       end
 
-      # A message that the hub would not take is divided; a single result that is too large becomes a failure.
+      # A message that the hub would not take is divided; a single result that cannot be sent becomes a failure.
       def answer(batch_id, ended, &say)
         return if say.call("results", results(batch_id, ended))
         return ended.each { |each| answer(batch_id, [each], &say) } if ended.size > 1
 
-        ended[0].result = too_large(ended[0])
+        ended[0].result = unsendable(ended[0])
         say.call("results", results(batch_id, ended))
       end
 
@@ -97,11 +97,19 @@ module Turnout
         { "batch_id" => batch_id, "protocol_version" => PROTOCOL, "results" => ended.map(&:result) }
       end
 
-      def too_large(holding)
+      def unsendable(holding)
         size = JSON.generate(holding.result).bytesize
-        message = "its result is #{size} bytes; a message may have #{@most_bytes}: return a path or an address"
         facts = holding.result["metadata"].slice("execution_time_ms", "handler_version").transform_keys(&:to_sym)
-        Results.failed(holding.step, { "type" => "TooLarge", "message" => message }, retryable: false, **facts)
+        Results.failed(holding.step, why(size), retryable: false, **facts)
+      end
+
+      def why(size)
+        if size < @most_bytes / 2
+          return { "type" => "NotJson", "message" => "its output cannot be said in the codec that was agreed" }
+        end
+
+        message = "its result is #{size} bytes; a message may have #{@most_bytes}: return a path or an address"
+        { "type" => "TooLarge", "message" => message }
       end
     end
   end

@@ -23,6 +23,8 @@ module Turnout
         @make_socket = make_socket
         @failures = 0
         @retry_at = Wire::NEVER
+        # That the connection fails was said.
+        @said = false
       end
 
       def discovered? = @discovered
@@ -56,7 +58,10 @@ module Turnout
         @link.refused? ? Float::INFINITY : @retry_at
       end
 
-      def welcomed = @failures = 0
+      def welcomed
+        @failures = 0
+        @said = false
+      end
 
       # Another socket, after a pause that grows; not all workers at the same moment.
       def try_again(now)
@@ -87,14 +92,13 @@ module Turnout
         end
       end
 
-      # libzmq tries again and again; once is enough to say it.
+      # It is tried again and again; once is enough to say it.
       def broken
         @logger.warn("hub #{@address}: the encrypted connection fails; is the server key the hub's?") unless @said
         @said = true
       end
 
       def connect(now)
-        @said = false
         @socket = @make_socket.call(@address)
         @link.open(now)
       rescue ConfigurationError

@@ -11,7 +11,8 @@ module Turnout
       # A handler at work; +deadline+ is when something has to be done about it next.
       Running = Struct.new(:job, :deadline, :stopping, :given_up)
 
-      # +ended+ is called with token and result document, in the thread of the handler.
+      # +ended+ is called with token and result document, in the thread of the handler; without a result if it was too
+      # late to begin.
       def initialize(places, grace, &ended)
         @places = places
         @grace = grace
@@ -89,7 +90,8 @@ module Turnout
         job = nil
         Thread.handle_interrupt(Interruption => :never) do
           while (job = @queue.pop)
-            @ended.call(job.token, Capture.during(job.step) { job.perform })
+            # Another handler may have kept the interpreter to itself since this one had its turn.
+            @ended.call(job.token, (Capture.during(job.step) { job.perform } if job.fit?))
             job = nil
           end
         end
