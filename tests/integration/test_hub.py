@@ -14,7 +14,7 @@ from small_worker import SmallWorker
 
 from turnout import Runner, Workflow, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
-from turnout.errors import HubUnavailable, RunFailed
+from turnout.errors import HubUnavailable, RunFailed, StoreUnreachable
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.states import TaskState
 from turnout.runner import EngineSettings
@@ -186,6 +186,26 @@ def test_the_worker_keeps_its_result_until_it_is_durable_over_a_restart_of_the_r
         assert set(worker.begun.values()) == {1}, "nothing was run again"
         assert [one.attempt for one in second.get(run_id).tasks()] == [1, 1]
         worker.vanish()
+
+
+def test_nobody_is_declared_dead_by_the_clock_before_those_who_are_there_were_renewed(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with runner_of(store_url, settings=EngineSettings(sweep=0.2)) as runner:
+        core: Any = runner._core  # pyright: ignore[reportPrivateUsage]
+        hub, store = core.dispatcher.executors["workers"], core.engine.store
+        calls: list[str] = []
+
+        async def keep_holders() -> None:
+            calls.append("renewed")
+            if calls.count("renewed") < 3:
+                raise StoreUnreachable("the database is away")
+
+        monkeypatch.setattr(hub, "keep_holders", keep_holders)
+        bury = store.bury_sessions
+        monkeypatch.setattr(store, "bury_sessions", lambda **options: calls.append("buried") or bury(**options))
+        until(lambda: calls.count("buried") >= 2)
+        assert calls[:6] == ["renewed", "renewed", "renewed", "buried", "renewed", "buried"]
 
 
 def test_a_cancelled_run_stops_its_worker(store_url: str) -> None:

@@ -38,6 +38,10 @@ class Assigner(Protocol):
         """How its holders are."""
         ...
 
+    async def keep_holders(self) -> None:
+        """Renew the sessions of those who are there, if that is late: somebody is about to be declared dead."""
+        ...
+
 
 class Settler(Protocol):
     """An executor that holds on to results until it is told what became of them."""

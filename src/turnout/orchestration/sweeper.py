@@ -126,6 +126,9 @@ class Sweeper:
         gone = [session.id for session in others if seen_dead(session)]
         if not gone and not by_lease:
             return []
+        # After an outage every lease is over, also of those who are there: they come first.
+        for assigner in engine.dispatcher.assigners.values() if engine.dispatcher is not None else ():
+            await assigner.keep_holders()
         buried = await engine.in_thread(engine.store.bury_sessions, gone=gone)
         if buried:
             log.info("declared dead: %s", ", ".join(buried))

@@ -48,6 +48,8 @@ from turnout.wire.messages import (
 from turnout.wire.parcels import Parcel, Unsayable, parcels
 from turnout.wire.roster import Given, WorkerEntry
 
+HELD_UP = 1.0
+"""Seconds between two ticks that are too long for a hub that is well, whatever its lease is."""
 MISSED = 2
 """A step that was received and is missing in so many heartbeats in a row is lost."""
 
@@ -147,7 +149,7 @@ class HubProtocol:
         """Notice who has gone silent, and repeat what was not received."""
         resend, lease = self.facts.resend_ms / 1000, self.facts.lease_ms / 1000
         away, self._ticked = now - self._ticked, now
-        if away < self.facts.heartbeat_ms / 1000:
+        if away < max(HELD_UP, lease / 2):
             away = 0.0
         for worker in list(self.workers.values()):
             # What was said while the hub itself was held up is still to be heard.

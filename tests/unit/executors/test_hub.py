@@ -36,6 +36,7 @@ class Database:
         self.answers.set()
         self.wanted: frozenset[tuple[str, int]] = frozenset()
         self.posted: list[ExecutionResult] = []
+        self.renewed: list[str] = []
 
     async def _answer(self) -> None:
         await self.answers.wait()
@@ -48,6 +49,7 @@ class Database:
 
     async def renew(self, about: Mapping[str, str]) -> Renewal:
         await self._answer()
+        self.renewed += about
         return Renewal(frozenset(), {})
 
     async def left(self, worker_id: str) -> None:
@@ -321,6 +323,25 @@ def test_an_attempt_that_its_worker_does_not_end_in_time_is_not_waited_for() -> 
         assert worker.free == 3 and not len(desk.hub.flights), "its place is taken until it is heard of"
         await desk.answer(failed_of(token))
         assert desk.said() == [Ack((token,))] and len(desk.results) == 1 and worker.free == 4
+
+    run(scenario)
+
+
+def test_sessions_that_could_not_be_renewed_are_renewed_before_anybody_is_declared_dead() -> None:
+    async def scenario() -> None:
+        desk = Desk(heartbeat=1.0, lease=10.0)
+        await desk.greet()
+        await desk.hub.keep_holders()
+        assert desk.database.renewed == ["w"]
+        await desk.hub.keep_holders()
+        assert desk.database.renewed == ["w"], "that was a moment ago"
+        desk.hub.reception.renewed -= 6.0
+        desk.database.trouble = StoreUnreachable("away")
+        with pytest.raises(StoreUnreachable):
+            await desk.hub.keep_holders()
+        desk.database.trouble = None
+        await desk.hub.keep_holders()
+        assert desk.database.renewed == ["w", "w"]
 
     run(scenario)
 

@@ -167,3 +167,10 @@ def test_what_was_taken_over_is_named_until_its_worker_has_it_no_more() -> None:
     hub.said()
     hub.beat()
     assert hub.said() == [Heartbeat(seq=4)]
+
+
+def test_the_time_between_two_ticks_is_no_excuse_however_short_the_lease_is() -> None:
+    hub = Hub(heartbeat_ms=100, lease_ms=500)
+    for _ in range(4):
+        hub.pass_time(0.25)
+    assert not hub.protocol.workers

@@ -99,7 +99,7 @@ class WorkersExecutor:
         self.roll = Roll(self.protocol, self.watch)
         self.flights = Flights()
         self.outcomes = Outcomes(self)
-        self._reception = Reception(self)
+        self.reception = Reception(self)
         self.loader: Loader
         self.holders: Holders
         """Set before the start."""
@@ -143,7 +143,7 @@ class WorkersExecutor:
         self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
         self.holders.listening(self.address)
         self.spawn(self.repeat(TICK, self._tick, "the clock of the hub"))
-        self._reception.open()
+        self.reception.open()
         log.info("the hub listens on %s", self.door.address)
 
     async def stop(self, timeout: float) -> None:
@@ -182,6 +182,9 @@ class WorkersExecutor:
     def seen(self) -> HubStatus:
         status = self.watch.seen(self.protocol)
         return msgspec.structs.replace(status, received=self._received, sent=self._sent, dropped=self.door.dropped)
+
+    async def keep_holders(self) -> None:
+        await self.reception.keep_if_late()
 
     # -- giving -------------------------------------------------------------------------------------------------
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
@@ -335,7 +338,7 @@ class WorkersExecutor:
                 self.roll.changed()
                 self.room()
             case Greeted():
-                self.spawn(self._reception.let_in(event))
+                self.spawn(self.reception.let_in(event))
             case EndedElsewhere():
                 self.spawn(self.outcomes.pass_on(event))
             case StartAsked():
@@ -353,7 +356,7 @@ class WorkersExecutor:
             case Progressed():
                 self.outcomes.progress(event)
             case Left():
-                self._reception.left(event)
+                self.reception.left(event)
 
     # -- time ---------------------------------------------------------------------------------------------------
     async def _tick(self) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,6 +37,8 @@ class Reception:
 
     def __init__(self, hub: WorkersExecutor) -> None:
         self._hub = hub
+        self.renewed = -inf
+        """When sessions were last renewed, on this machine's clock."""
 
     def open(self) -> None:
         hub, gate = self._hub, self._hub.gate
@@ -97,9 +101,16 @@ class Reception:
             await self._look_for_hubs()
             self._hub.carry_on()
 
+    async def keep_if_late(self) -> None:
+        """For whoever is about to take sessions that were not renewed for dead ones."""
+        if time.monotonic() - self.renewed > seconds(self._hub.settings.lease) / 2:
+            await self._keep_sessions()
+
     async def _renew(self, workers: Sequence[WorkerEntry]) -> None:
         """Tell them what has changed, and what nobody waits for any more."""
+        began = time.monotonic()
         renewed = await self._hub.holders.renew({worker.id: self._hub.roll.about(worker) for worker in workers})
+        self.renewed = began
         for worker in workers:
             if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
                 self._drain(worker, drain)
