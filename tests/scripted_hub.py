@@ -24,7 +24,7 @@ from turnout.wire.happenings import (
     Greeted,
     Left,
     Lost,
-    NeverArrived,
+    NeverBegun,
     Progressed,
     Said,
     StartAsked,
@@ -214,7 +214,7 @@ class ScriptedHub:
                 self.lost += [one.token for one in event.steps]
             case Left():
                 self.left.append(event.worker.id)
-            case NeverArrived():
+            case NeverBegun():
                 self._never_arrived += event.steps
             case StartAsked():
                 self.protocol.answer_start(event.worker, event.tokens, [])

@@ -63,6 +63,14 @@ def spawning(begun: str) -> Any:
     return spawn(begun=begun)
 
 
+held = remote("held", handler=ref("hold"))
+
+
+@workflow
+def holding(begun: str, until: str) -> Any:
+    return held(begun=begun, until=until)
+
+
 def until(holds: Callable[[], Any]) -> None:
     """For what only the file system or the process table can tell."""
     end = time.monotonic() + WAIT
@@ -276,6 +284,23 @@ def test_a_worker_that_is_killed_loses_its_steps_to_others(hub: ScriptedHub, sta
     hub.until(lambda: hub.lost == [one.token])
     # Nothing of it goes on: whoever gets the step next is alone.
     until(lambda: not any(alive(pid) for pid in pids))
+
+
+def test_what_waits_behind_a_long_step_goes_to_a_worker_that_joins(start: Start, tmp_path: Path) -> None:
+    quick = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2)
+    with Runner(f"sqlite:///{tmp_path}/runs.db", hub=quick, config=False, handle_sigterm=False) as runner:
+        first = start(runner.hub, "--concurrency", "1")
+        paths = [tmp_path / name for name in ("one", "two")]
+        runs = [runner.submit(holding, str(path), str(tmp_path / "end")) for path in paths]
+        until(lambda: any(path.exists() for path in paths))
+        until(lambda: all(run.tasks()[0].state == "running" for run in runs))
+        second = start(runner.hub, "--concurrency", "1")
+        until(lambda: all(path.exists() and path.read_text() for path in paths))
+        assert {int(path.read_text()) for path in paths} == {first.pid, second.pid}
+        (tmp_path / "end").touch()
+        assert [run.result() for run in runs] == ["let go"] * 2
+        outcomes = sorted(tuple(each.outcome for each in run.attempts()) for run in runs)
+        assert outcomes == [("completed",), ("returned", "completed")]
 
 
 def test_on_the_same_machine_nobody_waits_for_the_lease_of_a_worker_that_was_killed(

@@ -53,11 +53,18 @@ class Lost(msgspec.Struct, frozen=True):
     reason: str
 
 
-class NeverArrived(msgspec.Struct, frozen=True):
+class NeverBegun(msgspec.Struct, frozen=True):
     """These certainly were not begun."""
 
     worker: WorkerEntry
     steps: tuple[Step, ...]
+    reason: str
+
+
+class Waits(msgspec.Struct, frozen=True):
+    """Steps have waited there for long: if others could begin them, ``take_back``."""
+
+    worker: WorkerEntry
 
 
 class Unsendable(msgspec.Struct, frozen=True):
@@ -106,7 +113,8 @@ Event: TypeAlias = (
     | EndedElsewhere
     | StartAsked
     | Lost
-    | NeverArrived
+    | NeverBegun
+    | Waits
     | Unsendable
     | Overdue
     | Said

@@ -18,13 +18,14 @@ from turnout.wire.happenings import (
     Greeted,
     Left,
     Lost,
-    NeverArrived,
+    NeverBegun,
     Overdue,
     Progressed,
     Room,
     Said,
     StartAsked,
     Unsendable,
+    Waits,
 )
 from turnout.wire.messages import (
     VERSION,
@@ -52,6 +53,8 @@ HELD_UP = 1.0
 """Seconds between two ticks that are too long for a hub that is well, whatever its lease is."""
 MISSED = 2
 """A step that was received and is missing in so many heartbeats in a row is lost."""
+LONG = 2.0
+"""Seconds after which a step that waits at its worker might better be elsewhere."""
 
 
 class HubProtocol:
@@ -107,6 +110,13 @@ class HubProtocol:
             if (given := worker.out.get(token)) is not None:
                 given.cancelled = reason
         self._send(worker, Cancel(tuple(tokens), reason))
+
+    def take_back(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
+        """Let it forget these, unless they have begun; its next heartbeats tell."""
+        for token in tokens:
+            worker.out[token].taken_back = True
+        if tokens:
+            self._send(worker, Started((), tuple(tokens)))
 
     def drain(self, worker: WorkerEntry, reason: str) -> None:
         """Let it leave; it is told again until it asks for nothing more."""
@@ -244,7 +254,7 @@ class HubProtocol:
         for given in missing:
             del worker.out[given.step.token]
         if unseen:
-            self.events.append(NeverArrived(worker, unseen))
+            self.events.append(NeverBegun(worker, unseen, "it did not reach its worker"))
         if lost:
             self.events.append(Lost(worker, lost, "its worker does not have it any more"))
 
@@ -318,11 +328,18 @@ class HubProtocol:
         worker.seq, worker.credits = message.seq, message.credits
         listed = {held.token: held.state for held in message.in_flight}
         lost: list[Step] = []
+        back: list[Step] = []
         for token, given in list(worker.out.items()):
             given.received = given.received or token in listed
             given.missed = 0 if token in listed or not given.received else given.missed + 1
+            given.waits = listed.get(token) == "waiting" and worker.heard - given.sent >= LONG
             if listed.get(token) == "running" and not given.running:
                 given.runs(worker.heard, self.facts.lease_ms / 1000)
+                given.taken_back = False
+            if given.taken_back and given.missed:
+                worker.finish(token)
+                back.append(given.step)
+                continue
             if given.cancelled and listed.get(token, "done") != "done":
                 self._send(worker, Cancel((token,), given.cancelled))
             if given.missed >= MISSED:
@@ -333,7 +350,11 @@ class HubProtocol:
         worker.kept &= worker.foreign
         if lost:
             self.events.append(Lost(worker, tuple(lost), "its worker does not know of it"))
-        if changed or lost:
+        if back:
+            self.events.append(NeverBegun(worker, tuple(back), "another worker could begin it"))
+        if any(given.waits for given in worker.out.values()):
+            self.events.append(Waits(worker))
+        if changed or lost or back:
             self.events.append(Room(worker))
 
     def _start(self, worker: WorkerEntry, message: Start) -> None:

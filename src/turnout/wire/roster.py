@@ -27,6 +27,10 @@ class Given(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """How many lines of its log are here."""
     cancelled: str = ""
     """Why its worker was told to stop it."""
+    waits: bool = False
+    """It has been there for long and has not begun."""
+    taken_back: bool = False
+    """Its worker was told to forget it if it has not begun."""
     running: bool = False
     ends_by: float | None = None
     """When even a slow worker would have ended it, if it has a timeout and was seen running."""

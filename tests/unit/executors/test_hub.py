@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,8 @@ from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEven
 from turnout.model.rows import Renewal, Session
 from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
-from turnout.wire.messages import Ack, Cancel, Credit, Error, Heartbeat, Held, Message, Welcome
+from turnout.wire.hub import LONG
+from turnout.wire.messages import Ack, Cancel, Credit, Error, Heartbeat, Held, Message, Started, Welcome
 
 HANDLER = "tests:t"
 RUN = "0190c0de-0000-7000-8000-000000000000"
@@ -94,7 +96,7 @@ class Desk:
             await asyncio.sleep(0)
 
     async def greet(self, worker_id: str = "w", route: bytes = b"", **changes: Any) -> None:
-        said = hello(worker_id, codecs=("json",), handlers=(HANDLER,), **changes)
+        said = hello(worker_id, **{"codecs": ("json",), "handlers": (HANDLER,), **changes})
         self.hub.protocol.receive(route or worker_id.encode(), pack(said, ""), 0.0)
         self.hub.carry_on()
         await self.settle()
@@ -181,6 +183,64 @@ def test_what_was_meant_for_a_worker_that_has_to_say_hello_again_goes_back_at_on
         desk.hub.protocol.receive(b"w", [b"nonsense"], 0.0)
         await desk.execute(event)
         assert desk.statuses() == [ExecutionStatus.RETURNED]
+
+    run(scenario)
+
+
+async def four_of_which_two_wait(desk: Desk, later: float) -> list[str]:
+    """A worker with two places and four credits has four steps; returns their tokens."""
+    await desk.greet()
+    events = [desk.assigned() for _ in range(4)]
+    await desk.execute(*events)
+    tokens = [token_of(event.task_id, event.attempt) for event in events]
+    await desk.beat(*zip(tokens, ("running", "running", "waiting", "waiting"), strict=True), now=later)
+    return tokens
+
+
+def test_what_waits_for_long_goes_to_a_worker_that_could_begin_it() -> None:
+    async def scenario() -> None:
+        desk, now = Desk(), time.monotonic() + 2 * LONG
+        first, second, third, fourth = await four_of_which_two_wait(desk, now)
+        assert Started not in kinds(desk.said()), "nobody else is there"
+        await desk.greet("idle", credits=3)
+        desk.said()
+        held = [(first, "running"), (second, "running"), (third, "waiting"), (fourth, "waiting")]
+        await desk.beat(*held, now=now)
+        [taken] = [message for message in desk.said() if isinstance(message, Started)]
+        assert (taken.granted, taken.denied) == ((), (third, fourth))
+        assert not desk.results, "it may have begun: the worker has to tell"
+        await desk.beat((first, "running"), (second, "running"), (fourth, "running"), now=now)
+        [result] = desk.results
+        assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "another worker could begin it")
+        assert sorted(desk.hub.protocol.workers["w"].out) == sorted([first, second, fourth])
+
+    run(scenario)
+
+
+def test_no_more_is_taken_back_than_others_could_begin() -> None:
+    async def scenario() -> None:
+        desk, now = Desk(), time.monotonic() + 2 * LONG
+        tokens = await four_of_which_two_wait(desk, now)
+        await desk.greet("busy", credits=2)
+        await desk.execute(desk.assigned())
+        await desk.greet("other", handlers=("something else",))
+        await desk.greet("small", credits=1)
+        desk.said()
+        held = zip(tokens, ("running", "running", "waiting", "waiting"), strict=True)
+        await desk.beat(*held, now=now)
+        [taken] = [message for message in desk.said() if isinstance(message, Started)]
+        assert taken.denied == (tokens[2],), "one has the place, one other handlers, one works already"
+
+    run(scenario)
+
+
+def test_what_has_just_come_may_wait() -> None:
+    async def scenario() -> None:
+        desk, now = Desk(), time.monotonic()
+        tokens = await four_of_which_two_wait(desk, now)
+        await desk.greet("idle")
+        await desk.beat(*zip(tokens, ("running", "running", "waiting", "waiting"), strict=True), now=now)
+        assert Started not in kinds(desk.said())
 
     run(scenario)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from turnout.wire.documents import ResultMetadata, Step, StepMetadata, StepResult
 from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Ended, EndedElsewhere, Greeted, Lost, NeverArrived, StartAsked
+from turnout.wire.happenings import Ended, EndedElsewhere, Greeted, Lost, NeverBegun, StartAsked
 from turnout.wire.holdings import Holdings
 from turnout.wire.hub import HubProtocol
 from turnout.wire.link import Link, LinkState, Parted, Reconnect, Stop
@@ -179,7 +179,7 @@ class Network:
                         self.hub.acknowledge(event.worker, [result.token for result in event.results])
                 case Lost():
                     self._over(self.lost, event.steps)
-                case NeverArrived():
+                case NeverBegun():
                     self._over(self.returned, event.steps)
                 case StartAsked():
                     self.granted.update(event.tokens)

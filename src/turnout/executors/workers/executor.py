@@ -43,13 +43,14 @@ from turnout.wire.happenings import (
     Greeted,
     Left,
     Lost,
-    NeverArrived,
+    NeverBegun,
     Overdue,
     Progressed,
     Room,
     Said,
     StartAsked,
     Unsendable,
+    Waits,
 )
 from turnout.wire.hub import HubProtocol
 from turnout.wire.translation import handler_of, step_of
@@ -343,8 +344,10 @@ class WorkersExecutor:
                 self.spawn(self.outcomes.pass_on(event))
             case StartAsked():
                 self.outcomes.start(event)
-            case NeverArrived():
-                self.outcomes.returned([step.token for step in event.steps], "it did not reach its worker")
+            case Waits():
+                self.protocol.take_back(event.worker, self.roll.misplaced(event.worker))
+            case NeverBegun():
+                self.outcomes.returned([step.token for step in event.steps], event.reason)
             case Unsendable():
                 self.outcomes.unsendable(event)
             case Overdue():

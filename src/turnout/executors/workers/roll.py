@@ -115,6 +115,31 @@ class Roll:
         able = [each for each in workers if each.session and each.credits and self._watch.lets(each.id)]
         return self._solitudes.choose(able)
 
+    def misplaced(self, worker: WorkerEntry) -> list[str]:
+        """Steps that have waited there for long, and that somebody else could begin at once."""
+        idle = {each.id: places for each in self._protocol.workers.values() if (places := self._idle(each)) > 0}
+        found: list[str] = []
+        for token, given in worker.out.items():
+            # What needs leave to begin is between its worker and whoever grants it.
+            if not given.waits or given.step.metadata.confirm_start:
+                continue
+            handler, labels = given.step.handler_class, given.step.metadata.labels
+            able = (each for each in idle if self._protocol.workers[each].matches(handler, labels))
+            if (taker := next(able, None)) is not None:
+                found.append(token)
+                idle[taker] -= 1
+                if not idle[taker]:
+                    del idle[taker]
+        return found
+
+    def _idle(self, worker: WorkerEntry) -> int:
+        """Places where nothing runs, as far as can be told: workers ask for twice as many steps as they have places."""
+        busy = len(worker.out) + self._set_aside[worker.id]
+        waits = any(given.waits for given in worker.out.values())
+        if waits or self._watch.barred(worker.id) or self._solitudes.closed_to_others(worker):
+            return 0
+        return min((worker.hello.credits + 1) // 2 - busy, worker.free)
+
     def unassign(self, holder: str) -> None:
         if self._set_aside[holder] > 1:
             self._set_aside[holder] -= 1
