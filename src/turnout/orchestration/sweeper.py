@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
 
 from turnout.contracts.workers import Assigner
@@ -16,6 +17,7 @@ from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.outage import Outage
 from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.parking import rest_of
 from turnout.orchestration.stages import Stage
@@ -36,6 +38,7 @@ class Sweeper:
         self._inbox_known: dict[int, OwnedRun] = {}
         """Inbox rows that were there at the last look, and the run, as it was adopted then, that has them already."""
         self._complaint = Complaint(log)
+        self._outage = Outage(engine.settings.lease)
         self._topics: set[str] = set()
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -122,14 +125,19 @@ class Sweeper:
 
     async def _bury(self, *, by_lease: bool = False) -> list[str]:
         engine = self._engine
-        others = [one for one in await engine.in_thread(engine.store.live_sessions) if one.id != engine.session_id]
-        gone = [session.id for session in others if seen_dead(session)]
+        try:
+            found = await engine.in_thread(engine.store.live_sessions)
+        except StoreError:
+            self._outage.away(time.monotonic())
+            raise
+        grace = self._outage.grace(time.monotonic())
+        gone = [session.id for session in found if session.id != engine.session_id and seen_dead(session)]
         if not gone and not by_lease:
             return []
         # After an outage every lease is over, also of those who are there: they come first.
         for assigner in engine.dispatcher.assigners.values() if engine.dispatcher is not None else ():
             await assigner.keep_holders()
-        buried = await engine.in_thread(engine.store.bury_sessions, gone=gone)
+        buried = await engine.in_thread(engine.store.bury_sessions, gone=gone, grace=grace)
         if buried:
             log.info("declared dead: %s", ", ".join(buried))
             if engine.dispatcher is not None:
