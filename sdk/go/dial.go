@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strings"
 	"time"
 
 	"turnout/worker/zmq"
@@ -25,6 +26,9 @@ func dial(context *zmq.Context, address string, options Options) (*dealer, error
 	set(zmq.MaxMessageSize, options.MaxMessageBytes)
 	set(zmq.ReconnectMS, 100)
 	set(zmq.ReconnectMaxMS, 5000)
+	if strings.Contains(address, "[") {
+		set(zmq.IPv6, 1)
+	}
 	if keys := options.Curve; keys != nil {
 		for option, key := range map[zmq.Option]string{
 			zmq.CurveServerKey: keys.ServerKey, zmq.CurvePublicKey: keys.PublicKey, zmq.CurveSecretKey: keys.SecretKey,

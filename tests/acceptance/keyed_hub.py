@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,17 @@ from curve_keys import HubKeys, new_pair
 from turnout import Runner, remote, workflow
 
 PATIENCE = 120.0
+
+
+def address() -> str:
+    """Of version 6, where this machine has it."""
+    with socket.socket(socket.AF_INET6) as trial:
+        try:
+            trial.bind(("::1", 0))
+        except OSError:
+            return "tcp://127.0.0.1:0"
+    return "tcp://[::1]:0"
+
 
 echo = remote("echo", handler="conformance.echo")
 
@@ -29,7 +41,7 @@ def encrypted_round(
     keys, mine = HubKeys(folder), new_pair()
     keys.allow(mine=(mine, 'labels = { zone = "a" }'))
     options = {"workflows": [echoing], "config": False, "handle_sigterm": False}
-    with Runner(f"sqlite:///{folder}/keys.db", hub=keys.settings(), **options) as runner:
+    with Runner(f"sqlite:///{folder}/keys.db", hub=keys.settings(address=address()), **options) as runner:
         said = {
             "TURNOUT_CONNECT": str(runner.hub),
             "TURNOUT_WORKER_LABELS": "zone=a",

@@ -34,6 +34,7 @@ type Option int
 const (
 	Linger          Option = C.ZMQ_LINGER
 	MaxMessageSize  Option = C.ZMQ_MAXMSGSIZE
+	IPv6            Option = C.ZMQ_IPV6
 	ReconnectMS     Option = C.ZMQ_RECONNECT_IVL
 	ReconnectMaxMS  Option = C.ZMQ_RECONNECT_IVL_MAX
 	LastEndpoint    Option = C.ZMQ_LAST_ENDPOINT

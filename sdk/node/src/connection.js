@@ -124,6 +124,7 @@ export class Connection {
       maxMessageSize: maxMessageBytes,
       reconnectInterval: 100,
       reconnectMaxInterval: 5_000,
+      ipv6: this.address.includes('['),
     });
     try {
       if (curve !== null) {

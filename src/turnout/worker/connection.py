@@ -66,6 +66,7 @@ class Connection:
         socket = context.socket(zmq.DEALER)
         socket.linger = 0
         socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
+        socket.setsockopt(zmq.IPV6, "[" in self.address)
         socket.setsockopt(zmq.RECONNECT_IVL, 100)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, int(LONGEST_PAUSE * 1000))
         if (keys := self._settings.keys) is not None:

@@ -56,6 +56,7 @@ class Door:
         socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
         socket.setsockopt(zmq.SNDHWM, self._settings.queue)
         socket.setsockopt(zmq.RCVHWM, self._settings.queue)
+        socket.setsockopt(zmq.IPV6, "[" in self._settings.address)
         if self._gate is not None:
             self._gate.open(self._context, socket)
         try:

@@ -19,6 +19,7 @@ module Turnout
         @context = context
         @socket = socket(ZMQ::DEALER)
         configure(options.curve, options.max_message_bytes)
+        set(ZMQ::IPV6, 1) if address.include?("[")
         watch(self.class.next_watch)
         check(@socket.connect(address), "cannot connect to #{address}")
         @port = Port.new(@socket)
