@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from turnout import Workflow, remote, workflow
+from turnout import Workflow, remote, task, workflow
 
 LANGUAGES = os.environ.get("TURNOUT_FAULTS_LANGUAGES", "python").split()
 """Those that there are workers of."""
@@ -37,4 +37,17 @@ def holding_across(key: str, seconds: float, until: str) -> str:
     return _said["any"](text=_held(text=key, until=until), seconds=seconds)
 
 
-REMOTE: dict[str, Workflow[..., Any]] = {each.name: each for each in (across, paying_across, holding_across)}
+@task
+def regret() -> None:
+    """Of a run that fails. A body in Python: whoever does not have it cannot drive the run."""
+
+
+@workflow(on_failure=regret)
+def holding_here(key: str, seconds: float, until: str) -> str:
+    """The same, for those who have its code."""
+    return _said["any"](text=_held(text=key, until=until), seconds=seconds)
+
+
+REMOTE: dict[str, Workflow[..., Any]] = {
+    each.name: each for each in (across, paying_across, holding_across, holding_here)
+}
