@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from tests.acceptance.command import PATIENCE, Project
 from turnout import Runner
@@ -82,13 +82,6 @@ def processes(project: Project) -> Iterator[Processes]:
     running = Processes(project)
     yield running
     running.end()
-
-
-def until(check: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not check():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
 
 
 def until_said(process: subprocess.Popen[str], text: str) -> None:

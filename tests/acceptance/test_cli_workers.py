@@ -6,14 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
-from tests.acceptance.command import PATIENCE, Project
+from tests.acceptance.command import Project
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -76,14 +76,6 @@ def is_draining(yard: Yard, worker: str) -> bool:
     """Whether its hub has told it, rather than that somebody has asked for it."""
     lines = yard.run("metrics").out.splitlines()
     return any(line.startswith("turnout_worker_draining") and f'"{worker}"}} 1' in line for line in lines)
-
-
-def until(check: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while not (found := check()):
-        assert time.monotonic() < deadline, "what the test waits for has not come"
-        time.sleep(0.05)
-    return found
 
 
 @pytest.fixture

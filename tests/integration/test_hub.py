@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from small_worker import SmallWorker
+from waiting import until
 
 from turnout import Runner, Workflow, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
@@ -81,12 +81,6 @@ def runner_of(url: str, hub: HubSettings = QUICK, **options: Any) -> Iterator[Ru
 def address_of(runner: Runner) -> str:
     assert runner.hub is not None
     return runner.hub
-
-
-def until(check: Callable[[], object]) -> None:
-    """Wait for something that must come; the test's own limit ends a wait that is in vain."""
-    while not check():
-        time.sleep(0.01)
 
 
 def test_a_run_goes_over_workers(store_url: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import zmq
 from curve_keys import HubKeys, new_pair
 from small_worker import SmallWorker
+from waiting import until
 
 from turnout import Runner, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
@@ -61,12 +61,6 @@ def runner_of(url: str, hub: HubSettings) -> Iterator[Runner]:
 def worker_of(runner: Runner, keys: CurveKeys | None, **options: Any) -> SmallWorker:
     assert runner.hub is not None
     return SmallWorker(runner.hub, handlers=HANDLERS, keys=keys, **options)
-
-
-def until(check: Callable[[], object]) -> None:
-    """Wait for something that must come; the test's own limit ends a wait that is in vain."""
-    while not check():
-        time.sleep(0.01)
 
 
 def said(caplog: pytest.LogCaptureFixture, text: str) -> int:

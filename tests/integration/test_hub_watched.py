@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from small_worker import SmallWorker
+from waiting import until
 
 from turnout import Runner, task, workflow
 from turnout.dispatcher import BreakerSettings, RoutingConfig, RoutingRule
@@ -79,14 +80,6 @@ def runner_of(url: str, hub: HubSettings = QUICK, **options: Any) -> Iterator[Ru
 def address_of(runner: Runner) -> str:
     assert runner.hub is not None
     return runner.hub
-
-
-def until(check: Callable[[], Any]) -> Any:
-    """Wait for something that must come; the test's own limit ends a wait that is in vain."""
-    pause = threading.Event()
-    while not (found := check()):
-        pause.wait(0.01)
-    return found
 
 
 def breakers(runner: Runner) -> list[str]:

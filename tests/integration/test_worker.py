@@ -17,6 +17,7 @@ import pytest
 import zmq
 import zmq.auth
 from scripted_hub import WAIT, ScriptedHub, start_worker, step
+from waiting import until
 
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings
@@ -69,14 +70,6 @@ held = remote("held", handler=ref("hold"))
 @workflow
 def holding(begun: str, until: str) -> Any:
     return held(begun=begun, until=until)
-
-
-def until(holds: Callable[[], Any]) -> None:
-    """For what only the file system or the process table can tell."""
-    end = time.monotonic() + WAIT
-    while not holds():
-        assert time.monotonic() < end, "what the test waits for has not come"
-        time.sleep(0.01)
 
 
 def alive(pid: int) -> bool:

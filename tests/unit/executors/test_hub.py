@@ -16,6 +16,7 @@ from unit.wire.network import hello
 from turnout.errors import StoreUnreachable
 from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.flights import attempt_of, token_of
+from turnout.executors.workers.giving import PATIENCE
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.rows import Renewal, Session
@@ -159,17 +160,48 @@ def test_what_was_meant_for_a_worker_that_is_to_leave_goes_back_at_once() -> Non
     run(scenario)
 
 
-def test_what_a_worker_takes_no_more_goes_back_at_once_and_the_rest_is_sent() -> None:
+async def three_for_a_worker_that_takes(credits: int) -> Desk:
+    desk = Desk()
+    await desk.greet()
+    events = [desk.assigned() for _ in range(3)]
+    await desk.hear(Credit(1, credits))
+    desk.said()
+    await desk.execute(*events)
+    return desk
+
+
+def test_what_was_meant_for_a_worker_that_takes_no_more_goes_back_at_once() -> None:
     async def scenario() -> None:
-        desk = Desk()
-        await desk.greet()
-        events = [desk.assigned() for _ in range(3)]
-        await desk.hear(Credit(1, 1))
-        desk.said()
-        await desk.execute(*events)
-        assert desk.statuses() == [ExecutionStatus.RETURNED] * 2
+        desk = await three_for_a_worker_that_takes(0)
+        assert desk.statuses() == [ExecutionStatus.RETURNED] * 3
+        assert not desk.said() and not len(desk.hub.flights) and not desk.hub.roll._set_aside
+
+    run(scenario)
+
+
+def test_what_was_meant_for_a_worker_that_takes_fewer_goes_out_when_something_ends_there() -> None:
+    async def scenario() -> None:
+        desk = await three_for_a_worker_that_takes(1)
         [batch] = desk.said()
-        assert isinstance(batch, StepBatch) and len(batch.steps) == 1
+        assert isinstance(batch, StepBatch) and len(batch.steps) == 1 and not desk.results
+        await desk.answer(failed_of(batch.steps[0].token))
+        [later] = desk.said()
+        assert isinstance(later, StepBatch) and len(later.steps) == 1
+        assert desk.statuses() == [ExecutionStatus.RETRY]
+
+    run(scenario)
+
+
+def test_what_a_worker_does_not_take_for_long_goes_back_and_what_was_cancelled_is_not_sent() -> None:
+    async def scenario() -> None:
+        desk = await three_for_a_worker_that_takes(1)
+        first, second = [flight.event for flight in desk.hub.flights.without_result() if not flight.given]
+        desk.hub.cancel(first)
+        desk.hub._giving.flush(time.monotonic() + 2 * PATIENCE)
+        assert [(each.task_id, each.status) for each in desk.results] == [
+            (first.task_id, ExecutionStatus.CANCELLED),
+            (second.task_id, ExecutionStatus.RETURNED),
+        ]
         assert len(desk.hub.flights) == 1 and not desk.hub.roll._set_aside
 
     run(scenario)

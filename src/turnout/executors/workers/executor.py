@@ -22,6 +22,7 @@ from turnout.errors import ExecutionFailed, StoreError
 from turnout.executors.workers.door import Door
 from turnout.executors.workers.flights import Flight, Flights, token_of
 from turnout.executors.workers.gate import Gate
+from turnout.executors.workers.giving import Giving
 from turnout.executors.workers.outcomes import Outcomes
 from turnout.executors.workers.reception import Reception
 from turnout.executors.workers.roll import Roll
@@ -34,7 +35,6 @@ from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
-from turnout.wire.documents import Step
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.happenings import (
     Ended,
@@ -100,6 +100,7 @@ class WorkersExecutor:
         self.roll = Roll(self.protocol, self.watch)
         self.flights = Flights()
         self.outcomes = Outcomes(self)
+        self._giving = Giving(self)
         self.reception = Reception(self)
         self.loader: Loader
         self.holders: Holders
@@ -107,8 +108,6 @@ class WorkersExecutor:
         self.address = ""
         """Where workers reach it, once it is open."""
         self.room = lambda: None
-        self._to_give: dict[str, list[Step]] = {}
-        """Steps that go out at the end of this turn of the loop, by worker."""
         self._background: set[asyncio.Task[None]] = set()
         self.stopping = self._carrying_on = False
         self._received = self._sent = 0
@@ -229,29 +228,14 @@ class WorkersExecutor:
         except Exception as error:
             self.outcomes.end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
             return
-        self._to_give.setdefault(worker.id, []).append(step)
+        self._giving.add(worker.id, step)
 
     def _flush(self) -> None:
-        now, batch = time.monotonic(), self.settings.batch
         settled, self.outcomes.to_acknowledge = self.outcomes.to_acknowledge, {}
         for worker_id, tokens in settled.items():
             if (worker := self.protocol.workers.get(worker_id)) is not None:
                 self.protocol.acknowledge(worker, tokens)
-        to_give, self._to_give = self._to_give, {}
-        for worker_id, steps in to_give.items():
-            worker = self.protocol.workers.get(worker_id)
-            # Since it was chosen it may have gone, been told to leave, or lowered its credits: others may have room.
-            room = 0 if worker is None else worker.free
-            if len(steps) > room:
-                reason = "its worker has gone" if worker is None else "its worker takes no more"
-                self.outcomes.returned([step.token for step in steps[room:]], reason)
-            for start in range(0, min(room, len(steps)), batch):
-                some = steps[start : min(start + batch, room)]
-                for step in some:
-                    if (flight := self.flights.get(step.token)) is not None:
-                        self.given(flight)
-                assert worker is not None
-                self.protocol.give(worker, some, now)
+        self._giving.flush(time.monotonic())
 
     def given(self, flight: Flight) -> None:
         """It counts among what its worker has, or will never: the place that was set aside for it is not needed."""
