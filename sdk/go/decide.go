@@ -35,6 +35,9 @@ func (l *loop) act(from *connection, now time.Time) error {
 }
 
 func (l *loop) lost(from *connection, reason string, now time.Time) {
+	if !l.left.IsZero() {
+		return // it leaves anyway
+	}
 	pause := l.connections.failed(from, now)
 	l.options.Logger.Printf("hub %s: %s; the next try is in %.1f s", from.address, reason, pause.Seconds())
 }

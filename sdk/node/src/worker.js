@@ -122,6 +122,7 @@ export class Worker {
   }
 
   #lost(connection, reason, now) {
+    if (this.#left !== null) return; // it leaves anyway
     const pause = this.#hubs.failed(connection, now) / 1000;
     this.#options.logger(`hub ${connection.address}: ${reason}; the next try is in ${pause.toFixed(1)} s`);
   }

@@ -158,6 +158,7 @@ module Turnout
 
     def part(connection, reason, now)
       return refuse(connection, reason) if connection.link.refused?
+      return if @left # it leaves anyway
 
       pause = @connections.failed(connection, now)
       @logger.info(format("hub %s: %s; the next try is in %.1f s", connection.address, reason, pause))
