@@ -1,7 +1,7 @@
 """What is the work that travels? Steps and their results, in the documents that handlers of any language know.
 
-In these documents a step is a task and a task is a run. Only this module and ``translation`` use the words so.
-What is made once for every step is not tracked by the garbage collector: JSON has no cycles.
+In these documents a step is a task and a task is a run. Only this module, ``translation`` and ``answers`` use the words
+so. What is made once for every step is not tracked by the garbage collector: JSON has no cycles.
 """
 
 from __future__ import annotations

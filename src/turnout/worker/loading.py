@@ -12,9 +12,10 @@ from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
+from turnout.wire.answers import answer_of
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.holdings import unable
-from turnout.wire.translation import SHELL_HANDLER, answer_of, event_of, work_of
+from turnout.wire.translation import SHELL_HANDLER, event_of, work_of
 from turnout.worker.handlers import Handlers
 
 

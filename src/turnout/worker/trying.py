@@ -12,9 +12,9 @@ import msgspec
 from turnout.authoring.task import Task
 from turnout.bodies.attempt import call, info_for
 from turnout.bodies.outcome import raised, returned_value
+from turnout.wire.answers import answer_of
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.holdings import unable
-from turnout.wire.translation import answer_of
 from turnout.worker.handlers import Handlers
 from turnout.worker.loading import StepLoader, refused
 

@@ -18,6 +18,7 @@ from turnout.executors.workers.flights import Flight, attempt_of, token_of
 from turnout.executors.workers.watching import blame
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.values import MAX_BYTES
+from turnout.wire.answers import result_of
 from turnout.wire.documents import StepResult
 from turnout.wire.happenings import (
     EndedElsewhere,
@@ -29,7 +30,6 @@ from turnout.wire.happenings import (
     Unsendable,
 )
 from turnout.wire.roster import WorkerEntry
-from turnout.wire.translation import result_of
 
 if TYPE_CHECKING:
     from turnout.executors.workers.executor import WorkersExecutor
