@@ -63,15 +63,16 @@ class StandIn:
         return getattr(self._real, name)
 
 
-def relay(output: Output | None, event: TaskReadyEvent, stream: str, text: str) -> None:
-    """What an attempt that runs elsewhere has said: kept, and shown here if it is to be. Not called within a body."""
+def relay(output: Output | None, event: TaskReadyEvent, stream: str, text: str, shown: str | None = None) -> None:
+    """What an attempt that runs elsewhere has said: kept, and shown here if it is to be, as ``shown`` where that is not
+    the same. Not called within a body."""
     if output is None:
         return
     output(event, stream, text)
     if output.echo and stream in (Stream.STDOUT, Stream.STDERR):
         target: TextIO | None = getattr(sys, stream)
         if target is not None:
-            target.write(text)
+            target.write(text if shown is None else shown)
 
 
 # -- putting it in place ---------------------------------------------------------------------------------------------

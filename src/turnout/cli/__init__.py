@@ -19,10 +19,13 @@ def _run(given: list[str]) -> int:
 
     from turnout.cli.app import app
     from turnout.cli.failure import Exit, report, report_error
+    from turnout.cli.service import PrintableFormatter
     from turnout.errors import TurnoutError
 
     # A project's rules speak of all its workflows, a command loads one: `turnout config check` warns of idle rules.
     logging.getLogger("turnout.dispatcher").setLevel(logging.ERROR)
+    if logging.lastResort is not None:  # what writes warnings where no handler is set up
+        logging.lastResort.setFormatter(PrintableFormatter())
     options = given[: given.index("--")] if "--" in given else given
     as_json = "--json" in options
     try:

@@ -19,18 +19,14 @@ def show(
     """Print every setting with its value, secrets left out."""
     from turnout.cli.configured import settings_in_force
     from turnout.cli.output import say_columns, say_json
+    from turnout.model.printable import json_text
 
     found = settings_in_force()
     if as_json:
         say_json([{"key": key, "value": value, "origin": said_by} for key, value, said_by in found])
         return
-    import json
-
     say_columns(
-        [
-            [(key, ""), (json.dumps(value, ensure_ascii=False), "cyan"), (said_by if origin else "", "dim")]
-            for key, value, said_by in found
-        ]
+        [[(key, ""), (json_text(value), "cyan"), (said_by if origin else "", "dim")] for key, value, said_by in found]
     )
 
 

@@ -15,6 +15,7 @@ from turnout.cli.watch import Watched, follow, summary
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.picture import picture
+from turnout.model.printable import json_text
 from turnout.runner import EngineSettings, Runner
 from turnout.runner.views import RunView
 
@@ -74,12 +75,10 @@ def introduction(runner: Runner) -> list[Line]:
 
 
 def conclusion(view: RunView, result: Any) -> list[Line]:
-    import json
-
     took = (view.finished_at or view.created_at) - view.created_at
     return [
         summary(view.id, view.workflow, view.state, took),
-        [(json.dumps(plain(result), ensure_ascii=False), "")],
+        [(json_text(plain(result)), "")],
         [],
         [("Start your own with `turnout init`.", "")],
     ]

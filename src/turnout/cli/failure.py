@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from enum import IntEnum
 
@@ -20,6 +19,7 @@ from turnout.errors import (
     TurnoutError,
     WaitTimedOut,
 )
+from turnout.model.printable import json_text, printable
 
 
 class Exit(IntEnum):
@@ -83,11 +83,11 @@ def report(code: str, message: str, hint: str | None, *, as_json: bool) -> None:
     """One error on stderr, for people or as JSON."""
     if as_json:
         said = {"code": code, "message": message} | ({"hint": hint} if hint else {})
-        print(json.dumps({"error": said}, ensure_ascii=False), file=sys.stderr)
+        print(json_text({"error": said}), file=sys.stderr)
         return
-    print(f"error[{code}]: {message}", file=sys.stderr)
+    print(printable(f"error[{code}]: {message}"), file=sys.stderr)
     if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+        print(printable(f"hint: {hint}"), file=sys.stderr)
 
 
 def report_error(error: TurnoutError, *, as_json: bool) -> Exit:

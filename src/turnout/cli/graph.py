@@ -33,7 +33,7 @@ def graph(
     turnout graph flows.py
     turnout graph last --format svg --output run.svg
     """
-    from turnout.cli.output import say, say_json
+    from turnout.cli.output import plain_text, say, say_json
     from turnout.cli.picturing import drawn, subject_of
     from turnout.model.diagrams import edges
 
@@ -42,9 +42,10 @@ def graph(
         tasks = [{"name": task.name, "state": (states or {}).get(task.name)} for task in spec.tasks]
         say_json({"workflow": spec.full_name, "tasks": tasks, "edges": edges(spec)})
         return
-    text = drawn(spec, states, format.value)
+    lines = drawn(spec, states, format.value)
     if output is None:
-        say(text.rstrip("\n"))
+        for line in lines:
+            say(line)
     else:
-        output.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+        output.write_text("".join(f"{plain_text(line)}\n" for line in lines), encoding="utf-8")
         say(f"wrote {output}")

@@ -24,11 +24,10 @@ def logs(
     turnout logs last charge --attempt 1
     turnout logs last --follow
     """
-    import json
-
     from turnout.cli.opening import open_store
     from turnout.cli.output import plain, say
     from turnout.cli.saying import spoken
+    from turnout.model.printable import json_text
     from turnout.runner.logs import LogReader, lines_of
     from turnout.runner.lookup import find_run
 
@@ -36,6 +35,6 @@ def logs(
         reader = LogReader(store, None, find_run(store, run).new.run_id, follow=follow)
         for line in lines_of(reader.begin(task, attempt)):
             if as_json:
-                say(json.dumps(plain(line), ensure_ascii=False))
+                say(json_text(plain(line)))
             else:
                 say(spoken(line.task, line.stream, line.text, attempt=line.attempt))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -11,6 +10,8 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, TextIO, TypeAlias
 
 import msgspec
+
+from turnout.model.printable import json_text, printable, printable_line
 
 Span: TypeAlias = tuple[str, str]
 """Text and its style; an empty style is plain."""
@@ -46,17 +47,19 @@ def width_of(stream: TextIO | None = None) -> int:
 
 
 def plain_text(line: Iterable[Span]) -> str:
-    return "".join(text for text, _ in line).rstrip()
+    return "".join(printable(text) for text, _ in line).rstrip()
 
 
 def with_colours(line: Iterable[Span]) -> str:
-    return "".join(f"\x1b[{_ANSI[style]}m{text}\x1b[0m" if style else text for text, style in line)
+    return "".join(
+        f"\x1b[{_ANSI[style]}m{printable(text)}\x1b[0m" if style else printable(text) for text, style in line
+    )
 
 
 def say(line: Iterable[Span] | str = "", *, to: TextIO | None = None) -> None:
-    """One line for people."""
+    """One line for people. What would steer their terminal is escaped, here or where the line gets its colours."""
     stream = sys.stdout if to is None else to
-    text = line if isinstance(line, str) else (with_colours if coloured(stream) else plain_text)(line)
+    text = printable(line) if isinstance(line, str) else (with_colours if coloured(stream) else plain_text)(line)
     try:
         print(text, file=stream, flush=True)
     except UnicodeEncodeError:
@@ -66,6 +69,7 @@ def say(line: Iterable[Span] | str = "", *, to: TextIO | None = None) -> None:
 
 def columns(rows: Sequence[Sequence[Span]], gap: int = 2) -> list[Line]:
     """Rows of cells, aligned; the last column is as wide as it likes."""
+    rows = [[(printable_line(text), style) for text, style in row] for row in rows]
     widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)] if rows else []
     return [
         [(text if at == len(row) - 1 else f"{text:<{widths[at] + gap}}", style) for at, (text, style) in enumerate(row)]
@@ -81,9 +85,7 @@ def say_columns(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> N
 def say_json(value: Any) -> None:
     """One JSON document on stdout. Structs keep every field, so that the shape does not depend on the values."""
     stream = sys.__stdout__ or sys.stdout
-    print(
-        json.dumps(plain(value), ensure_ascii=False, indent=2 if is_terminal(stream) else None), file=stream, flush=True
-    )
+    print(json_text(plain(value), indent=2 if is_terminal(stream) else None), file=stream, flush=True)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnout.cli.opening import open_store
-from turnout.cli.output import coloured, with_colours
+from turnout.cli.output import Line
 from turnout.cli.wording import MARKS
 from turnout.model.diagrams import States, dot, mermaid
 from turnout.model.picture import picture
@@ -31,29 +31,29 @@ def _looks_like_an_id(text: str) -> bool:
     return text[:1].isdigit() and not text.endswith(".py") and ":" not in text and "/" not in text
 
 
-def drawn(spec: WorkflowSpec, states: States | None, format: str) -> str:
+def drawn(spec: WorkflowSpec, states: States | None, format: str) -> list[Line]:
     match format:
         case "mermaid":
-            return mermaid(spec, states)
+            return _plain(mermaid(spec, states))
         case "dot":
-            return dot(spec, states)
+            return _plain(dot(spec, states))
         case "svg":
-            return svg(spec, states)
+            return _plain(svg(spec, states))
         case _:
             return _with_marks(picture(spec), states)
 
 
-def _with_marks(text: str, states: States | None) -> str:
+def _plain(text: str) -> list[Line]:
+    return [[(line, "")] for line in text.rstrip("\n").split("\n")]
+
+
+def _with_marks(text: str, states: States | None) -> list[Line]:
     """Each line of the picture begins with a task's name, a mapped one's with ``[…]``: its state goes before it."""
     if states is None:
-        return text
-    return "\n".join(_marked(line, states) if line else "" for line in text.splitlines())
+        return _plain(text)
+    return [_marked(line, states) if line else [] for line in text.splitlines()]
 
 
-def _marked(line: str, states: States) -> str:
+def _marked(line: str, states: States) -> Line:
     mark, style = MARKS[states[line.split(maxsplit=1)[0].partition("[")[0]]]
-    return f"{_painted(mark, style)} {line}"
-
-
-def _painted(mark: str, style: str) -> str:
-    return with_colours([(mark, style)]) if coloured() else mark
+    return [(mark, style), (f" {line}", "")]

@@ -19,6 +19,7 @@ from turnout.cli.saying import Heard, heard_only
 from turnout.cli.watch import Watched, follow, summary
 from turnout.cli.wording import short
 from turnout.errors import RunError, RunFailed
+from turnout.model.printable import json_text
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import plain as json_value
 from turnout.orchestration.settings import EngineSettings
@@ -88,10 +89,8 @@ def driving(
 
 
 def _say_result(result: Any) -> None:
-    import json
-
     if result is not None:
-        say(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2))
+        say(result if isinstance(result, str) else json_text(result, indent=2))
 
 
 def _summary(view: RunView) -> Any:

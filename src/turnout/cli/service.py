@@ -8,9 +8,17 @@ import sys
 from collections.abc import Iterable
 
 from turnout.errors import InvalidSetting
+from turnout.model.printable import printable
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 USUAL_LEVEL = "warning"
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats records so that nothing in them steers the terminal: they may quote what workers and runs are called."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def write_as_a_service(level: str | None, spoken: Iterable[str]) -> None:
@@ -19,7 +27,9 @@ def write_as_a_service(level: str | None, spoken: Iterable[str]) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     number = _number(USUAL_LEVEL if level is None else level)
-    logging.basicConfig(level=number, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=number, handlers=[handler])
     for name in spoken:
         logging.getLogger(name).setLevel(min(number, logging.INFO))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.cli.output import Line, Span
+from turnout.model.printable import printable_line
 
 GAP = 2
 
@@ -21,7 +22,7 @@ class Column(msgspec.Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        return max(len(self.title), *(len(text) for text, _ in self.cells), 0)
+        return max(len(self.title), *(len(printable_line(text)) for text, _ in self.cells), 0)
 
 
 def table(columns: Sequence[Column], width: int) -> list[Line]:
@@ -36,13 +37,14 @@ def table(columns: Sequence[Column], width: int) -> list[Line]:
 
 
 def _aligned(cell: Span, column: Column) -> Span:
-    text, style = cell
+    text, style = printable_line(cell[0]), cell[1]
     padded = f"{text:>{column.width}}" if column.right else f"{text:<{column.width}}"
     return padded + " " * GAP, style
 
 
 def cut(line: Line, width: int) -> Line:
     """As much of the line as there is room for; blanks at its end need none."""
+    line = [(printable_line(part), style) for part, style in line]
     text = "".join(part for part, _ in line).rstrip()
     room = width if len(text) <= width else width - 1
     kept: Line = []

@@ -13,6 +13,7 @@ from turnout.cli.saying import Heard
 from turnout.cli.tree import Node, counts, fitting, lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting
 from turnout.errors import WaitTimedOut
+from turnout.model.printable import printable
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.runner import RunHandle
@@ -104,7 +105,7 @@ def as_text(shown: Sequence[Line]) -> Text:
         if number:
             text.append("\n")
         for part, style in line:
-            text.append(part, style=style or None)
+            text.append(printable(part), style=style or None)
     return text
 
 

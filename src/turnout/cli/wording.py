@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from turnout.model.printable import printable_line
+
 SHORT_ID = 18
 """The time in milliseconds and 12 random bits: as much of an id as tables show, and enough to name the run."""
 
@@ -68,5 +70,5 @@ def last_name(workflow: str) -> str:
 
 
 def one_line(text: str, width: int = 120) -> str:
-    first = text.strip().splitlines()[0] if text.strip() else ""
+    first = printable_line(text.strip().splitlines()[0]) if text.strip() else ""
     return first if len(first) <= width else f"{first[: width - 1]}…"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnout.cli.failure import Exit
+from turnout.cli.output import say
 from turnout.cli.service import write_as_a_service
 from turnout.runner.settings import configuration
 from turnout.runner.working import handlers_of, worker_settings
@@ -63,4 +64,4 @@ def _ability(names: Sequence[str]) -> str:
 
 
 def _print(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:
-    print(direction, address, shown(frames, codec), file=sys.stderr, flush=True)
+    say(f"{direction} {address} {shown(frames, codec)}", to=sys.stderr)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from turnout.model.breaker import BreakerState
 from turnout.model.health import ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus, StageStatus
+from turnout.model.printable import printable
 from turnout.model.workers import HubStatus, WorkerFigures, by_name
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
@@ -222,4 +223,4 @@ def _shown(labels: Labels) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return printable(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

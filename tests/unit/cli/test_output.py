@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from turnout.cli.output import columns, plain, plain_text, say, with_colours
 from turnout.cli.parameters import input_file
 from turnout.cli.picturing import drawn
 from turnout.cli.running import Again
+from turnout.cli.service import PrintableFormatter
+from turnout.cli.watch import as_text
 from turnout.cli.wording import lasting
 from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
@@ -28,6 +31,23 @@ def test_columns_are_aligned() -> None:
 
 def test_colours_are_only_added() -> None:
     assert with_colours([("a", "red"), ("b", "")]) == "\x1b[31ma\x1b[0mb"
+
+
+def test_text_from_outside_steers_no_terminal_however_it_is_drawn() -> None:
+    evil = "\x1b[2J\x07\u202e"
+    shown = r"\x1b[2J\x07\u202e"
+    assert plain_text([(evil, "")]) == shown
+    assert with_colours([(evil, "red"), (evil, "")]) == f"\x1b[31m{shown}\x1b[0m{shown}"
+    assert as_text([[(f"[bold]{evil}", "")]]).plain == f"[bold]{shown}"
+    assert [plain_text(line) for line in columns([[(evil, ""), ("a", "")], [("b\nc", ""), ("d", "")]])] == [
+        rf"{shown}  a",
+        r"b\nc" + " " * (len(shown) - 4) + "  d",
+    ]
+
+
+def test_records_of_services_steer_no_terminal() -> None:
+    record = logging.LogRecord("turnout.hub", logging.WARNING, "", 1, "worker %s\nleft", ("\x1b[2J",), None)
+    assert PrintableFormatter("%(message)s").format(record) == "worker \\x1b[2J\nleft"
 
 
 def test_a_stream_that_cannot_say_a_mark_gets_another() -> None:
@@ -147,7 +167,7 @@ def test_a_drawn_run_marks_mapped_tasks_and_hooks_too() -> None:
         return double.map(numbers())
 
     states = {each.name: TaskState.COMPLETED for each in hooked.spec.tasks}
-    marked = drawn(hooked.spec, states, "ascii").splitlines()
+    marked = [plain_text(line) for line in drawn(hooked.spec, states, "ascii")]
     assert [line.split()[:2] for line in marked] == [["✓", "numbers"], ["✓", "double[…]"], [], ["✓", "on_exit.notify"]]
     for format in ("mermaid", "dot", "svg"):
-        assert "notify" in drawn(hooked.spec, states, format)
+        assert any("notify" in plain_text(line) for line in drawn(hooked.spec, states, format))

@@ -17,6 +17,7 @@ from turnout.errors import RunNotFound, StoreError
 from turnout.executors.workers.flights import Flight, attempt_of, token_of
 from turnout.executors.workers.watching import blame
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.printable import printable
 from turnout.model.values import MAX_BYTES
 from turnout.wire.answers import result_of
 from turnout.wire.documents import StepResult
@@ -127,7 +128,8 @@ class Outcomes:
         flight = self._hub.flights.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
             for line in event.lines:
-                relay(flight.work.output, flight.event, line.stream, f"{line.text}\n")
+                text = f"{line.text}\n"
+                relay(flight.work.output, flight.event, line.stream, text, shown=printable(text))
 
     def progress(self, event: Progressed) -> None:
         flight = self._hub.flights.get(event.step.token)
