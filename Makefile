@@ -47,6 +47,8 @@ imports: $(READY)
 types: $(READY)
 	@echo "== types"
 	@$(VENV)/bin/basedpyright --pythonpath $(RUN)
+	@echo "== types of the documentation and the examples"
+	@$(RUN) tools/check_examples.py
 
 unit: $(READY)
 	@echo "== unit tests"
@@ -74,5 +76,5 @@ coverage: $(READY) ## all tests with line coverage of src/turnout; fails below 9
 	@$(PYTEST) -n $(JOBS) --cov --cov-report=term --cov-fail-under=90 tests
 
 clean: ## remove the virtual environment and every cache
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build site
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build site
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from turnout import RoutingConfig, RoutingRule, Runner, TaskInfo, task, workflow
+from turnout import RoutingConfig, RoutingRule, Runner, TaskInfo, injected, task, workflow
 from turnout.executors.thread import ThreadExecutor
 
 
@@ -20,7 +20,7 @@ def validate(order: dict[str, Any]) -> dict[str, Any]:
 
 
 @task(retries=2, retry_delay="200ms", backoff="exponential")
-def charge(order: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
+def charge(order: dict[str, Any], info: TaskInfo = injected()) -> dict[str, Any]:
     if info.attempt == 1:
         raise ConnectionError("the payment service did not answer")
     return {"amount": order["total"], "receipt": info.idempotency_key[-8:]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 from typing import Any
 
-from turnout import PermanentFailure, TaskInfo, remote, task, workflow
+from turnout import PermanentFailure, TaskInfo, injected, remote, task, workflow
 
 process_payment = remote(
     "process_payment",
@@ -42,7 +42,7 @@ send_notification = remote(
 
 
 @task(worker_selector={"language": "python"})
-def validate_order(order: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
+def validate_order(order: dict[str, Any], info: TaskInfo = injected()) -> dict[str, Any]:
     """Runs on the Python worker, which imports this module too."""
     if not order["lines"]:
         raise PermanentFailure(f"order {order['order_id']} has no lines")

@@ -13,6 +13,7 @@ from turnout.authoring.default_runner import set_default_runner_factory
 
 if TYPE_CHECKING:
     from turnout.authoring.context import Context
+    from turnout.authoring.injection import injected
     from turnout.authoring.remote import remote
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
@@ -48,6 +49,7 @@ __all__ = [
     "any_",
     "context_value",
     "current_task",
+    "injected",
     "none_",
     "register_type",
     "remote",
@@ -61,6 +63,7 @@ __all__ = [
 
 _HOMES = {
     "turnout.authoring.context": ("Context",),
+    "turnout.authoring.injection": ("injected",),
     "turnout.authoring.remote": ("remote",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),

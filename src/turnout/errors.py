@@ -8,6 +8,7 @@ TurnoutError
 │   ├── InvalidYaml            malformed_yaml, duplicate_key, yaml_too_large; with its line and column
 │   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
 │   ├── NotImportable          a function that another process cannot find; unguarded_main
+│   ├── NotInjected            a parameter that a run fills was used outside of one
 │   └── NotYetAValue           a placeholder was used as if it were a value
 ├── InputError                 what was handed in for one run
 │   ├── InvalidInput           missing_parameter, unknown_parameter, invalid_parameter, …
@@ -89,6 +90,10 @@ class InvalidTarget(DefinitionError):
 
 class NotImportable(DefinitionError):
     code = "not_importable"
+
+
+class NotInjected(DefinitionError):
+    code = "not_injected"
 
 
 class NotYetAValue(DefinitionError, TypeError):

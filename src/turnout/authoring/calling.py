@@ -17,8 +17,9 @@ import msgspec
 from turnout.authoring.annotations import types_of
 from turnout.authoring.context import Context
 from turnout.authoring.conversions import Conversions, conversions_for, converted
+from turnout.authoring.injection import INJECTED
 from turnout.contracts.executor import Work
-from turnout.errors import PermanentFailure
+from turnout.errors import InvalidWorkflow, PermanentFailure
 from turnout.model.branch import Branch
 from turnout.model.info import TaskInfo
 
@@ -40,6 +41,12 @@ def slots_of(body: Body) -> tuple[Slot, ...]:
     found: list[Slot] = []
     for index, parameter in enumerate(inspect.signature(body).parameters.values()):
         kind = _kind(parameter.annotation, body)
+        if kind is None and parameter.default is INJECTED:
+            raise InvalidWorkflow(
+                f"parameter {parameter.name!r} of {body.__qualname__} has the default injected(), and its annotation "
+                "does not say what is injected: annotate it as TaskInfo or Context",
+                code="bad_injection",
+            )
         if kind is not None:
             found.append(Slot(parameter.name, kind, index if parameter.kind in positional else None))
     return tuple(found)
@@ -146,11 +153,11 @@ def _leaving(body: Body, context: Context) -> Body:
     return run
 
 
-async def _left_later(context: Context, returned: Awaitable[Any]) -> dict[str, Any] | Branch:
+async def _left_later(context: Context, returned: Awaitable[Any]) -> dict[str, Any] | Branch[Any]:
     return _left(context, await returned)
 
 
-def _left(context: Context, returned: Any) -> dict[str, Any] | Branch:
+def _left(context: Context, returned: Any) -> dict[str, Any] | Branch[Any]:
     if isinstance(returned, Branch):
         return Branch(*returned.chosen, value=_left(context, returned.value))
     if returned is None or returned is context:

@@ -17,6 +17,7 @@ from turnout.authoring.options import (
     retry_policy,
     selector,
 )
+from turnout.model.branch import Branch
 from turnout.model.spec import Body, Mapped, TaskSpec, Template
 from turnout.model.validation import validate_task
 
@@ -175,7 +176,11 @@ class Decorator:
         self._options = options
 
     @overload
+    def __call__(self, function: Callable[Q, Coroutine[Any, Any, Branch[S]]]) -> Task[Q, S]: ...
+    @overload
     def __call__(self, function: Callable[Q, Coroutine[Any, Any, S]]) -> Task[Q, S]: ...
+    @overload
+    def __call__(self, function: Callable[Q, Branch[S]]) -> Task[Q, S]: ...
     @overload
     def __call__(self, function: Callable[Q, S]) -> Task[Q, S]: ...
     def __call__(self, function: Callable[..., Any]) -> Task[..., Any]:
@@ -183,7 +188,11 @@ class Decorator:
 
 
 @overload
+def task(function: Callable[Q, Coroutine[Any, Any, Branch[S]]], /) -> Task[Q, S]: ...
+@overload
 def task(function: Callable[Q, Coroutine[Any, Any, S]], /) -> Task[Q, S]: ...
+@overload
+def task(function: Callable[Q, Branch[S]], /) -> Task[Q, S]: ...
 @overload
 def task(function: Callable[Q, S], /) -> Task[Q, S]: ...
 @overload

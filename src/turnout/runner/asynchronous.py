@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
@@ -149,11 +150,11 @@ class AsyncRunner:
 
     async def submit_many(
         self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
-    ) -> list[AsyncRunHandle[R]]:
+    ) -> builtins.list[AsyncRunHandle[R]]:
         options = Options(priority=priority)
         return await self._submit([self.core.request(workflow, (), input, options) for input in inputs])
 
-    async def _submit(self, requests: Sequence[Request]) -> list[AsyncRunHandle[Any]]:
+    async def _submit(self, requests: Sequence[Request]) -> builtins.list[AsyncRunHandle[Any]]:
         await _hand_in(self.core, requests)
         ids = await asyncio.gather(*(asyncio.wrap_future(request.accepted) for request in requests))
         return [AsyncRunHandle(self.core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]
@@ -169,7 +170,7 @@ class AsyncRunner:
         states: Sequence[RunState] = (),
         limit: int = 100,
         before: str | None = None,
-    ) -> list[RunView]:
+    ) -> builtins.list[RunView]:
         found = await asyncio.to_thread(
             lambda: self.core.store.runs(workflow=workflow, states=states, limit=limit, before=before)
         )
@@ -181,7 +182,7 @@ class AsyncRunner:
     def draw(self, workflow: Workflow[..., Any]) -> str:
         return picture(self.core.graph_of(workflow).spec)
 
-    async def set_routing(self, routing: RoutingConfig) -> list[str]:
+    async def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
         return await asyncio.wrap_future(self.core.set_routing(routing))
 
     async def health(self) -> dict[str, Any]:
@@ -190,7 +191,7 @@ class AsyncRunner:
     async def metrics(self) -> str:
         return exposition(await asyncio.to_thread(self.core.orchestrators))
 
-    async def workers(self) -> list[WorkerView]:
+    async def workers(self) -> builtins.list[WorkerView]:
         return await asyncio.to_thread(self.core.live_workers)
 
     async def drain_worker(self, worker: str, reason: str = "drained") -> WorkerView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import signal
 import threading
@@ -145,7 +146,7 @@ class Submitting:
         """Whether this Runner is the run's owner at the moment."""
         return self._core.owns(run_id)
 
-    def _submit(self, requests: Sequence[Request]) -> list[RunHandle[Any]]:
+    def _submit(self, requests: Sequence[Request]) -> builtins.list[RunHandle[Any]]:
         self._core.submit(requests)
         return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
 
@@ -225,7 +226,7 @@ class Runner(Submitting):
     # -- running ------------------------------------------------------------------------------------------------
     def submit_many(
         self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
-    ) -> list[RunHandle[R]]:
+    ) -> builtins.list[RunHandle[R]]:
         """Start a run for each input (parameters by name); returns once all are durable."""
         options = Options(priority=priority)
         return self._submit([self._core.request(workflow, (), input, options) for input in inputs])
@@ -243,7 +244,7 @@ class Runner(Submitting):
         states: Sequence[RunState] = (),
         limit: int = 100,
         before: str | None = None,
-    ) -> list[RunView]:
+    ) -> builtins.list[RunView]:
         """Runs, newest first."""
         found = self._core.store.runs(workflow=workflow, states=states, limit=limit, before=before)
         return [run_view(run) for run in found]
@@ -256,7 +257,7 @@ class Runner(Submitting):
         """The workflow's graph in text."""
         return picture(self._core.graph_of(workflow).spec)
 
-    def set_routing(self, routing: RoutingConfig) -> list[str]:
+    def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
         """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
         return self._core.set_routing(routing).result()
 
@@ -270,7 +271,7 @@ class Runner(Submitting):
         return exposition(self._core.orchestrators())
 
     # -- workers ------------------------------------------------------------------------------------------------
-    def workers(self) -> list[WorkerView]:
+    def workers(self) -> builtins.list[WorkerView]:
         """The workers that are connected to any hub on this database, by name."""
         return self._core.live_workers()
 

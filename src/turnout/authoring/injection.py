@@ -1,0 +1,61 @@
+"""The default value of a parameter that the engine fills.
+
+``info: TaskInfo = injected()`` tells a type checker that callers need not give the argument. At run time the annotation
+decides what is injected, so the parameter also works without a default.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from turnout.errors import NotInjected
+
+
+class Injected:
+    """Stands for the value until an attempt begins. A body that is called outside of a run and uses it is told so."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "injected()"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise _missing()
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        raise _missing()
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise _missing()
+
+    def __contains__(self, key: Any) -> NoReturn:
+        raise _missing()
+
+    def __iter__(self) -> NoReturn:
+        raise _missing()
+
+    def __len__(self) -> NoReturn:
+        raise _missing()
+
+
+INJECTED = Injected()
+
+
+def injected() -> Any:
+    """The default of a parameter annotated ``TaskInfo`` or ``Context``: each attempt of the task fills it.
+
+    >>> from turnout import TaskInfo, task
+    >>> @task
+    ... def fetch(url: str, info: TaskInfo = injected()) -> str:
+    ...     return f"{url}, attempt {info.attempt}"
+    """
+    return INJECTED
+
+
+def _missing() -> NotInjected:
+    return NotInjected(
+        "a parameter with the default injected() is filled in a run only: outside of one, give the function a TaskInfo "
+        "or a Context yourself, or use turnout.testing.run_inline"
+    )
