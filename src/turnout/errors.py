@@ -21,6 +21,7 @@ TurnoutError
 │   ├── NoCapacity
 │   ├── ExecutionFailed
 │   ├── ExecutorUnavailable    the executor cannot start anything at present; the attempt has not begun
+│   ├── AttemptFenced          right before its body: the attempt may be somebody else's by now; it has not begun
 │   └── HubUnavailable
 ├── StoreError
 │   ├── StoreUnreachable       may be tried again
@@ -151,6 +152,10 @@ class ExecutionFailed(DispatchError):
 
 class ExecutorUnavailable(DispatchError):
     code = "executor_unavailable"
+
+
+class AttemptFenced(DispatchError):
+    code = "attempt_fenced"
 
 
 class HubUnavailable(DispatchError):

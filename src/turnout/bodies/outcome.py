@@ -11,7 +11,7 @@ import msgspec
 
 import turnout.errors
 from turnout.contracts.executor import Work
-from turnout.errors import InputError, PermanentFailure, RetryAfter, WrongType
+from turnout.errors import AttemptFenced, InputError, PermanentFailure, RetryAfter, WrongType
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Unmet
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent, error_info
@@ -48,6 +48,8 @@ def returned_value(
 
 def raised(work: Work, error: BaseException, started_at: float, finished_at: float) -> ExecutionResult:
     """The result of a body that raised: SystemExit and KeyboardInterrupt are failures like any other."""
+    if isinstance(error, AttemptFenced):
+        return ExecutionResult.returned(work.event, error.code)
     if isinstance(error, Defer | Unmet):
         return ExecutionResult.deferred(work.event, error, started_at=started_at, finished_at=finished_at)
     retryable, retry_after, remark = True, None, ""

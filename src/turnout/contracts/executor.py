@@ -8,6 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from turnout.contracts.clock import boot_time
+from turnout.errors import AttemptFenced
 from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.info import Output, TaskInfo, current_task, reset_current, set_current
@@ -55,6 +57,10 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Context style that is the context as the body left it. For an async body: an awaitable of the output.
     None: ``body(*args, **kwargs)`` is all there is to it. Executors use ``invoke``, which knows both."""
 
+    fence: Callable[[], float] | None = None
+    """Until when the attempt may begin, by ``contracts.clock.boot_time``, as things stand when it is asked: as long as
+    nobody else can have been given it. None: for ever. ``invoke`` asks it right before the body."""
+
     output: Output | None = None
     """Takes what the body says; None where nothing is kept. What a body prints or logs in this process, under
     ``invoke``, gets there by itself. An executor that runs bodies elsewhere reads their output itself and calls
@@ -73,7 +79,14 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             reset_current(token)
         return _under(info, value) if inspect.iscoroutine(value) else value
 
+    def may_begin(self) -> bool:
+        """Whether the body may begin now. An executor that calls it by ``invoke`` need not ask."""
+        # The fence first: a process that is stopped in between finds that the time is over.
+        return self.fence is None or self.fence() >= boot_time()
+
     def _invoke(self, info: TaskInfo) -> Any:
+        if not self.may_begin():
+            raise AttemptFenced("its time to begin was over: it may be somebody else's by now")
         if self.call is not None:
             return self.call(info)
         assert self.body is not None

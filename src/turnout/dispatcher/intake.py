@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.contracts.executor import came_from_body
 from turnout.errors import (
+    AttemptFenced,
     ExecutorUnavailable,
     InputError,
     NoCapacity,
@@ -58,6 +59,8 @@ def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
     if isinstance(error, NoCapacity | StoreUnreachable):
         return ExecutionResult.returned(event, printable(str(error)))
+    if isinstance(error, AttemptFenced):
+        return ExecutionResult.returned(event, error.code)
     if isinstance(error, ExecutorUnavailable):
         return ExecutionResult.returned(event, printable(str(error)), unavailable=True)
     if isinstance(error, Defer | Unmet):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import socket
 import threading
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
-from turnout.contracts.executor import BatchExecutor, Loader
+from turnout.contracts.clock import boot_time
+from turnout.contracts.executor import BatchExecutor, Loader, Work
 from turnout.contracts.store import Store
 from turnout.errors import InvalidSetting, StoreError
 from turnout.executors.outbox import Outbox
@@ -28,7 +31,7 @@ log = logging.getLogger(__name__)
 
 WAKING_TOPICS = frozenset({"ready", "any"})
 FENCE = 0.8
-"""After this share of the lease without a renewal nothing new is claimed."""
+"""After this share of the lease without a renewal nothing new is claimed, and no attempt begins."""
 
 
 class Inner(BatchExecutor, Protocol):
@@ -43,6 +46,37 @@ class Inner(BatchExecutor, Protocol):
     async def start(self) -> None: ...
 
     async def stop(self, timeout: float) -> None: ...
+
+
+class Held(msgspec.Struct, gc=False):
+    """An attempt that a poller has claimed, until the store has taken its result."""
+
+    event: TaskReadyEvent
+    holder: str
+    """The session that it was claimed by."""
+    renewed: float
+    """When the store was asked for the lease that it has, by ``boot_time``."""
+
+
+class HeldLoader:
+    """Loads what the poller holds, fenced by the lease of each attempt."""
+
+    def __init__(self, loader: Loader, begin_by: Callable[[TaskReadyEvent], float]) -> None:
+        self._loader = loader
+        self._begin_by = begin_by
+
+    async def load(self, event: TaskReadyEvent) -> Work:
+        return self._fenced(await self._loader.load(event))
+
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        work = self._loader.load_now(event)
+        return None if work is None else self._fenced(work)
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        return self._fenced(self._loader.load_blocking(event))
+
+    def _fenced(self, work: Work) -> Work:
+        return msgspec.structs.replace(work, fence=partial(self._begin_by, work.event))
 
 
 class PollingExecutor:
@@ -68,14 +102,14 @@ class PollingExecutor:
             raise InvalidSetting("a PollingExecutor needs a key, and a positive lease, poll interval and batch")
         self._store: Store = store
         self._inner: Inner = executor or ThreadExecutor(name="polling")
-        self._inner.bind(loader)
+        self._inner.bind(HeldLoader(loader, self._begin_by))
         self._keys: tuple[str, ...] = tuple(keys)
         self._lease: float = lease
         self._poll: float = poll
         self._batch: int = batch
         self.session: Session = session or _session()
-        self._held: dict[tuple[str, int], tuple[TaskReadyEvent, str]] = {}
-        """(task_id, attempt) → the attempt, and the session that it was claimed by."""
+        self._held: dict[tuple[str, int], Held] = {}
+        """By (task_id, attempt)."""
         self._hungry: bool = True
         """More may be waiting than was claimed last: look again as soon as there is room."""
         self._renewed: float = 0.0
@@ -93,8 +127,9 @@ class PollingExecutor:
     # -- life -------------------------------------------------------------------------------------------------------
     def start(self) -> None:
         """Register with the store and begin to claim. Blocks for one round trip; raises what the store raises."""
+        asked = boot_time()
         self._store.start_session(self.session, self._lease)
-        self._renewed = time.monotonic()
+        self._renewed = asked
         _complete(self._inner.start())
         self._stopping.clear()
         self._ended.clear()
@@ -153,16 +188,17 @@ class PollingExecutor:
         """Take what there is room for; True if it is worth looking again at once."""
         room = min(self._batch, self._inner.capacity - len(self._held))
         self._hungry = True
-        if room <= 0 or time.monotonic() - self._renewed > FENCE * self._lease:
+        if room <= 0 or boot_time() - self._renewed > FENCE * self._lease:
             return False
         holder = self.session.id
+        asked = boot_time()
         claimed = self._store.claim_ready(holder, self._keys, room, self._lease)
         self._hungry = len(claimed) == room
         events: list[TaskReadyEvent] = []
         for task in claimed:
             spec = self._spec(task)
             event = _event(task, spec)
-            self._held[event.task_id, event.attempt] = (event, holder)
+            self._held[event.task_id, event.attempt] = Held(event, holder, asked)
             if spec is None:
                 self._report(ExecutionResult.returned(event, "code_missing"))
             else:
@@ -187,7 +223,7 @@ class PollingExecutor:
     def _report(self, result: ExecutionResult) -> None:
         held = self._held.get((result.task_id, result.attempt))
         if held is not None:
-            self._outbox.put(held[1], result)
+            self._outbox.put(held.holder, result)
 
     def _accepted(self, results: Sequence[ExecutionResult]) -> None:
         for result in results:
@@ -209,26 +245,43 @@ class PollingExecutor:
                 log.exception("poller %s could not renew its lease", self.session.id)
 
     def _heartbeat(self) -> None:
-        asked = time.monotonic()
+        asked = boot_time()
         if not self._store.renew_session(self.session.id, self._lease).held:
             # It was declared dead. What it holds may still be its own, attempt by attempt; new claims need a new name.
             self.session = msgspec.structs.replace(self.session, id=str(uuid.uuid4()))
             self._store.start_session(self.session, self._lease)
         self._renewed = asked
         self._room()  # for the case that the lack of a renewal is what kept it from claiming
-        by_holder: dict[str, list[tuple[str, int, int]]] = {}
-        for event, holder in list(self._held.values()):
-            run_id, pos = split_task_id(event.task_id)
-            by_holder.setdefault(holder, []).append((run_id, pos, event.attempt))
-        for holder, attempts in by_holder.items():
-            for run_id, pos, attempt in self._store.renew_attempts(holder, attempts, self._lease):
-                self._lose(task_id(run_id, pos), attempt)
+        by_holder: dict[str, list[Held]] = {}
+        for held in list(self._held.values()):
+            by_holder.setdefault(held.holder, []).append(held)
+        for holder, some in by_holder.items():
+            self._renew(holder, some)
 
-    def _lose(self, task: str, attempt: int) -> None:
-        held = self._held.pop((task, attempt), None)
-        if held is not None:
-            log.info("attempt %d of %s is no longer ours", attempt, task)
-            self._inner.cancel(held[0])
+    def _renew(self, holder: str, some: Sequence[Held]) -> None:
+        asked = boot_time()
+        attempts = [(*split_task_id(held.event.task_id), held.event.attempt) for held in some]
+        lost = {
+            (task_id(run_id, pos), n) for run_id, pos, n in self._store.renew_attempts(holder, attempts, self._lease)
+        }
+        for held in some:
+            if (held.event.task_id, held.event.attempt) in lost:
+                self._lose(held.event)
+            else:
+                held.renewed = asked
+
+    def _begin_by(self, event: TaskReadyEvent) -> float:
+        """Until when an attempt may begin here: its lease and that of the session that claimed it cannot be over."""
+        renewed = self._renewed  # before the session: a new one comes first, and then its lease
+        held = self._held.get((event.task_id, event.attempt))
+        if held is None or held.holder != self.session.id:
+            return -math.inf
+        return min(renewed, held.renewed) + FENCE * self._lease
+
+    def _lose(self, event: TaskReadyEvent) -> None:
+        if self._held.pop((event.task_id, event.attempt), None) is not None:
+            log.info("attempt %d of %s is no longer ours", event.attempt, event.task_id)
+            self._inner.cancel(event)
 
 
 def _event(task: PolledTask, spec: WorkflowSpec | None) -> TaskReadyEvent:

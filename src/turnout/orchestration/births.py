@@ -41,7 +41,7 @@ class Births:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._loader = MemoryLoader(engine.store, engine.registry, engine.runs, lambda: engine.keeper.fenced)
+        self._loader = MemoryLoader(engine.store, engine.registry, engine.runs, lambda: engine.keeper.begin_by)
         self._graphs: dict[str, Graph] = {}
         self.output_limit = MAX_BYTES
 

@@ -7,11 +7,11 @@ import math
 import os
 import socket
 import threading
-import time
 import uuid
 from collections.abc import Callable
 
 from turnout.bodies.identity import boot_id, pid_namespace, process_started
+from turnout.contracts.clock import boot_time
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.model.rows import Session
@@ -56,8 +56,9 @@ class LeaseKeeper:
         self._thread = threading.Thread(target=self._keep, name="turnout-lease", daemon=True)
 
     def start(self) -> None:
+        asked = boot_time()
         self._store.start_session(self.session, self._lease)
-        self._renewed = time.monotonic()
+        self._renewed = asked
         self._thread.start()
 
     def stop(self) -> None:
@@ -68,13 +69,18 @@ class LeaseKeeper:
     @property
     def fenced(self) -> bool:
         """No session, or so long out of contact that others may soon take over: start nothing, acknowledge nothing."""
-        return time.monotonic() - self._renewed > self._self_fence
+        return boot_time() > self.begin_by
+
+    @property
+    def begin_by(self) -> float:
+        """Until when, by ``boot_time``, attempts may begin if the lease is not renewed again."""
+        return self._renewed + self._self_fence
 
     def _keep(self) -> None:
         pause = 0.0
         while not self._stop.wait(pause):
             pause = self._every
-            asked = time.monotonic()
+            asked = boot_time()
             said = None
             if self._health is not None and (said := self._health()) is None:
                 pause = min(FIRST_WORD, self._every)

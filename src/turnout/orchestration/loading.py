@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ from turnout.authoring.calling import caller
 from turnout.authoring.registry import Registry
 from turnout.bodies.attempt import is_async
 from turnout.bodies.conditions import once_met
+from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreUnreachable
@@ -118,12 +121,13 @@ class MemoryLoader(StoreLoader):
         store: Store,
         registry: Registry,
         runs: Mapping[str, OwnedRun],
-        fenced: Callable[[], bool] = lambda: False,
+        begin_by: Callable[[], float] = lambda: math.inf,
         output: Output | None = None,
     ) -> None:
         super().__init__(store, registry, output)
         self._runs = runs
-        self._fenced = fenced
+        self._begin_by = begin_by
+        """Until when this orchestrator may start anything, by ``boot_time``."""
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
         return self._from_memory(event, None)
@@ -136,7 +140,7 @@ class MemoryLoader(StoreLoader):
         self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
     ) -> Work | None:
         """``fetch`` reads outputs that are not in memory; without it there is no answer if one is needed."""
-        if self._fenced():
+        if boot_time() > self._begin_by():
             # It was handed to its executor before the contact was lost; by now somebody else may have it.
             raise StoreUnreachable("out of contact with the database: nothing is started here")
         run_id, pos = split_task_id(event.task_id)
@@ -173,13 +177,26 @@ class MemoryLoader(StoreLoader):
             tasks.__getitem__,
             call=call,
             output=self._output,
+            fence=partial(self._fence, run_id, pos, event),
         )
         if owned.ends_at is None or work.task.hook is not None:
             return work  # hooks are called after the end, also of a run that took too long
         return msgspec.structs.replace(work, time_left=max(0.0, owned.ends_at - time.monotonic()))
 
+    def _fence(self, run_id: str, pos: int, event: TaskReadyEvent) -> float:
+        """Until when an attempt may begin here. The owner is the only one that writes to the run: what it has in memory
+        decides, for as long as it is in contact."""
+        # Before the look at the run: it is dropped before there is a new session, with a new time.
+        until = self._begin_by()
+        owned = self._runs.get(run_id)
+        if owned is None or owned.dropped:
+            return -math.inf
+        row = owned.machine.tasks[pos]
+        stands = event.shadow or (row.state is TaskState.RUNNING and row.attempt == event.attempt)
+        return until if stands else -math.inf
 
-def prepare(
+
+def prepare(  # noqa: PLR0913 - every option has a name and a default
     event: TaskReadyEvent,
     graph: Graph,
     pos: int,
@@ -191,6 +208,7 @@ def prepare(
     *,
     call: Call | None = None,
     output: Output | None = None,
+    fence: Callable[[], float] | None = None,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos] if call is None else call.task
@@ -241,6 +259,7 @@ def prepare(
         token=f"{key}:{event.attempt}",
         retry_predicate=None if found is None else found.retry_if,
         call=caller(body, args, kwargs, context) if body is not None else None,
+        fence=fence,
         output=output,
     )
     memo = row.memo

@@ -101,9 +101,9 @@ class Core:
         self._end_capture = lambda: None
         self.workers: WorkersExecutor | None = None
         if self.dispatcher is not None:
-            fenced = lambda: self.engine.keeper.fenced  # noqa: E731
+            begin_by = lambda: self.engine.keeper.begin_by  # noqa: E731
             self.dispatcher.bind(
-                MemoryLoader(self.store, self.registry, self.engine.runs, fenced, output=self.log_writer)
+                MemoryLoader(self.store, self.registry, self.engine.runs, begin_by, output=self.log_writer)
             )
             self.dispatcher.timeouts = self._timeout_of
             self._join_hub(self.dispatcher)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,8 @@ import msgspec
 import pytest
 
 from tests.fake_loader import WAIT, FakeLoader, Results
+from tests.waiting import until
+from turnout.contracts.clock import boot_time
 from turnout.errors import InvalidSetting, StoreRejected, StoreUnreachable
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
@@ -277,12 +278,78 @@ def test_declared_dead_it_goes_on_under_a_new_name() -> None:
 
 def test_without_a_renewal_for_most_of_its_lease_it_claims_nothing() -> None:
     bench = Bench(lease=30.0)
-    bench.poller._renewed = time.monotonic() - 25.0
+    bench.poller._renewed = boot_time() - 25.0
     bench.poller._claim()
     assert bench.store.limits == []
-    bench.poller._renewed = time.monotonic()
+    bench.poller._renewed = boot_time()
     bench.poller._claim()
     assert bench.store.limits == [2]
+
+
+class LateLoader(FakeLoader):
+    """Gives the work after something has happened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def load_blocking(self, event: TaskReadyEvent) -> Any:
+        work = super().load_blocking(event)
+        self.meanwhile()
+        return work
+
+
+@pytest.fixture
+def late() -> Iterator[Bench]:
+    made = Bench(lease=3600.0)
+    made.loader = LateLoader()
+    made.poller = PollingExecutor(made.store, made.loader, made.inner, lease=3600.0, poll=30.0)  # type: ignore[arg-type]
+    made.poller.start()
+    yield made
+    made.poller.stop(WAIT)
+
+
+def test_a_poller_that_was_stopped_while_it_loaded_begins_nothing(late: Bench) -> None:
+    def stopped() -> None:
+        late.poller._renewed -= 3600.0
+        for held in late.poller._held.values():
+            held.renewed -= 3600.0
+
+    late.loader.meanwhile = stopped  # type: ignore[attr-defined]
+    begun: list[int] = []
+    late.add(lambda: begun.append(1))
+    assert late.store.posted.one().error_message == "attempt_fenced"
+    assert begun == []
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_a_poller_that_comes_back_asks_for_what_it_holds_before_it_begins_it(late: Bench, dead: bool) -> None:
+    begun: list[int] = []
+
+    def stopped() -> None:
+        held = late.poller._held[event.task_id, 1]
+        held.renewed -= 3600.0
+        if dead:
+            late.store.dead.add(late.poller.session.id)
+        else:
+            late.store.lost.add((*split_task_id(event.task_id), 1))
+        late.poller._heartbeat()
+
+    late.loader.meanwhile = stopped  # type: ignore[attr-defined]
+    event = late.loader.add(lambda: begun.append(1))
+    late.store.ready.append(PolledTask(event.run_id, split_task_id(event.task_id)[1], 1, "public::embedded::w", "v1"))
+    late.store.wake("ready")
+    if dead:  # the owner of its run takes it for lost as soon as it looks
+        assert late.store.posted.one().error_message == "attempt_fenced"
+    else:
+        until(lambda: not late.poller._held and not late.inner.metrics().active_tasks)
+    assert begun == []
+
+
+def test_an_attempt_that_was_renewed_begins(late: Bench) -> None:
+    late.loader.meanwhile = late.poller._heartbeat  # type: ignore[attr-defined]
+    late.add(lambda: 1)
+    assert late.store.posted.one().output == "1"
 
 
 def test_stopping_waits_for_what_runs_and_ends_the_session_if_it_can() -> None:

@@ -15,9 +15,11 @@ import pytest
 
 from tests.fake_loader import WAIT, FakeLoader, Results
 from turnout.bodies.places import ASYNC_SPARE
+from turnout.contracts.clock import boot_time
+from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed, InvalidInput, InvalidSetting, StoreUnreachable
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.events import ExecutionStatus
+from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task
 
 SHORT = 0.3
@@ -227,6 +229,38 @@ def test_an_outage_of_the_store_hands_the_attempt_back(bench: Bench) -> None:
     bench.submit(event)
     result = bench.results.one()
     assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "store_unreachable")
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_attempt_whose_time_to_begin_passes_while_it_is_loaded_never_begins(bench: Bench, is_async: bool) -> None:
+    begun: list[str] = []
+    until = boot_time() + WAIT
+
+    async def asynchronous() -> None:
+        begun.append("async")
+
+    bench.submit(bench.loader.add(asynchronous, name="a") if is_async else bench.loader.add(lambda: 1))
+    bench.results.one()
+    begun.clear()
+
+    class Stopped(FakeLoader):
+        """Loads in time, and gives the work when the time is over, as a process does that was stopped meanwhile."""
+
+        def load_blocking(self, event: TaskReadyEvent) -> Work:
+            nonlocal until
+            work = super().load_blocking(event)
+            assert work.may_begin()
+            until = boot_time() - 0.001
+            return work
+
+    loader = Stopped()
+    bench.executor.bind(loader)
+    body = asynchronous if is_async else partial(begun.append, "sync")
+    bench.submit(loader.add(body, name="a" if is_async else "t", fence=lambda: until))
+    result = bench.results.one()
+    assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "attempt_fenced")
+    assert begun == []
+    assert bench.executor.metrics().active_tasks == 0
 
 
 def test_arguments_that_cannot_be_made_fail_for_good(bench: Bench) -> None:

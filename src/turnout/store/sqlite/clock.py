@@ -1,19 +1,11 @@
-"""What time is it for a lease? A clock that no administrator sets, and the boot that it belongs to."""
+"""The boot that times of the leases' clock belong to."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from functools import cache
 from pathlib import Path
-
-_CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
-
-
-def boot_time() -> float:
-    """Seconds since the machine started, sleep included where the system can say so."""
-    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 @cache

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from turnout.contracts.clock import boot_time
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
-from turnout.store.sqlite.clock import boot_id, boot_time
+from turnout.store.sqlite.clock import boot_id
 from turnout.store.waits import Waits
 
 BUSY_SECONDS = 10.0
