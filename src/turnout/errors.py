@@ -39,6 +39,7 @@ TurnoutError
 │   ├── RunTimedOut
 │   └── WaitTimedOut
 ├── WorkerRefused              a hub does not want this worker, and asking again is of no use
+│   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command that ended with a code that is not ok, or not at all as it should
 │   └── CommandNotFound
 └── TaskSignal                 raised by bodies, to say how an attempt ended
@@ -236,6 +237,10 @@ class WorkerRefused(TurnoutError):
     """``fields`` has the hub's address."""
 
     code = "worker_refused"
+
+
+class WorkerInUse(WorkerRefused):
+    code = "worker_in_use"
 
 
 class CommandFailed(TurnoutError):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, moved, new_run, update
 from turnout.contracts.store import Store
+from turnout.errors import WorkerInUse
 from turnout.model.names import new_run_id
 from turnout.model.rows import Renewal, RunRow, Session, TaskRow
 from turnout.model.states import RunState, TaskState
@@ -246,6 +247,27 @@ def test_a_worker_that_is_to_leave_hears_of_it_with_each_renewal_and_when_it_joi
     store.end_session("w")
     assert not store.drain_worker("w", "deploy")
     assert store.renew_workers({"w": "{}"}, 15).dead == {"w"}
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_worker_id_stays_with_the_key_that_first_came_with_it(store: Store, ended: bool) -> None:
+    mine, others = (Session(id="w", kind="worker", key=key) for key in ("k1", "k2"))
+    store.join_worker(mine, 15, "{}")
+    if ended:
+        store.end_session("w")
+    for intruder in (others, Session(id="w", kind="worker")):
+        with pytest.raises(WorkerInUse):
+            store.join_worker(intruder, 15, "{}")
+    assert store.holders_alive(["w"]) == (frozenset() if ended else {"w"}), "nor does the intruder renew it"
+    store.join_worker(mine, 15, "{}")
+    assert store.holders_alive(["w"]) == {"w"}
+
+
+def test_a_worker_cannot_join_under_the_session_of_an_orchestrator(store: Store) -> None:
+    begin(store)
+    with pytest.raises(WorkerInUse):
+        store.join_worker(Session(id=OWNER, kind="worker"), 15, "{}")
+    assert [session.kind for session in store.live_sessions()] == ["orchestrator"]
 
 
 def test_only_workers_are_told_to_leave(store: Store) -> None:

@@ -203,7 +203,7 @@ def test_a_worker_that_sets_its_own_route_is_not_greeted(sqlite_url: str, keys: 
 class RawWorker:
     """Says whatever a test wants, over a real connection."""
 
-    def __init__(self, runner: Runner, keys: CurveKeys, worker_id: str, seq: int = 1) -> None:
+    def __init__(self, runner: Runner, keys: CurveKeys, worker_id: str, seq: int = 1, **more: Any) -> None:
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
         self._socket.setsockopt(zmq.LINGER, 0)
@@ -216,8 +216,8 @@ class RawWorker:
         self._monitor.setsockopt(zmq.RCVTIMEO, 60_000)
         self._socket.connect(runner.hub)
         self.session = ""
-        hello = Hello(versions=("1.0",), worker_id=worker_id, seq=seq, codecs=("json",), credits=0, handlers=("none",))
-        self.send(hello)
+        said = {"versions": ("1.0",), "codecs": ("json",), "credits": 0, "handlers": ("none",)} | more
+        self.send(Hello(worker_id=worker_id, seq=seq, **said))
 
     def send(self, message: Any) -> None:
         self._socket.send_multipart(pack(message, self.session))
@@ -277,6 +277,57 @@ def test_a_worker_cannot_answer_for_what_another_was_given(store_url: str, keys:
             assert handle.result() == 2
             intruder.close()
             impostor.close()
+
+
+def kept_by(honest: SmallWorker) -> str:
+    """The token of the one step that a worker holds and does not begin."""
+    until(lambda: len(honest.holdings))
+    (token,) = [holding.token for holding in honest.holdings]
+    return token
+
+
+@pytest.mark.parametrize("hub", ["restarted", "another"])
+def test_a_worker_id_stays_with_its_key_when_the_hub_is_restarted_and_on_another_hub(
+    store_url: str, keys: HubKeys, hub: str
+) -> None:
+    good, greedy = new_pair(), new_pair()
+    keys.allow(good=(good, ""), greedy=(greedy, 'handlers = ["none"]'))
+    with runner_of(store_url, keys.settings()) as first:
+        honest = worker_of(first, keys.of(good))
+        honest.held.set()
+        honest.__enter__()
+        handle = first.submit(adding, 1)
+        token = kept_by(honest)
+        if hub == "another":
+            with runner_of(store_url, keys.settings()) as second:
+                assert_refused(second, keys.of(greedy), honest.id, token)
+    honest.vanish()
+    with runner_of(store_url, keys.settings()) as again:
+        assert_refused(again, keys.of(greedy), honest.id, token)
+        back = worker_of(again, keys.of(good), worker_id=honest.id)
+        with back:
+            assert again.get(handle.id).result() == 2
+            assert back.begun, "the worker with the right key is let in under its id"
+
+
+def assert_refused(runner: Runner, keys: CurveKeys, worker_id: str, token: str) -> None:
+    """What an impostor says, which claims this worker's id and its step, counts for nothing."""
+    impostor = RawWorker(runner, keys, worker_id, seq=10_000, in_flight=(Held(token, "done"),))
+    refusal = impostor.hear(Error)
+    assert (refusal.code, refusal.retry) == ("worker_in_use", False)
+    assert not impostor.session
+    impostor.send(result_for(token, 666))
+    assert impostor.hear(Error).code == "no_session"
+    impostor.close()
+
+
+def test_a_worker_cannot_take_the_session_of_an_orchestrator(store_url: str, keys: HubKeys) -> None:
+    greedy = new_pair()
+    keys.allow(greedy=(greedy, ""))
+    with runner_of(store_url, keys.settings()) as runner:
+        impostor = RawWorker(runner, keys.of(greedy), runner.core.engine.keeper.session.id)
+        assert impostor.hear(Error).code == "worker_in_use"
+        impostor.close()
 
 
 def test_garbage_is_counted_and_moves_nothing(sqlite_url: str, keys: HubKeys) -> None:

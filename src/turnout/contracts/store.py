@@ -80,7 +80,8 @@ class Store(Protocol):
 
     def join_worker(self, worker: Session, lease: float, about: str) -> str | None:
         """The worker's session stands, also if it was declared dead before: what it held then is fenced by attempt.
-        Returns why it is to leave, if somebody has said so."""
+        Returns why it is to leave, if somebody has said so. Raises WorkerInUse if the id belongs to another key, or to
+        a session of another kind."""
         ...
 
     def renew_workers(self, about: Mapping[str, str], lease: float) -> Renewal:

@@ -68,7 +68,7 @@ class Holders(Protocol):
 
     async def joined(self, worker: Session, about: str) -> str | None:
         """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people. Returns
-        why it is to leave, if somebody has said so."""
+        why it is to leave, if somebody has said so. Raises WorkerInUse if its id belongs to another key."""
         ...
 
     async def renew(self, about: Mapping[str, str]) -> Renewal:

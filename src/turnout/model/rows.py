@@ -230,6 +230,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     process_started: str = ""
     workflows: tuple[str, ...] = ()
     """Full names of the workflows that it has the code for."""
+    key: str = ""
+    """Of a worker: the public key of its connection; empty where the hub has no keys."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.errors import WorkerInUse
 from turnout.model.rows import HeldAttempt, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
@@ -29,7 +30,10 @@ class Ownership:
 
     def join_worker(self, worker: Session, lease: float, about: str) -> str | None:
         columns = msgspec.structs.asdict(worker) | {"workflows": json_list(worker.workflows)}
-        return self._database.write("join_worker", lease=float(lease), health=about, **columns)[0][0]
+        rows = self._database.write("join_worker", lease=float(lease), health=about, **columns)
+        if not rows:
+            raise WorkerInUse(f"worker {worker.id} belongs to another key", worker_id=worker.id)
+        return rows[0][0]
 
     def renew_workers(self, about: Mapping[str, str], lease: float) -> Renewal:
         dead: set[str] = set()

@@ -77,7 +77,7 @@ class HubProtocol:
         """Let in a worker that was ``Greeted``; ``release`` are tokens that nobody waits for."""
         if self.workers.get(worker.id) is not worker or worker.session:
             return
-        worker.session = self._new_id()
+        worker.session, worker.bound = self._new_id(), True
         worker.foreign.difference_update(release)
         over = [held.token for held in worker.hello.in_flight if held.token in worker.finished]
         worker.released = (*release, *over)
@@ -223,6 +223,10 @@ class HubProtocol:
             if before.session and (before.route, before.hello.seq) == (route, hello.seq):
                 self._put(route, pack(self._welcome_to(before), before.session))
             return
+        if before is not None and before.key != key and not before.bound:
+            # Whose id it is, the database has not said yet.
+            self._refuse(route, Error("no_session", "come again soon"), "")
+            return
         refusal = self._greeting.refusal(hello, key, before.key if before is not None else key)
         if refusal is not None:
             self._refuse(route, refusal, "")
@@ -235,6 +239,7 @@ class HubProtocol:
             self._routes.pop(before.route, None)
             before.session = ""
             worker.out, worker.unacknowledged, worker.finished = before.out, before.unacknowledged, before.finished
+            worker.bound = before.bound
         self.workers[hello.worker_id] = self._routes[route] = worker
         listed = {held.token for held in hello.in_flight}
         self._set_right(worker, listed)

@@ -49,6 +49,8 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
     """The public key of its connection, where there is encryption."""
     heard: float
     """When the last valid message came."""
+    bound: bool = False
+    """It was let in once, so its id is known to be this key's."""
     session: str = ""
     """Empty: not welcome yet, or to say hello again."""
     codec: str = "json"

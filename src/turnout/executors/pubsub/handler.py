@@ -20,6 +20,7 @@ import msgspec
 import zmq
 
 from turnout.errors import InputError, PermanentFailure
+from turnout.executors.ipc import make_private
 from turnout.executors.pubsub.contexts import Contexts
 from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.model.events import error_info
@@ -116,6 +117,7 @@ class ZmqPubSubHandler:
             results.connect(publisher)
         else:
             results.bind(publisher)
+            make_private(results.getsockopt_string(zmq.LAST_ENDPOINT))
         steps.setsockopt(zmq.RCVHWM, settings.step_queue_hwm)
         steps.connect(settings.handler_step_subscriber or settings.rust_step_publisher)
         steps.setsockopt(zmq.SUBSCRIBE, STEPS)

@@ -11,6 +11,7 @@ from typing import Any
 import zmq
 
 from turnout.errors import ExecutionFailed
+from turnout.executors.ipc import make_private
 from turnout.executors.pubsub.contexts import Contexts
 from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.wire.topics import RESULTS, channel_of
@@ -109,7 +110,9 @@ class Sockets:
             raise ExecutionFailed(
                 f"steps cannot be published: {name} {endpoint} cannot be bound: {error.strerror}", endpoint=endpoint
             ) from error
-        return socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        bound = socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        make_private(bound)
+        return bound
 
     # -- the subscriber that has just come ----------------------------------------------------------------------
     def grant(self, channel: int) -> None:

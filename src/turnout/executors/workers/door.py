@@ -11,6 +11,7 @@ from typing import Any
 import zmq
 
 from turnout.errors import HubUnavailable
+from turnout.executors.ipc import make_private
 from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.settings import HubSettings
 
@@ -69,6 +70,7 @@ class Door:
                 address=self._settings.address,
             ) from error
         self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        make_private(self.address)
         self._loop.add_reader(socket.fileno(), self._look)
 
     def close(self) -> None:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from turnout.errors import StoreError
+from turnout.errors import StoreError, WorkerInUse
 from turnout.executors.workers.flights import attempt_of
 from turnout.executors.workers.gate import Gate
+from turnout.executors.workers.refusals import Refusals
 from turnout.executors.workers.settings import is_loopback
 from turnout.executors.workers.watching import name_of
 from turnout.model.durations import seconds
 from turnout.wire.happenings import Greeted, Left
+from turnout.wire.messages import Error
 from turnout.wire.roster import WorkerEntry
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ class Reception:
 
     def __init__(self, hub: WorkersExecutor) -> None:
         self._hub = hub
+        self._refusals = Refusals() if hub.gate is None else hub.gate.refusals
         self.renewed = -inf
         """When sessions were last renewed, on this machine's clock."""
 
@@ -55,6 +58,9 @@ class Reception:
         try:
             drain = await self._hub.holders.joined(self._hub.roll.session_of(worker), self._hub.roll.about(worker))
             wanted = await self._hub.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+        except WorkerInUse as error:
+            self._refuse(worker, error)
+            return
         except Exception as error:
             mistake = None if isinstance(error, StoreError) else error
             log.warning("worker %s has to wait: %s", worker.id, error, exc_info=mistake)
@@ -68,6 +74,12 @@ class Reception:
             self._drain(worker, drain)
         if worker.session:
             log.info("worker %s has joined: %s", worker.id, self._hub.roll.introduction(worker))
+        self._hub.carry_on()
+
+    def _refuse(self, worker: WorkerEntry, error: WorkerInUse) -> None:
+        """Its id belongs to another key. The database knows sessions of other hubs, and from before a restart."""
+        self._refusals.note(f"worker {name_of(worker)}", f"{error.code}: {error.message}")
+        self._hub.protocol.expel(worker, error.message, Error(error.code, error.message, retry=False))
         self._hub.carry_on()
 
     def left(self, event: Left) -> None:

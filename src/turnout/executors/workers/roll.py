@@ -170,6 +170,7 @@ class Roll:
             pid=hello.pid,
             process_started=hello.process_started,
             workflows=(),
+            key=worker.key or "",
         )
 
     def about(self, worker: WorkerEntry) -> str:

@@ -17,6 +17,7 @@ from turnout.store.ownership import Ownership
 from turnout.store.reading import Reading
 from turnout.store.retention import RetentionOfRuns
 from turnout.store.sqlite.connection import SqliteDatabase, translated
+from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
 
 POLL_SECONDS = 0.05
@@ -40,6 +41,7 @@ class SqliteStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
             raise StoreReadOnly(f"the database {self._sqlite.path} is opened read-only")
         if not self._sqlite.in_memory:
             self._use_write_ahead_log()
+            warn_if_exposed(self._sqlite.path)
         with self._sqlite.begin() as connection:
             _migrate(connection)
 

@@ -15,6 +15,7 @@ from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, 
 from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.sqlite.clock import boot_id
+from turnout.store.sqlite.files import create_private
 from turnout.store.waits import Waits
 
 BUSY_SECONDS = 10.0
@@ -63,7 +64,7 @@ class SqliteDatabase:
         """A new connection with our settings."""
         with translated(self.path):
             if not self.in_memory and not self._read_only:
-                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+                create_private(self.path)
             target = ":memory:" if self.in_memory else f"{Path(self.path).absolute().as_uri()}?mode={self._mode}"
             connection = sqlite3.connect(
                 target,

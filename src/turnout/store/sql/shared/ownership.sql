@@ -5,12 +5,15 @@ values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :wo
     :lease, :lease_now + :lease, :now /*sqlite , :boot */)
 
 -- name: join_worker
-insert into session (id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
+-- A worker_id stays with the key that first came with it, over restarts of hubs and on every hub of this database. No row
+-- comes back if it belongs to another key, or is the session of something else than a worker.
+insert into session (id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health, key,
     lease, lease_until, started_at /*sqlite , lease_boot */)
-values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :workflows, :health,
+values (:id, :kind, :host, :boot_id, :pid_namespace, :pid, :process_started, :workflows, :health, :key,
     :lease, :lease_now + :lease, :now /*sqlite , :boot */)
-on conflict (id) do update set ended_at = null, health = excluded.health, lease = excluded.lease,
+on conflict (id) do update set ended_at = null, health = excluded.health, key = excluded.key, lease = excluded.lease,
     lease_until = excluded.lease_until /*sqlite , lease_boot = excluded.lease_boot */
+where session.kind = 'worker' and coalesce(session.key, excluded.key) = excluded.key
 returning drain
 
 -- name: renew_worker

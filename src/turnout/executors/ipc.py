@@ -1,0 +1,19 @@
+"""The permissions of ``ipc://`` sockets: only the user who bound one can connect to it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+_SCHEME = "ipc://"
+
+
+def make_private(endpoint: str) -> None:
+    """Give the socket file of a bound endpoint the mode 0600; other endpoints have none.
+
+    >>> make_private("tcp://127.0.0.1:5890")
+    """
+    path = endpoint.removeprefix(_SCHEME)
+    if path != endpoint and not path.startswith("@"):
+        with suppress(FileNotFoundError):  # closed meanwhile
+            os.chmod(path, 0o600)
