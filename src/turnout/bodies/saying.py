@@ -12,7 +12,7 @@ from collections.abc import Callable
 from turnout.bodies.messages import Said
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
-from turnout.model.logs import Stream
+from turnout.model.logs import Stream, storable
 
 PIECE = 65_536
 """Characters of one message, at most."""
@@ -30,7 +30,7 @@ class Saying:
         self._lock = threading.Lock()
 
     def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
-        stream = str(stream)
+        stream, text = str(stream), storable(text)
         if stream not in self._begun:
             self._send(Said(stream, text))
             return

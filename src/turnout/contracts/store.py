@@ -149,7 +149,17 @@ class Store(Protocol):
         """Open commands of runs that this session owns."""
         ...
 
-    def command_done(self, command_id: int) -> bool: ...
+    def command_done(self, command_id: int) -> bool:
+        """Whether it was carried out or refused; one for a run that has ended counts as done."""
+        ...
+
+    def command_refusal(self, command_id: int) -> str | None:
+        """Why it cannot be carried out; None if nobody has said so."""
+        ...
+
+    def refuse_commands(self, command_ids: Sequence[int], why: str) -> None:
+        """Close these commands without carrying them out."""
+        ...
 
     # -- pollers ------------------------------------------------------------------------------------------------
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from turnout.model.events import TaskReadyEvent
-from turnout.model.logs import Stream
+from turnout.model.logs import Stream, storable
 
 TASK_LOGGER = "turnout.task"
 TASK_OF_RECORD = "turnout_task"
@@ -137,7 +137,7 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the body is: ``info.progress(3, 10, "three of ten files")``. May be called often."""
-        self.say(Stream.PROGRESS, msgspec.json.encode(Progress(done, total, message)).decode())
+        self.say(Stream.PROGRESS, msgspec.json.encode(Progress(done, total, storable(message))).decode())
 
     def say(self, stream: str, text: str) -> None:
         """Keep a line of this attempt, if lines are kept at all."""

@@ -9,8 +9,11 @@ import msgspec
 
 from turnout.model.events import ExecutionResult
 
-RUN_TIMED_OUT, STORE_REJECTED = "run_timed_out", "store_rejected"
+RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED = "run_timed_out", "store_rejected", "turn_failed"
+FAILING = frozenset({RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED})
 """Reasons for which a run that is being cancelled ends as failed."""
+GIVEN_UP = frozenset({STORE_REJECTED, TURN_FAILED})
+"""Those for which its data are given up."""
 NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule forgives."""
 NO_CAPACITY, FOR_POLLERS, TO_BE_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"

@@ -258,14 +258,15 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if self.run_row.state is RunState.PAUSED:
             self._move_run(RUN_RUNNING)
 
-    def reject(self, error: ErrorInfo) -> None:
-        """Fail the run because the database refuses its data: what is open is cancelled, nothing of the data kept."""
-        self.cancel(STORE_REJECTED, error)
+    def reject(self, error: ErrorInfo, reason: str = STORE_REJECTED) -> None:
+        """Fail the run because its data cannot be stored, or not be used: what is open is cancelled, nothing of the
+        data kept."""
+        self.cancel(reason, error)
         for pos in range(len(self.tasks)):
-            self.stop_running(pos, STORE_REJECTED)
-        end_hooks(self, STORE_REJECTED)
+            self.stop_running(pos, reason)
+        end_hooks(self, reason)
         if not self.contested:
-            self._move_run(RunState.FAILED, reason=STORE_REJECTED, error=error)
+            self._move_run(RunState.FAILED, reason=reason, error=error)
 
     def finish(self) -> None:
         """End the run if nothing is left to do."""

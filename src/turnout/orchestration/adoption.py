@@ -19,7 +19,8 @@ from turnout.model.rows import LoadedRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
-from turnout.orchestration.owned import Answer, OwnedRun
+from turnout.orchestration.failures import unreadable
+from turnout.orchestration.owned import Answer, OwnedRun, place_of
 from turnout.orchestration.stages import Stage
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Adoption:
         self.drives_stored: Callable[[WorkflowSpec], bool] | None = None
         """Whether runs of a workflow can be driven here by what is stored of it alone; None: none can."""
         self._stored_drivable: dict[str, bool] = {}
+        self._trouble: dict[str, str] = {}
+        """Runs that could not be taken over, and what raised where."""
 
     async def process(self, wishes: list[None]) -> None:
         engine = self._engine
@@ -100,10 +103,32 @@ class Adoption:
         held = {row.holder for run in claimed for row in run.tasks if row.state is TaskState.RUNNING and row.holder}
         held -= {engine.session_id, CHILD}
         alive = await engine.in_thread(engine.store.holders_alive, sorted(held)) if held else frozenset[str]()
-        complete = [await self._with_kept_outputs(loaded) if loaded.large else loaded for loaded in claimed]
+        complete: list[LoadedRun] = []
+        for loaded in claimed:
+            try:
+                complete.append(await self._with_kept_outputs(loaded) if loaded.large else loaded)
+            except StoreError:
+                raise
+            except Exception as error:
+                self._stumbled(loaded, error)
         in_flight = engine.dispatcher.in_flight() if engine.dispatcher is not None else {}
         for loaded in complete:
-            self._adopt(loaded, alive, in_flight)
+            try:
+                self._adopt(loaded, alive, in_flight)
+                self._trouble.pop(loaded.run.new.run_id, None)
+            except Exception as error:
+                self._stumbled(loaded, error)
+
+    def _stumbled(self, loaded: LoadedRun, error: Exception) -> None:
+        """One run that cannot be made sense of is its own trouble: the sweep tries it once more, and then it fails."""
+        run_id, place = loaded.run.new.run_id, place_of(error)
+        if self._trouble.pop(run_id, None) != place:
+            log.exception("run %s cannot be taken over and will be tried again", run_id)
+            self._trouble[run_id] = place
+            return
+        log.error("run %s fails, since it cannot be taken over: %s", run_id, error)
+        written = self._engine.ledger.write([unreadable(loaded, error)])
+        written.add_done_callback(lambda done: done.cancelled() or done.exception())  # the sweep finds it otherwise
 
     async def _with_kept_outputs(self, loaded: LoadedRun) -> LoadedRun:
         wanted = wanted_outputs(self._graph_of(loaded), loaded.tasks, sorted(loaded.large))
@@ -138,7 +163,7 @@ class Adoption:
         owned.fresh = True
         before = engine.runs.get(run.new.run_id)
         if before is not None:
-            owned.results, owned.orders = before.results, before.orders
+            owned.results, owned.orders, owned.trouble = before.results, before.orders, before.trouble
             before.dropped = True
         engine.runs[run.new.run_id] = owned
         owned.shaken = any(row.losses for row in loaded.tasks)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from turnout.errors import RunNotFound, StoreUnreachable
+from turnout.errors import RunNotFound, StoreError, StoreUnreachable, TurnoutError
+from turnout.model.reasons import TURN_FAILED
 from turnout.orchestration.owned import Order
 
 if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.commands")
 
 PAUSE = 0.05
 """Seconds between two looks whether another owner has done it."""
@@ -50,5 +55,16 @@ class Commands:
             if row is None:
                 row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)
             elif await engine.in_thread(engine.store.command_done, row):
+                refusal = await engine.in_thread(engine.store.command_refusal, row)
+                if refusal is not None:
+                    raise TurnoutError(f"run {run_id} cannot do this: {refusal}", code=TURN_FAILED, run_id=run_id)
                 return
             await asyncio.sleep(PAUSE)
+
+    async def refuse(self, rows: Sequence[int], why: str) -> None:
+        """These commands of others cannot be carried out, and must not come back."""
+        try:
+            if rows:
+                await self._engine.in_thread(self._engine.store.refuse_commands, rows, why)
+        except StoreError as error:
+            log.warning("commands %s will be refused again: %s", rows, error)

@@ -47,6 +47,15 @@ class Order:
             self.done.set_exception(error)
 
 
+def place_of(error: BaseException) -> str:
+    """What raised, and in which line. Messages may name a time or a number that is another one each time."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = "" if last is None else f" in {last.tb_frame.f_code.co_filename}:{last.tb_lineno}"
+    return f"{type(error).__name__}{where}"
+
+
 class OwnedRun:
     """A run, what has come in for it, and whether somebody works on it."""
 
@@ -63,6 +72,7 @@ class OwnedRun:
         "results",
         "shaken",
         "timer",
+        "trouble",
         "waiting",
     )
 
@@ -80,6 +90,8 @@ class OwnedRun:
         self.shaken = False
         """An attempt of it was lost: some of its tasks may have to run alone."""
         self.dropped = False
+        self.trouble = ""
+        """Where its last turn raised, and what; empty once a turn got through."""
         self.parked: set[str] = set()
         """Executors whose capacity it waits for."""
         self.reasons: Mapping[str, str] = NOTHING_SAID
@@ -89,6 +101,12 @@ class OwnedRun:
         self.timer: Any = None
         self.ends_at: float | None = None
         """When its timeout is over, by the monotonic clock."""
+
+    def fails_again(self, error: BaseException) -> bool:
+        """Whether this is the second time in a row that the same raised in the same place: it always will."""
+        trouble = place_of(error)
+        again, self.trouble = trouble == self.trouble, trouble
+        return again
 
     @property
     def run_id(self) -> str:

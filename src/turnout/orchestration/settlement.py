@@ -13,13 +13,14 @@ import msgspec
 
 from turnout.errors import StoreUnreachable
 from turnout.model.children import CHILD
-from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent, printable
 from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
-from turnout.model.reasons import RUN_TIMED_OUT, STORE_REJECTED
+from turnout.model.reasons import GIVEN_UP, RUN_TIMED_OUT, STORE_REJECTED
 from turnout.model.rows import TaskRow, WriteOutcome
 from turnout.model.states import RUN_TERMINAL, TaskState
 from turnout.model.turn import Turn
+from turnout.orchestration.failures import error_of, given_up
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.stages import Stage
@@ -59,15 +60,22 @@ class Settlement:
                     self._applied(move, dispatches)
                 else:
                     self._refused(move, outcome)
-            except Exception:
+            except Exception as error:
                 # One run's trouble is its own: it is read anew, and the others of the commit go on.
                 log.exception("run %s: what follows from its commit failed", move.owned.run_id)
-                move.owned.busy = True
-                self._engine.spawn(self._engine.adoption.reload(move.owned))
+                self._stumbled(move, error)
         self.settled(durable)
         if self._engine.dispatcher is not None:
             for key, events in dispatches.items():
                 self._engine.dispatcher.dispatch(key, events)
+
+    def _stumbled(self, move: Move, error: Exception) -> None:
+        owned, engine = move.owned, self._engine
+        owned.busy = True
+        if owned.fails_again(error) and not owned.machine.row.state.terminal:
+            engine.spawn(self.write([given_up(owned, error_of(error))]))
+        else:
+            engine.spawn(engine.adoption.reload(owned))
 
     # -- applied ------------------------------------------------------------------------------------------------
     def _applied(self, move: Move, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
@@ -94,6 +102,7 @@ class Settlement:
         if machine.graph.hooks:
             self._warn_of_hooks(owned, turn)
         self._go_on(owned, turn)
+        owned.trouble = ""
 
     def settled(self, answers: Sequence[Answer]) -> None:
         """These results have done what they can: who sent them need not keep them."""
@@ -114,7 +123,7 @@ class Settlement:
             engine.pools[Stage.TASK_FINALIZER].queue.put(owned)
         elif owned.run_id not in engine.runs:
             owned.dropped = True
-        elif owned.results or owned.orders or not machine.open or turn.contested or machine.settling:
+        elif owned.fresh or owned.results or owned.orders or not machine.open or turn.contested or machine.settling:
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         elif machine.ready and not owned.parked:
             engine.enqueue(owned, Stage.STEP_ENQUEUER)
@@ -167,12 +176,9 @@ class Settlement:
         owned.orders[:0] = move.orders
         owned.results[:0] = move.results
         owned.busy = True
-        if outcome.rejected is not None and move.turn.run_row.reason != STORE_REJECTED:
-            turn = Turn(owned.machine, time.time())
-            turn.reject(ErrorInfo("StoreRejected", outcome.rejected))
-            write = turn.write()
-            write.inbox_done = move.write.inbox_done
-            engine.spawn(self.write([Move(owned, turn, write, [])]))
+        if outcome.rejected is not None and move.turn.run_row.reason not in GIVEN_UP:
+            error = ErrorInfo("StoreRejected", printable(outcome.rejected))
+            engine.spawn(self.write([given_up(owned, error, STORE_REJECTED)]))
         else:
             if outcome.rejected is None:
                 log.info("run %s: the database disagrees on %s; reading it anew", owned.run_id, outcome.stale)

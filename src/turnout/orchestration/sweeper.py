@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from turnout.contracts.workers import Assigner
 from turnout.errors import RunNotFound, StoreError
 from turnout.model.children import CHILD
-from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, decode_result
+from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.model.logs import storable
 from turnout.model.names import task_id
 from turnout.model.reasons import NO_CAPACITY
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.engine import Engine
+from turnout.orchestration.inbox import result_in
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.outage import Outage
 from turnout.orchestration.owned import Answer, Order, OwnedRun
@@ -78,6 +80,8 @@ class Sweeper:
                 await self._heed(topics)
             except StoreError as error:
                 self._complaint.say("a wake-up was not followed, the sweep will: %s", error)
+            except Exception:
+                log.exception("a wake-up was not followed, the sweep will")
             if "any" in topics:
                 # SQLite cannot tell our own commits from those of others, so a busy orchestrator wakes itself.
                 await asyncio.sleep(ANY_PAUSE)
@@ -149,7 +153,8 @@ class Sweeper:
         for command in await engine.in_thread(engine.store.commands_for, engine.session_id):
             owned = engine.runs.get(command.run_id)
             if owned is not None and all(order.row != command.id for order in owned.orders):
-                engine.order(owned, Order(command.kind, command.reason, row=command.id))
+                reason = command.reason and storable(command.reason)
+                engine.order(owned, Order(command.kind, reason, row=command.id))
 
     async def _inbox(self) -> None:
         engine = self._engine
@@ -157,7 +162,7 @@ class Sweeper:
         known = self._inbox_known
         self._inbox_known = {row.id: known[row.id] for row in rows if row.id in known}
         new = [row for row in rows if row.id not in known or known[row.id] is not engine.runs.get(row.run_id)]
-        results = [decode_result(row.result) for row in new]
+        results = [result_in(row) for row in new]
         if any(row.holder == CHILD for row in new):
             results = await asyncio.gather(*map(engine.children.opened, new, results))
         for row, result in zip(new, results, strict=True):

@@ -12,16 +12,18 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from turnout.errors import TurnoutError
 from turnout.model.breaker import BreakerState
 from turnout.model.children import CHILD, is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
-from turnout.model.reasons import BREAKER_OPEN, LIMIT, NO_CAPACITY, TO_BE_ALONE
+from turnout.model.reasons import BREAKER_OPEN, LIMIT, NO_CAPACITY, TO_BE_ALONE, TURN_FAILED
 from turnout.model.rows import TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.verdict import suspect
+from turnout.orchestration.failures import error_of, given_up
 from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Order, OwnedRun
 from turnout.orchestration.parking import key_of, line_of, rest_of
@@ -60,13 +62,31 @@ class Turns:
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
             return self._turn(owned, events)
-        except Exception:
-            log.exception("run %s: its turn failed and will be taken again", owned.run_id)
+        except Exception as error:
             for key, event in events:
                 if self._engine.dispatcher is not None:
                     self._engine.dispatcher.release(key, event.holder)
+            if owned.fails_again(error):
+                return self._without(owned, error)
+            log.exception("run %s: its turn failed and will be taken again", owned.run_id)
             self._engine.later(RETRY_TURN, lambda: self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR))
             return None
+
+    def _without(self, owned: OwnedRun, error: Exception) -> Move | None:
+        """A turn that failed twice in the same way is not taken a third time: orders that wait are refused, and without
+        any the run fails."""
+        engine, said = self._engine, error_of(error)
+        if not owned.orders:
+            log.error("run %s fails, since its turn failed twice: %s", owned.run_id, said.message)
+            return given_up(owned, said)
+        log.error("run %s refuses %d orders: its turn failed twice: %s", owned.run_id, len(owned.orders), said.message)
+        orders, owned.orders = owned.orders, []
+        for order in orders:
+            order.failed(TurnoutError(f"run {owned.run_id} cannot do this: {said.message}", code=TURN_FAILED))
+        rows = [order.row for order in orders if order.row is not None]
+        engine.spawn(engine.commands.refuse(rows, said.message))
+        engine.later(0.0, lambda: engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR))
+        return None
 
     def _turn(self, owned: OwnedRun, events: list[tuple[str, TaskReadyEvent]]) -> Move | None:
         turn = Turn(owned.machine, time.time(), random.random)

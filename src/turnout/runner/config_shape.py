@@ -6,13 +6,14 @@ files in tables and the environment with ``__`` between the parts.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -22,6 +23,7 @@ from turnout.executors.workers.settings import HubSettings
 from turnout.model.bounds import Ratio
 from turnout.model.durations import Duration, seconds
 from turnout.model.suggestions import close
+from turnout.model.texts import checked_text
 from turnout.orchestration.settings import EngineSettings
 
 Key: TypeAlias = tuple[str, ...]
@@ -169,6 +171,8 @@ def checked(key: Key, value: Any, where: str) -> Any:
     """The value as its kind wants it: durations in seconds, numbers as numbers, also where they came as text."""
     kind = kind_of(key)
     assert kind is not None
+    for text in _texts_in(value):
+        checked_text(text, f"{where}: {dotted(key)}", error=InvalidSetting, key=dotted(key), where=where)
     good, result = _CHECKS[kind](value)
     if not good:
         shown = "empty" if value is None else repr(value)
@@ -176,6 +180,20 @@ def checked(key: Key, value: Any, where: str) -> Any:
             f"{where}: {dotted(key)} is {shown}; write {kind.value}", code="bad_setting", key=dotted(key), where=where
         )
     return _rules(result, where) if kind is Kind.RULES else result
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in itertools.chain.from_iterable(cast("dict[Any, Any]", value).items()):
+                yield from _texts_in(each)
+        case list():
+            for each in cast("list[Any]", value):
+                yield from _texts_in(each)
+        case _:
+            pass
 
 
 def _text(value: Any) -> tuple[bool, Any]:

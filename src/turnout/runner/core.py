@@ -35,6 +35,7 @@ from turnout.model.retention import Deleted
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
+from turnout.model.texts import LONGEST_KEY, LONGEST_REASON, checked_text
 from turnout.model.values import dump_output
 from turnout.model.workers import WorkerView
 from turnout.orchestration.elsewhere import Elsewhere
@@ -251,6 +252,7 @@ class Core:
         text = dump_output(dict(input), limit=self.config.max_output_bytes, what="input")
         digest = ""
         if options.key is not None:
+            checked_text(options.key, "key", longest=LONGEST_KEY)
             canonical = msgspec.json.encode(dict(input), order="deterministic")
             digest = hashlib.sha256(canonical).hexdigest()
         new = NewRun(
@@ -407,6 +409,8 @@ class Core:
     # -- controlling --------------------------------------------------------------------------------------------
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
         self._check_open()
+        if reason is not None:
+            checked_text(reason, "reason", longest=LONGEST_REASON)
         return self.call(self.engine.commands.carry_out(run_id, kind, reason))
 
     def owns(self, run_id: str) -> bool:

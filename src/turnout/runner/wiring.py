@@ -11,11 +11,12 @@ import msgspec
 from turnout.bodies.locating import runs_main_again
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import WORKERS, DefaultDispatcher
-from turnout.errors import DefinitionError, HubUnavailable, InvalidRouting
+from turnout.errors import DefinitionError, HubUnavailable, InvalidRouting, InvalidSetting
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.spec import WorkflowSpec
+from turnout.model.texts import LONGEST_NAME, checked_text
 from turnout.runner.settings import RunnerConfig
 
 log = logging.getLogger("turnout.runner")
@@ -23,7 +24,9 @@ log = logging.getLogger("turnout.runner")
 
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     """A dispatcher with the rules and all executors, among them always one named ``default``."""
-    polled = frozenset(config.polling)
+    polled = frozenset(
+        checked_text(key, "polling", longest=LONGEST_NAME, error=InvalidSetting) for key in config.polling
+    )
     hub = config.hub is not None or config.placement.hub_configured
     placement = msgspec.structs.replace(config.placement, polled_keys=polled, hub_configured=hub)
     dispatcher = DefaultDispatcher(

@@ -13,6 +13,7 @@ from turnout.model.health import Orchestrator
 from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec
 from turnout.model.suggestions import close
+from turnout.model.texts import LONGEST_REASON, checked_text
 from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, together
 from turnout.orchestration.lease import seen_dead
 from turnout.wire.translation import handler_of
@@ -111,6 +112,7 @@ def find_worker(views: Sequence[WorkerView], wanted: str) -> WorkerView:
 
 def drain(store: Store, worker: WorkerView, reason: str) -> None:
     """Tell it, by way of its hubs, to finish what it has and to leave."""
+    checked_text(reason, "reason", longest=LONGEST_REASON)
     if not store.drain_worker(worker.id, reason):
         raise InvalidInput(f"worker {worker.name!r} has left", code="worker_not_found", worker=worker.name)
 

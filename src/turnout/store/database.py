@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
+from turnout.errors import StoreRejected
 from turnout.store.blocks import Dialect
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Execute: TypeAlias = Callable[..., Rows]
 """``execute("block", name=value, …)`` within a transaction."""
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""The escape of a NUL; not a backslash before the letters u0000, which is text in a text."""
 
 
 class Database(Protocol):
@@ -40,4 +45,15 @@ class Database(Protocol):
 
 def json_list(values: Sequence[Any]) -> str:
     """How a set of values is handed to a block."""
-    return msgspec.json.encode(values).decode()
+    text = json_text(values)
+    if "\\u0000" in text and _NUL.search(text):
+        raise StoreRejected("the data holds a NUL character")
+    return text
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON; StoreRejected if it holds text that is none."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError as error:
+        raise StoreRejected("the data holds a lone surrogate, which is not text") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from turnout.errors import StoreRejected
 from turnout.model.logs import LogLine, LogRow
 from turnout.store.database import Database, json_list
 from turnout.store.decoding import canonical
@@ -20,10 +19,7 @@ class Logs:
     _database: Database
 
     def append_logs(self, rows: Sequence[LogRow]) -> None:
-        try:
-            lines = json_list(rows)
-        except UnicodeEncodeError as error:
-            raise StoreRejected("a line holds a lone surrogate, which is not text") from error
+        lines = json_list(rows)
         runs = sorted({row.run_id for row in rows})
         with self._database.transaction() as execute:
             if self._database.dialect == "postgres":

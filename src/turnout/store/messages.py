@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from turnout.errors import RunNotFound
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.rows import Command, InboxRow, PolledTask
-from turnout.store.database import Database, json_list
+from turnout.store.database import Database, json_list, json_text
 from turnout.store.decoding import canonical
 
 
@@ -34,6 +32,13 @@ class Messages:
         rows = self._database.read("command_done", id=command_id)
         return bool(rows and rows[0][0])
 
+    def command_refusal(self, command_id: int) -> str | None:
+        rows = self._database.read("command_refusal", id=command_id)
+        return rows[0][0] if rows else None
+
+    def refuse_commands(self, command_ids: Sequence[int], why: str) -> None:
+        self._database.write("refuse_commands", ids=json_list(command_ids), why=why)
+
     # -- pollers ------------------------------------------------------------------------------------------------
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
         with self._database.transaction() as execute:
@@ -56,7 +61,7 @@ class Messages:
         posted: list[dict[str, object]] = []
         for result in results:
             run_id, pos = split_task_id(result.task_id)
-            text = msgspec.json.encode(result).decode()
+            text = json_text(result)
             posted.append({"run_id": run_id, "pos": pos, "attempt": result.attempt, "result": text})
         posted.sort(key=_by_key)
         self._database.write("post_results", wake="inbox", results=json_list(posted), poller=poller)

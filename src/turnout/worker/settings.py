@@ -11,6 +11,7 @@ import msgspec
 
 from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
+from turnout.model.texts import checked_text
 from turnout.wire.addresses import can_be_connected_to
 from turnout.wire.greeting import LONGEST_TEXT
 from turnout.worker.keys import CurveKeys
@@ -73,10 +74,10 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
                 f"concurrency is {self.concurrency}: write a number from 1 to {MOST_CONCURRENCY}", field="concurrency"
             )
         for field, text in (("name", self.name), *(("labels", part) for pair in self.labels.items() for part in pair)):
-            if len(text) > LONGEST_TEXT or "\0" in text:
+            checked_text(text, field, error=InvalidSetting)
+            if len(text) > LONGEST_TEXT:
                 raise InvalidSetting(
-                    f"{field} has {text[:40]!r}…, {len(text)} characters: write at most {LONGEST_TEXT}, and no NUL",
-                    field=field,
+                    f"{field} has {text[:40]!r}…, {len(text)} characters: write at most {LONGEST_TEXT}", field=field
                 )
         if self.grace < 0 or self.kill_grace < 0:
             raise InvalidSetting("grace and kill_grace are seconds, not below 0", field="grace")

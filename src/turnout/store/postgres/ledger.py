@@ -7,13 +7,11 @@ from typing import Any
 
 import msgspec
 
-from turnout.errors import StoreRejected, StoreUnreachable
+from turnout.errors import StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
-from turnout.store.database import Rows, json_list
+from turnout.store.database import Rows, json_list, json_text
 from turnout.store.postgres.connection import PostgresDatabase, translated
 from turnout.store.writes import check
-
-_encode = msgspec.json.Encoder().encode
 
 
 class PostgresLedger:
@@ -103,7 +101,4 @@ def _key(write: RunWrite) -> tuple[str, str]:
 
 
 def _text(writes: Sequence[RunWrite]) -> str:
-    try:
-        return _encode(writes).decode()
-    except UnicodeEncodeError as error:
-        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+    return json_text(writes)

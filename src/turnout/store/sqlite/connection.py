@@ -159,6 +159,9 @@ class SqliteDatabase:
                 raise
 
     def _run(self, connection: sqlite3.Connection, block: str, params: dict[str, Any]) -> Rows:
+        # SQLite would keep a NUL, and cut the text there in places; PostgreSQL refuses it. Both are to refuse it.
+        if any(isinstance(value, str) and "\0" in value for value in params.values()):
+            raise StoreRejected("the data holds a NUL character")
         clocks = {"now": time.time(), "lease_now": boot_time(), "boot": boot_id()}
         return connection.execute(self._blocks[block], clocks | params).fetchall()
 
@@ -172,6 +175,8 @@ def translated(path: str) -> Iterator[None]:
         raise _translate(error, path) from error
     except OSError as error:
         raise StoreUnreachable(f"the database {path} cannot be opened: {error.strerror}", path=path) from error
+    except UnicodeEncodeError as error:
+        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
 
 
 def _translate(error: sqlite3.Error, path: str) -> StoreError:

@@ -50,12 +50,6 @@ class SqliteLedger:
     def commit(self, writes: Sequence[RunWrite]) -> list[WriteOutcome]:
         check(writes)
         try:
-            return self._commit(writes)
-        except UnicodeEncodeError as error:
-            raise StoreRejected("the data holds a lone surrogate, which is not text") from error
-
-    def _commit(self, writes: Sequence[RunWrite]) -> list[WriteOutcome]:
-        try:
             with self._database.begin_lane() as connection:
                 _write(connection, writes)
             return [WriteOutcome(write.run_id) for write in writes]
