@@ -6,9 +6,11 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 JOBS ?= 3
 PYTEST := $(RUN) -m pytest -q --no-header
+# The tests that start programs of other languages.
+BARE := $(shell grep -lrE 'languages import|examples.languages|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo languages test check format lint imports types unit faults bench scaling docs coverage clean
+.PHONY: help demo languages test bare check format lint imports types unit faults bench scaling docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -53,6 +55,10 @@ types: $(READY)
 unit: $(READY)
 	@echo "== unit tests"
 	@$(PYTEST) -n $(JOBS) tests/unit
+
+bare: $(READY) ## the tests that use other languages, on a PATH without ruby, go and node: they skip, and nothing fails
+	@echo "== tests of other languages, without them"
+	@tools/without_languages $(PYTEST) -n $(JOBS) $(BARE)
 
 faults: $(READY) ## kills, stops, outages and races with their full counts (takes long)
 	@echo "== faults with full counts, one at a time"

@@ -7,6 +7,7 @@ TurnoutError
 │   ├── InvalidSetting         a value that a setting cannot have
 │   ├── InvalidYaml            malformed_yaml, duplicate_key, yaml_too_large; with its line and column
 │   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
+│   ├── MissingExtra           a package is not installed that an extra brings
 │   ├── NotImportable          a function that another process cannot find; unguarded_main
 │   ├── NotInjected            a parameter that a run fills was used outside of one
 │   └── NotYetAValue           a placeholder was used as if it were a value
@@ -92,6 +93,12 @@ class InvalidTarget(DefinitionError):
 
 class NotImportable(DefinitionError):
     code = "not_importable"
+
+
+class MissingExtra(DefinitionError, ImportError):
+    """``fields`` has the package and the extra."""
+
+    code = "missing_extra"
 
 
 class NotInjected(DefinitionError):

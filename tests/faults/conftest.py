@@ -70,4 +70,6 @@ def _children(url: str, folder: Path) -> Iterator[Children]:
         yield children
     finally:
         children.end()
-    check_history(url)
+    # A test that skipped before it started a process has left no tables to check.
+    if children.started:
+        check_history(url)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.executors.workers.settings import HubSettings
+from turnout.model.extras import optional_packages
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config import Config
 from turnout.runner.config_shape import EXECUTORS, HUB, ORCHESTRATION, SHAPE, WORKER, Key, dotted
@@ -73,7 +74,8 @@ def check_all(config: Config) -> list[str]:
     """Warnings; raises for what cannot work at all."""
     plan = Plan(config)
     if config.hub is not None and config.hub.key_file is not None:
-        from turnout.executors.workers.gate import Gate
+        with optional_packages():
+            from turnout.executors.workers.gate import Gate
 
         Gate.of(config.hub)
     check_worker(config, os.environ)

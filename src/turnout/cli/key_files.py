@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turnout.errors import InvalidSetting
+from turnout.model.extras import optional_packages
 from turnout.wire.keys import KeyPair, pair_text
 from turnout.worker.settings import PUBLIC_KEY, SECRET_KEY, SERVER_KEY
 
 
 def new_pair() -> KeyPair:
-    import zmq
-
+    with optional_packages():
+        import zmq
     while True:
         public, secret = zmq.curve_keypair()
         # What begins with a dash looks like an option where it stands on a command line.

@@ -60,9 +60,12 @@ def worker(
     turnout worker --import shop.images --processes --grace 2m --health-port 8080
     """
     from turnout.bodies.log_buffer import LogSettings
-    from turnout.cli.working import work
     from turnout.model.durations import seconds
+    from turnout.model.extras import optional_packages
     from turnout.worker.settings import labels_of
+
+    with optional_packages():
+        from turnout.cli.working import work
 
     options = {
         "connect": tuple(connect or ()),

@@ -16,6 +16,7 @@ from turnout.conformance.player import Player
 from turnout.conformance.program import Program
 from turnout.conformance.script import Session
 from turnout.conformance.telling import Traced
+from turnout.model.extras import optional_packages
 
 if TYPE_CHECKING:
     from turnout.conformance.sockets import Sockets
@@ -51,7 +52,8 @@ def play_all(
 
 def play(session: Session, command: Sequence[str], patience: float = 1.0) -> Outcome:
     """Start the program, play the session, end the program."""
-    from turnout.conformance.sockets import Keys, new_keys, opened
+    with optional_packages():
+        from turnout.conformance.sockets import Keys, new_keys, opened
 
     document = session.document
     server: Keys | None = None

@@ -18,6 +18,7 @@ from turnout.dispatcher import PlacementSettings, RoutingConfig
 from turnout.errors import InvalidSetting
 from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
+from turnout.model.extras import optional_packages
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
@@ -129,7 +130,8 @@ def _with_pubsub(found: dict[str, TaskExecutor], said: Config) -> dict[str, Task
             code="bad_executor",
             key=PUBSUB,
         )
-    from turnout.executors.pubsub.executor import ZmqPubSubExecutor
+    with optional_packages():
+        from turnout.executors.pubsub.executor import ZmqPubSubExecutor
 
     return {**found, PUBSUB: ZmqPubSubExecutor(settings)}
 

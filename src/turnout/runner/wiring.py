@@ -15,6 +15,7 @@ from turnout.errors import DefinitionError, HubUnavailable, InvalidRouting, Inva
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
+from turnout.model.extras import optional_packages
 from turnout.model.spec import WorkflowSpec
 from turnout.model.texts import LONGEST_NAME, checked_text
 from turnout.runner.settings import RunnerConfig
@@ -34,8 +35,8 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     )
     dispatcher.starts = config.drives
     if config.hub is not None:
-        from turnout.executors.workers.executor import WorkersExecutor
-
+        with optional_packages():
+            from turnout.executors.workers.executor import WorkersExecutor
         listens = config.listens and config.drives
         workers = WorkersExecutor(
             config.hub,

@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 
 from turnout.contracts.store import Store
 from turnout.errors import InvalidSetting
+from turnout.model.extras import optional_packages
 from turnout.store.urls import shown_url
 
 
@@ -26,8 +27,9 @@ def connect(url: str, *, lanes: int = 8, connections: int = 10) -> Store:
             )
         return SqliteStore(url, path, read_only=parse_qs(query).get("mode") == ["ro"])
     if scheme in ("postgresql", "postgres"):
-        from turnout.store.postgres import PostgresStore
-        from turnout.store.postgres.settings import PostgresSettings
+        with optional_packages():
+            from turnout.store.postgres import PostgresStore
+            from turnout.store.postgres.settings import PostgresSettings
 
         return PostgresStore(url, PostgresSettings(lanes=lanes, pool_size=connections))
     raise InvalidSetting(

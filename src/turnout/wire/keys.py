@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from turnout.errors import InvalidSetting
+from turnout.model.extras import optional_packages
 
 LENGTH = 40
 """Characters of a key in Z85."""
@@ -64,8 +65,8 @@ def read_pair(file: Path) -> KeyPair:
 
 def own_pair(file: Path, log: logging.Logger) -> KeyPair:
     """The keys of a file that are to be used here: its halves belong together, and others ought not to see them."""
-    import zmq
-
+    with optional_packages():
+        import zmq
     pair = read_pair(file)
     if zmq.curve_public(pair.secret.encode()).decode() != pair.public:
         raise InvalidSetting(

@@ -1,0 +1,28 @@
+"""The packages that come with an extra, and the error that names the extra of a missing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from turnout.errors import MissingExtra
+
+EXTRAS = {"psycopg": ("postgres", "PostgreSQL"), "zmq": ("workers", "workers elsewhere")}
+"""By package: its extra, and what it is for."""
+
+
+@contextmanager
+def optional_packages() -> Iterator[None]:
+    """Around imports of modules that use such a package: raises ``MissingExtra`` where it is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        extra, purpose = EXTRAS[package]
+        raise MissingExtra(
+            f"the package {package} is not installed, which is needed for {purpose}: pip install 'turnout[{extra}]'",
+            package=package,
+            extra=extra,
+        ) from error

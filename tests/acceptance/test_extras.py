@@ -1,0 +1,104 @@
+"""A plain installation has neither psycopg nor pyzmq: SQLite works, and what needs more names the extra."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HIDDEN = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"psycopg", "psycopg_binary", "zmq"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the packages of the extras cannot be imported."""
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(HIDDEN)
+    return {**os.environ, "PYTHONPATH": f"{hidden}{os.pathsep}{ROOT / 'src'}"}
+
+
+def run(environment: dict[str, str], folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_first_example_of_the_readme_runs(plain: dict[str, str], tmp_path: Path) -> None:
+    found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found is not None
+    (tmp_path / "first.py").write_text(found[1])
+    done = run(plain, tmp_path, "first.py")
+    assert (done.returncode, done.stdout) == (0, "Ada: paid 21\n"), done.stderr
+    listed = run(plain, tmp_path, "-m", "turnout", "runs", "ls", "-d", "sqlite:///orders.db", "--json")
+    assert listed.returncode == 0 and json.loads(listed.stdout), listed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("runs", "ls", "-d", "postgresql://localhost/none"), "postgres"),
+        (("worker", "--connect", "tcp://127.0.0.1:9", "--import", "json"), "workers"),
+        (("keys", "generate", "hub.key"), "workers"),
+        (("conformance", "--cmd", "true"), "workers"),
+    ],
+    ids=lambda each: " ".join(each[:2]) if isinstance(each, tuple) else each,
+)
+def test_a_command_that_needs_more_names_the_extra(
+    arguments: tuple[str, ...], extra: str, plain: dict[str, str], tmp_path: Path
+) -> None:
+    done = run(plain, tmp_path, "-m", "turnout", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error[missing_extra]: ") and f"pip install 'turnout[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_runner_with_a_hub_names_the_extra(plain: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "from turnout import Runner\n"
+        "try: Runner('sqlite:///a.db', hub='tcp://127.0.0.1:0')\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = run(plain, tmp_path, "-c", code)
+    assert "turnout[workers]" in done.stdout, done.stderr
+
+
+def test_handlers_are_written_and_tested_without_sockets(plain: dict[str, str], tmp_path: Path) -> None:
+    code = (
+        "from turnout.worker import handler, run_step\n"
+        "@handler('Add')\n"
+        "def add(a, b): return a + b\n"
+        "print(run_step(add, {'metadata': {'args': {'a': 1, 'b': 2}}}).output)\n"
+    )
+    done = run(plain, tmp_path, "-c", code)
+    assert done.stdout == "3\n", done.stderr
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    from turnout.model.extras import EXTRAS
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {extra for extra, _ in EXTRAS.values()} | {"all"} <= set(project["optional-dependencies"])
+    assert not any("psycopg" in each or "zmq" in each for each in project["dependencies"])
