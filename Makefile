@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 JOBS ?= 3
 PYTEST := $(RUN) -m pytest -q --no-header
 # The tests that start programs of other languages.
-BARE := $(shell grep -lrE 'languages import|examples.languages|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
+BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo languages test bare check format lint imports types unit faults bench scaling docs coverage clean
