@@ -26,6 +26,7 @@ TurnoutError
 │   └── HubUnavailable
 ├── StoreError
 │   ├── StoreUnreachable       may be tried again
+│   ├── DatabaseNotFound       asked only to look, and there is nothing of Turnout's to look into
 │   ├── StoreReadOnly
 │   ├── StoreFull
 │   ├── StoreRejected          the database refused this very data
@@ -182,6 +183,10 @@ class StoreError(TurnoutError):
 
 class StoreUnreachable(StoreError):
     code = "store_unreachable"
+
+
+class DatabaseNotFound(StoreError):
+    code = "database_not_found"
 
 
 class StoreReadOnly(StoreError):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.command import PATIENCE, ROOT, Done, Project
+from tests.acceptance.command import CONFIG, PATIENCE, ROOT, Done, Project
 from turnout.runner import PoolSettings, PoolsSettings
 
 pytestmark = pytest.mark.timeout(900)
@@ -224,6 +224,36 @@ def test_the_configuration_of_a_worker_is_checked_too(tmp_path: Path, said: str,
     (tmp_path / "turnout.toml").write_text(f"[worker]\n{said}\n")
     done = project.run("config", "check", "--json")
     assert (done.code, done.error["code"]) == (2, code) and why in done.error["message"]
+
+
+def test_the_configuration_check_finds_executors_beside_the_file_as_a_run_does(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    # As with the installed script: the working directory is not on the module search path by itself.
+    safe = {"PYTHONSAFEPATH": "1"}
+    assert project.run("run", "flows.py:doubling", **safe).code == 0
+    checked = project.run("config", "check", "--json", **safe)
+    assert checked.code == 0 and checked.json["ok"], checked
+    for command in ("validate", "explain flows.py:doubling", "doctor"):
+        assert project.run(*command.split(), **safe).code == 0
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    away = Project(inner)
+    for file in ("flows.py", "deaf.py", "turnout.toml"):
+        (inner / file).unlink()
+    # The file, its executors and its workflows are found upwards.
+    (tmp_path / "turnout.toml").write_text(CONFIG.replace('"flows.py"', '"flows"'))
+    assert away.run("config", "check", **safe).code == 0
+
+
+def test_the_configuration_check_refuses_what_an_orchestrator_refuses(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").write_text("[[routing.rules]]\npattern = '**'\nexecutor = 'nowhere'\n")
+    checked, started, doctor = project.run_all(
+        [["config", "check", "--json"], ["orchestrate", "flows.py", "--json"], ["doctor", "--json"]]
+    )
+    assert (checked.code, checked.error) == (started.code, started.error)
+    assert checked.code == 2 and checked.error["code"] == "unknown_executor"
+    assert doctor.code == 2 and '"nowhere"' in {each["name"]: each for each in doctor.json["checks"]}["routing"]["said"]
 
 
 def test_a_configuration_in_yaml_is_checked_and_used(in_yaml: Project) -> None:

@@ -10,13 +10,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
-from turnout.cli.opening import is_there
 from turnout.contracts.store import Store
-from turnout.errors import TurnoutError
+from turnout.errors import DatabaseNotFound, TurnoutError
 from turnout.runner.config import Config
 from turnout.runner.planning import Plan
 from turnout.runner.settings import configuration, database_url
-from turnout.runner.targets import load_workflows
+from turnout.runner.targets import configured_workflows, load_workflows
 from turnout.store import connect
 from turnout.store.urls import shown_url
 
@@ -48,6 +47,7 @@ def checkup(database: str | None) -> list[Check]:
         return [*found, Check("configuration", Grade.BAD, error.message)]
     found += _executors(config)
     found += _workflows(config)
+    found += _routing(config)
     found += _database(database)
     return [*found, _limits()]
 
@@ -79,13 +79,25 @@ def _workflows(config: Config) -> Iterator[Check]:
             yield Check("workflows", Grade.BAD, error.message)
 
 
+def _routing(config: Config) -> Iterator[Check]:
+    """Whether an orchestrator would start with these rules; what the checks before this one found is not said again."""
+    try:
+        workflows = configured_workflows(config.get("workflows") or (), (config.root,))
+        plan = Plan(config)
+    except TurnoutError:
+        return
+    try:
+        warnings = plan.check_all(workflows)
+    except TurnoutError as error:
+        yield Check("routing", Grade.BAD, error.message)
+        return
+    yield Check("routing", Grade.FAIR if warnings else Grade.GOOD, "; ".join(warnings) or "every task has an executor")
+
+
 def _database(database: str | None) -> Iterator[Check]:
     try:
         url = database_url(database)
-        if not is_there(database):
-            yield Check("database", Grade.GOOD, f"{shown_url(url)}: does not exist yet, the first run makes it")
-            return
-        store = connect(url)
+        store = connect(url, create=False)
     except TurnoutError as error:
         yield Check("database", Grade.BAD, error.message)
         return
@@ -98,6 +110,11 @@ def _database(database: str | None) -> Iterator[Check]:
         yield Check("schema", Grade.GOOD, f"migration {facts.schema}, up to date")
         yield _clock(facts.now)
         yield _orchestrators(store)
+    except DatabaseNotFound as error:
+        if database is None and configuration().get("database") is None:
+            yield Check("database", Grade.GOOD, f"{shown_url(url)}: does not exist yet, the first run makes it")
+        else:
+            yield Check("database", Grade.FAIR, f"{error.message}; the first run makes it")
     except TurnoutError as error:
         yield Check("database", Grade.BAD, f"{shown_url(url)}: {error.message}")
     finally:

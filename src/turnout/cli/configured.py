@@ -15,7 +15,7 @@ from turnout.runner.config import Config
 from turnout.runner.config_shape import EXECUTORS, HUB, ORCHESTRATION, SHAPE, WORKER, Key, dotted
 from turnout.runner.planning import Plan
 from turnout.runner.settings import RunnerConfig, configuration, url_in
-from turnout.runner.targets import load_workflows
+from turnout.runner.targets import configured_workflows
 from turnout.runner.working import check_worker
 from turnout.store.urls import shown_url
 from turnout.worker.settings import WorkerSettings
@@ -71,16 +71,13 @@ def _default(config: Config, key: Key) -> Any:
 
 
 def check_all(config: Config) -> list[str]:
-    """Warnings; raises for what cannot work at all."""
-    plan = Plan(config)
+    """Warnings; raises for what would keep ``turnout orchestrate`` from starting with this configuration."""
+    workflows = configured_workflows(config.get("workflows") or (), (config.root,))
+    warnings = Plan(config).check_all(workflows)
     if config.hub is not None and config.hub.key_file is not None:
         with optional_packages():
             from turnout.executors.workers.gate import Gate
 
         Gate.of(config.hub)
     check_worker(config, os.environ)
-    warnings: list[str] = []
-    for target in config.get("workflows") or ():
-        for workflow in load_workflows(target, (config.root,)):
-            warnings = plan.check(workflow)[1]
     return warnings

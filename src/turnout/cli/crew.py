@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from turnout.cli.opening import is_there, open_store
+from turnout.cli.opening import store_if_there
 from turnout.cli.output import Line, Span, say, say_columns
 from turnout.cli.wording import last_name, lasting, moment, one_line, short
 from turnout.contracts.store import Store
@@ -50,27 +50,22 @@ class Crew:
 
 
 @contextmanager
-def workers_at(database: str | None) -> Iterator[Crew]:
+def workers_at(database: str | None, *, configured: bool = True) -> Iterator[Crew]:
     """Looking makes no database."""
-    if not is_there(database):
-        yield Crew(None)
-        return
-    with open_store(database) as store:
+    with store_if_there(database, configured=configured) as store:
         yield Crew(store)
 
 
 def connected(database: str | None) -> list[WorkerView]:
-    """Those that are connected now."""
-    with workers_at(database) as crew:
+    """Those that are connected now; none where the configured database does not exist yet."""
+    with workers_at(database, configured=False) as crew:
         return crew.look()
 
 
 def hubs_at(database: str | None) -> list[tuple[str, str]]:
     """The orchestrators that have a hub now, each with its hub's address."""
-    if not is_there(database):
-        return []
-    with open_store(database) as store:
-        there = live_orchestrators(store)
+    with store_if_there(database, configured=False) as store:
+        there = [] if store is None else live_orchestrators(store)
     return [(f"{one.host}:{one.pid}", one.status.hub.address) for one in there if one.status.hub is not None]
 
 

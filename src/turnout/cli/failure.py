@@ -64,6 +64,7 @@ _HINTS = {
     "key_file_exists": "name another file, or --force to overwrite it",
     "hub_without_keys": "`turnout keys generate hub.key` makes keys and prints what to write where",
     "store_unreachable": "`turnout doctor` checks the database; --database or TURNOUT_DATABASE names another",
+    "database_not_found": "`turnout run` makes it; --database or TURNOUT_DATABASE names another",
     "store_read_only": "Turnout writes to its database: give it one that it may write to",
     "schema_too_new": "upgrade Turnout in this environment",
     "no_such_task": "`turnout runs show RUN` lists the tasks",

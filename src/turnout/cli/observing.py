@@ -12,7 +12,7 @@ from types import FrameType
 
 from turnout.cli.dashboard import frame
 from turnout.cli.keyboard import LEAVE, key_presses
-from turnout.cli.opening import is_there, open_store
+from turnout.cli.opening import store_if_there
 from turnout.cli.output import coloured
 from turnout.cli.watch import as_text
 from turnout.contracts.store import Store
@@ -25,7 +25,7 @@ DRAW = 0.5
 
 
 class Source:
-    """The orchestrators on a database, which may not be there yet."""
+    """The orchestrators on a database; the project's own may not be there yet."""
 
     def __init__(self, database: str | None) -> None:
         self._database = database
@@ -34,10 +34,10 @@ class Source:
 
     def look(self) -> list[Orchestrator]:
         if self._store is None:
-            if not is_there(self._database):
-                return []
-            self._store = self._open.enter_context(open_store(self._database))
-        return live_orchestrators(self._store)
+            self._store = self._open.enter_context(store_if_there(self._database))
+            if self._store is None:
+                self._open.close()
+        return [] if self._store is None else live_orchestrators(self._store)
 
     def close(self) -> None:
         self._open.close()

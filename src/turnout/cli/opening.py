@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 from turnout.contracts.store import Store
-from turnout.errors import RunNotFound
-from turnout.runner.settings import database_url
+from turnout.errors import DatabaseNotFound
+from turnout.runner.settings import configuration, database_url
 from turnout.store import connect
-from turnout.store.urls import shown_url
-
-_SQLITE = "sqlite:///"
-
-
-def is_there(database: str | None) -> bool:
-    """Whether there is a database to look into. One on a server is only known by asking."""
-    url = database_url(database)
-    return not url.startswith(_SQLITE) or Path(url.removeprefix(_SQLITE).partition("?")[0]).is_file()
 
 
 @contextmanager
 def open_store(database: str | None) -> Iterator[Store]:
-    """The store, opened for looking; a file that does not exist is not made."""
-    url = database_url(database)
-    if not is_there(database):
-        raise RunNotFound(
-            f"there is no run: the database {shown_url(url)} does not exist yet",
-            hint="`turnout run` makes it; --database or TURNOUT_DATABASE names another",
-        )
-    store = connect(url)
+    """The store, opened for looking: a database that does not exist is not made, but DatabaseNotFound is raised."""
+    store = connect(database_url(database), create=False)
     try:
         store.open()
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def store_if_there(database: str | None, *, configured: bool = True) -> Iterator[Store | None]:
+    """The store; None in place of the project's own database, which the first run makes, while it does not exist.
+
+    A database that was named and does not exist is a mistake. With ``configured=False`` that counts only if it was
+    named in the command, for commands that can do without.
+    """
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store(database))
+        except DatabaseNotFound:
+            if database is not None or (configured and configuration().get("database") is not None):
+                raise
+            store = None
+        yield store

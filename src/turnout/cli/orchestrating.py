@@ -23,7 +23,7 @@ from turnout.orchestration.settings import EngineSettings
 from turnout.runner import Runner
 from turnout.runner.config import Config
 from turnout.runner.settings import configuration, hub_settings
-from turnout.runner.targets import load_workflows
+from turnout.runner.targets import configured_workflows
 from turnout.store.urls import shown_url
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -106,8 +106,7 @@ def _traced(config: Config, given: str | None) -> HubSettings:
 
 
 def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
-    places = targets or config.get("workflows") or ()
-    return [workflow for place in places for workflow in load_workflows(place, (config.root,))]
+    return configured_workflows(targets or config.get("workflows") or (), (config.root,))
 
 
 def _ready(runner: Runner) -> Ready:

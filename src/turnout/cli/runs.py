@@ -33,23 +33,22 @@ def ls(
     database: Database = None,
 ) -> None:
     """List runs, newest first."""
-    from turnout.cli.opening import is_there, open_store
+    from turnout.cli.opening import store_if_there
     from turnout.cli.output import say, say_columns, say_json
     from turnout.cli.showing import RUN_HEADER, run_cells
     from turnout.model.states import RunState
     from turnout.runner.views import run_view
 
-    found = []
-    if is_there(database):
-        with open_store(database) as store:
-            states = [RunState(each.value) for each in state or ()]
-            found = [run_view(run) for run in store.runs(workflow=workflow, states=states, limit=limit)]
+    states = [RunState(each.value) for each in state or ()]
+    with store_if_there(database) as store:
+        stored = [] if store is None else store.runs(workflow=workflow, states=states, limit=limit)
+    found = [run_view(run) for run in stored]
     if as_json:
         say_json(found)
     elif found:
         say_columns([run_cells(view) for view in found], RUN_HEADER)
     else:
-        say("no runs")
+        say("no runs" if store is not None else "no runs: the first `turnout run` makes the database")
 
 
 @app.command()

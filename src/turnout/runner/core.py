@@ -55,7 +55,7 @@ from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.views import failure_of
-from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers
+from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers, validate_all
 from turnout.runner.workers import drain, find_worker, live_workers
 from turnout.store import connect
 from turnout.store.urls import shown_url
@@ -120,7 +120,7 @@ class Core:
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
         dispatcher = make_dispatcher(config)
-        dispatcher.validate(spec for name in self.registry.workflows if (spec := self.registry.spec_of(name)))
+        validate_all(dispatcher, self.registry)
         return dispatcher
 
     def _join_hub(self, dispatcher: DefaultDispatcher) -> None:

@@ -13,8 +13,9 @@ from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
 from turnout.model.spec import WorkflowSpec
 from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
+from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig, runner_config
-from turnout.runner.wiring import for_workers, make_dispatcher
+from turnout.runner.wiring import for_workers, make_dispatcher, validate_all
 from turnout.runner.workers import Needs, needs
 
 
@@ -45,6 +46,10 @@ class Plan:
         """The workflow as a value, and warnings; raises what would keep it from running."""
         spec = workflow.spec_for(self._tenant)
         return spec, self._dispatcher.validate([spec])
+
+    def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
+        """Warnings about these workflows together, by the function that a Runner with them calls when it starts."""
+        return validate_all(self._dispatcher, registry_of(workflows, self._tenant))
 
     def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
         """Where each task goes, by the function that decides it in a run."""

@@ -26,6 +26,7 @@ from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_files import CONFIG_VARIABLE
 from turnout.runner.config_shape import HUB
 from turnout.runner.configured_executors import make_executor
+from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
 """True: what is found from the working directory upwards, and the environment. False: neither. A path: that file, and
@@ -110,6 +111,7 @@ def hub_settings(hub: str | HubSettings, said: Config) -> HubSettings:
 def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:
     """The executors of the configuration, but for these keys."""
     skipped = set(without)
+    search_in(said.root)
     found = {
         key: make_executor(key, options, _origin(said, key))
         for key, options in said.executors.items()

@@ -46,6 +46,12 @@ def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
     return next(iter(found.values()))
 
 
+def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
+    """The workflows of all these targets."""
+    places = tuple(search)
+    return [workflow for target in targets for workflow in load_workflows(target, places)]
+
+
 def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow]:
     """All workflows that the target names: one, or those of a module."""
     place, name = _split(target)
@@ -82,7 +88,7 @@ def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
     if place.endswith(".py") or "/" in place:
         return _from_file(Path(place))
     for folder in (*search, Path.cwd()):
-        _search_in(folder)
+        search_in(folder)
     try:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:
@@ -111,7 +117,7 @@ def _from_file(path: Path) -> ModuleType:
         return known
     if known is not None or parts[0] in sys.stdlib_module_names:
         name = f"turnout_file_{file.stem}"
-    _search_in(root)
+    search_in(root)
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InvalidTarget(f"{str(path)!r} is no Python file", code="no_such_file", target=str(path))
@@ -127,7 +133,8 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def _search_in(folder: Path) -> None:
+def search_in(folder: Path) -> None:
+    """Let modules in the folder be found by their names, for code that a target or the configuration names."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

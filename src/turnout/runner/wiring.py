@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Mapping
 
 import msgspec
 
+from turnout.authoring.registry import Registry
 from turnout.bodies.locating import runs_main_again
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import WORKERS, DefaultDispatcher
@@ -48,6 +49,12 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
     return dispatcher
+
+
+def validate_all(dispatcher: DefaultDispatcher, registry: Registry) -> list[str]:
+    """What every Runner checks before anything runs, and ``turnout config check`` with it: the rules against the
+    executors and all workflows. Returns warnings; raises for what cannot work."""
+    return dispatcher.validate(spec for name in registry.workflows if (spec := registry.spec_of(name)))
 
 
 def executors_of(

@@ -10,9 +10,11 @@ from turnout.model.extras import optional_packages
 from turnout.store.urls import shown_url
 
 
-def connect(url: str, *, lanes: int = 8, connections: int = 10) -> Store:
+def connect(url: str, *, lanes: int = 8, connections: int = 10, create: bool = True) -> Store:
     """The store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
     ``postgresql://user@host/database``. It is not opened yet.
+
+    With ``create=False`` opening it makes nothing: it raises DatabaseNotFound where no store has been.
 
     ``lanes`` and ``connections`` are for PostgreSQL: commits in flight at once, and connections for the rest. SQLite
     has one writer."""
@@ -25,13 +27,13 @@ def connect(url: str, *, lanes: int = 8, connections: int = 10) -> Store:
             raise InvalidSetting(
                 f"{url!r} names no database: write sqlite:///path/to/turnout.db", code="bad_database_url"
             )
-        return SqliteStore(url, path, read_only=parse_qs(query).get("mode") == ["ro"])
+        return SqliteStore(url, path, read_only=parse_qs(query).get("mode") == ["ro"], create=create)
     if scheme in ("postgresql", "postgres"):
         with optional_packages():
             from turnout.store.postgres import PostgresStore
             from turnout.store.postgres.settings import PostgresSettings
 
-        return PostgresStore(url, PostgresSettings(lanes=lanes, pool_size=connections))
+        return PostgresStore(url, PostgresSettings(lanes=lanes, pool_size=connections), create=create)
     raise InvalidSetting(
         f"{shown_url(url)!r} is not a database that Turnout knows: write sqlite:///path or postgresql://user@host/name",
         code="bad_database_url",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from turnout.errors import StoreReadOnly
+import psycopg
+
+from turnout.errors import DatabaseNotFound, StoreReadOnly
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
 from turnout.store.logs import Logs
@@ -17,6 +20,7 @@ from turnout.store.postgres.listening import Listener
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.reading import Reading
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.urls import shown_url
 
 MIGRATION_LOCK = 7_355_608_001
 
@@ -26,8 +30,9 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
 
     _database: Database
 
-    def __init__(self, url: str, settings: PostgresSettings | None = None) -> None:
+    def __init__(self, url: str, settings: PostgresSettings | None = None, *, create: bool = True) -> None:
         self.url = url
+        self._create = create
         self._settings = settings or PostgresSettings()
         self.lanes = self._settings.lanes
         self._postgres = PostgresDatabase(url, self._settings)
@@ -39,6 +44,8 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
             connection = lent.connection
             if connection.execute("show transaction_read_only").fetchone() == ("on",):
                 raise StoreReadOnly("the database is read-only")
+            if not self._create and not _present(connection):
+                raise DatabaseNotFound(f"the database {shown_url(self.url)} has no tables of Turnout", url=self.url)
             patience = str(self._settings.migration_lock_timeout_ms)
             with connection.transaction():
                 connection.execute("select set_config('lock_timeout', %s, true)", (patience,))
@@ -67,3 +74,9 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         return Listener(self._postgres, on_wake).stop
+
+
+def _present(connection: psycopg.Connection[Any]) -> bool:
+    """Whether a store has been opened in this database before, where its names are looked up."""
+    found = connection.execute("select to_regclass('migration') is not null and to_regclass('run') is not null")
+    return found.fetchone() == (True,)

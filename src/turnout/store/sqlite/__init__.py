@@ -19,6 +19,7 @@ from turnout.store.retention import RetentionOfRuns
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
+from turnout.store.sqlite.presence import refuse_absence
 
 POLL_SECONDS = 0.05
 
@@ -29,16 +30,19 @@ class SqliteStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
     lanes = 1
     _database: Database
 
-    def __init__(self, url: str, path: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, path: str, *, read_only: bool = False, create: bool = True) -> None:
         self.url = url
-        self._sqlite = SqliteDatabase(path, read_only=read_only)
+        self._sqlite = SqliteDatabase(path, read_only=read_only, create=create)
         self._database = self._sqlite
         self._read_only = read_only
+        self._create = create
         self._ledger = SqliteLedger(self._sqlite)
 
     def open(self) -> None:
         if self._read_only:
             raise StoreReadOnly(f"the database {self._sqlite.path} is opened read-only")
+        if not self._create:
+            refuse_absence(self._sqlite)
         if not self._sqlite.in_memory:
             self._use_write_ahead_log()
             warn_if_exposed(self._sqlite.path)

@@ -29,10 +29,11 @@ class SqliteDatabase:
 
     dialect: Dialect = "sqlite"
 
-    def __init__(self, path: str, *, read_only: bool = False) -> None:
+    def __init__(self, path: str, *, read_only: bool = False, create: bool = True) -> None:
         self.path = path
         self.in_memory = path == ":memory:"
         self._read_only = read_only
+        self._create = create
         self._blocks = load_blocks("sqlite")
         self._local = threading.local()
         self._guard = threading.Lock()
@@ -63,7 +64,7 @@ class SqliteDatabase:
     def connect(self) -> sqlite3.Connection:
         """A new connection with our settings."""
         with translated(self.path):
-            if not self.in_memory and not self._read_only:
+            if self._create and not self.in_memory and not self._read_only:
                 create_private(self.path)
             target = ":memory:" if self.in_memory else f"{Path(self.path).absolute().as_uri()}?mode={self._mode}"
             connection = sqlite3.connect(
@@ -87,7 +88,7 @@ class SqliteDatabase:
 
     @property
     def _mode(self) -> str:
-        return "ro" if self._read_only else "rwc"
+        return "ro" if self._read_only else "rwc" if self._create else "rw"
 
     def close(self) -> None:
         self._closed = True
