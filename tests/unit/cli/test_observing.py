@@ -11,7 +11,7 @@ import pytest
 from turnout import Runner
 from turnout.cli import observing
 from turnout.cli.observing import Observation, Source
-from turnout.errors import StoreUnreachable
+from turnout.errors import DatabaseNotFound, StoreUnreachable
 from turnout.model.health import Orchestrator
 
 WAIT = 20.0
@@ -73,10 +73,19 @@ def test_a_look_that_hangs_is_left_behind() -> None:
     let_go.set()
 
 
-def test_a_database_that_comes_later_is_opened_then_and_none_is_made(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/later.db"
-    source = Source(url)
-    assert source.look() == [] and not (tmp_path / "later.db").exists()
-    with Runner(url, workflows=(), handle_sigterm=False) as runner:
+def test_the_projects_own_database_may_come_later_and_is_not_made_by_looking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "turnout.toml").touch()
+    source = Source(None)
+    assert source.look() == [] and not (tmp_path / ".turnout").exists()
+    with Runner(workflows=(), handle_sigterm=False) as runner:
         assert [one.id for one in source.look()] == [runner.core.engine.session_id]
     source.close()
+
+
+def test_a_database_that_was_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseNotFound, match=r"later\.db"):
+        Source(f"sqlite:///{tmp_path}/later.db").look()
+    assert not (tmp_path / "later.db").exists()
