@@ -8,7 +8,7 @@ from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed
 from turnout.contracts.store import Store
 from turnout.errors import WorkerInUse
 from turnout.model.names import new_run_id
-from turnout.model.rows import Renewal, RunRow, Session, TaskRow
+from turnout.model.rows import Holder, Renewal, RunRow, Session, TaskRow
 from turnout.model.states import RunState, TaskState
 
 LIMIT, INLINE = 100, 1024
@@ -62,6 +62,27 @@ def test_a_session_whose_lease_is_over_is_buried_and_its_runs_are_free(store: St
     assert stored is not None and stored.owner is None
     assert store.tasks(write.run_id)[0].holder == OWNER, "attempts stay as they are"
     assert store.bury_sessions() == []
+
+
+@pytest.mark.parametrize("kind", ["worker", "poller"])
+def test_workers_and_pollers_can_be_spared_while_others_are_buried(store: Store, kind: str) -> None:
+    begin(store, OWNER)
+    store.start_session(Session(id="holder", kind=kind), lease=-1.0)
+    store.renew_session(OWNER, lease=-1.0)
+    assert store.bury_sessions(spare_holders=True) == [OWNER]
+    assert store.bury_sessions(spare_holders=True, gone=["holder"]) == ["holder"], "what is seen dead is dead"
+
+
+def test_holders_are_known_also_when_they_have_ended(store: Store) -> None:
+    session = Session(
+        id="s", kind="poller", host="h", boot_id="b", pid_namespace="n", pid=7, process_started="9", workflows=("w",)
+    )
+    store.start_session(session, lease=15)
+    store.start_session(Session(id="late", kind="worker"), lease=-1.0)
+    assert store.holders(["s", "unknown"]) == {"s": Holder(session=session, alive=True, lease=15.0)}
+    assert not store.holders(["late"])["late"].alive
+    store.end_session("s")
+    assert store.holders(["s"]) == {"s": Holder(session=session, alive=False, lease=15.0)}
 
 
 def test_a_session_that_was_declared_dead_stays_dead(store: Store) -> None:

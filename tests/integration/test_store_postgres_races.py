@@ -358,6 +358,7 @@ def everything_works(store: PostgresStore, name: str) -> None:
     assert store.run(write.run_id) and store.runs() and store.tasks(write.run_id) and store.history(write.run_id)
     assert store.outputs(write.run_id, [0]) and store.workflow("v1") and store.waiting()["unfinished"]
     calls += [store.live_sessions, store.session_health, store.bury_sessions, lambda: store.holders_alive([name])]
+    calls.append(lambda: store.holders([name]))
     for call in calls:
         call()
     assert store.record_routing(name, "{}")

@@ -17,6 +17,7 @@ from turnout.model.rows import (
     Command,
     HeldAttempt,
     HistoryRow,
+    Holder,
     InboxRow,
     Lease,
     LoadedRun,
@@ -105,10 +106,11 @@ class Store(Protocol):
         """Hand over: the session ends and its runs become unowned at once."""
         ...
 
-    def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0) -> list[str]:
+    def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0, spare_holders: bool = False) -> list[str]:
         """Declare dead every session whose lease is over by more than ``grace``, and those in ``gone`` (seen dead on
         this machine): their runs become unowned; attempts they hold stay as they are. Returns the buried sessions' ids.
-        Gives one lease of grace after the database itself has just started."""
+        Gives one lease of grace after the database itself has just started. With ``spare_holders``, workers and pollers
+        are not judged by their leases."""
         ...
 
     def live_sessions(self) -> list[Session]: ...
@@ -134,6 +136,10 @@ class Store(Protocol):
 
     def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
         """Take this run if it is unowned, or mine already (a reload): under a new epoch, else None."""
+        ...
+
+    def holders(self, ids: Sequence[str]) -> dict[str, Holder]:
+        """What is known of these sessions, those that have ended included. Whoever is missing ended long ago."""
         ...
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:

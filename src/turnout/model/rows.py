@@ -248,6 +248,16 @@ class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since its last renewal, by the clock of leases."""
 
 
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that holds or held attempts."""
+
+    session: Session
+    alive: bool
+    """It has not ended, and its lease is not over."""
+    lease: float
+    """Seconds that one renewal lasts."""
+
+
 class Lease(msgspec.Struct, frozen=True):
     """The answer to a renewal."""
 

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from turnout.contracts.clock import boot_time
 from turnout.errors import StoreError
 from turnout.model.children import CHILD
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.groups import wanted_outputs
 from turnout.model.machine import RunMachine
-from turnout.model.rows import LoadedRun, TaskRow
+from turnout.model.rows import Holder, LoadedRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.failures import unreadable
+from turnout.orchestration.grace import grace
+from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.owned import Answer, OwnedRun, place_of
 from turnout.orchestration.stages import Stage
 
@@ -102,7 +105,7 @@ class Adoption:
         engine = self._engine
         held = {row.holder for run in claimed for row in run.tasks if row.state is TaskState.RUNNING and row.holder}
         held -= {engine.session_id, CHILD}
-        alive = await engine.in_thread(engine.store.holders_alive, sorted(held)) if held else frozenset[str]()
+        holders = await engine.in_thread(engine.store.holders, sorted(held)) if held else {}
         complete: list[LoadedRun] = []
         for loaded in claimed:
             try:
@@ -114,7 +117,7 @@ class Adoption:
         in_flight = engine.dispatcher.in_flight() if engine.dispatcher is not None else {}
         for loaded in complete:
             try:
-                self._adopt(loaded, alive, in_flight)
+                self._adopt(loaded, holders, in_flight)
                 self._trouble.pop(loaded.run.new.run_id, None)
             except Exception as error:
                 self._stumbled(loaded, error)
@@ -147,7 +150,7 @@ class Adoption:
         return graph
 
     def _adopt(
-        self, loaded: LoadedRun, alive: frozenset[str], in_flight: Mapping[tuple[str, int], TaskReadyEvent]
+        self, loaded: LoadedRun, holders: Mapping[str, Holder], in_flight: Mapping[tuple[str, int], TaskReadyEvent]
     ) -> None:
         engine, run = self._engine, loaded.run
         machine = RunMachine(
@@ -169,7 +172,7 @@ class Adoption:
         owned.shaken = any(row.losses for row in loaded.tasks)
         for row in loaded.tasks:
             if row.state is TaskState.RUNNING and row.pos not in machine.graph.mapped:
-                self._check_holder(owned, row, alive, in_flight)
+                self._check_holder(owned, row, holders, in_flight)
             elif row.state is TaskState.READY and row.retry_in:
                 engine.settlement.wait_until_due(owned, row)
         if machine.graph.children:
@@ -181,19 +184,26 @@ class Adoption:
         self,
         owned: OwnedRun,
         row: TaskRow,
-        alive: frozenset[str],
+        holders: Mapping[str, Holder],
         in_flight: Mapping[tuple[str, int], TaskReadyEvent],
     ) -> None:
-        """An attempt goes on if somebody alive has it; else it is lost, here and now."""
+        """An attempt goes on if somebody alive has it, or a worker or poller that may still come back; else it is lost,
+        here and now."""
         event = owned.machine.event(row.pos, row)
         if row.holder == self._engine.session_id:
             reported = any((one.pos, one.result.attempt) == (row.pos, row.attempt) for one in owned.results)
             if (event.task_id, row.attempt) in in_flight or reported:
                 return
             reason = "it never reached its executor"
-        elif row.holder in alive or row.holder == CHILD:
+        elif row.holder == CHILD:
             return
         else:
+            holder = holders.get(row.holder or "")
+            seconds = grace(holder, gone=holder is not None and seen_dead(holder.session))
+            if seconds:
+                owned.grace[row.pos, row.attempt] = boot_time() + seconds
+            if seconds or (holder is not None and holder.alive):
+                return
             reason = f"its holder {row.holder} died"
         owned.shaken = True
         owned.results.append(Answer(row.pos, ExecutionResult.lost(event, reason)))

@@ -1,4 +1,7 @@
-"""Who may be declared dead after the database was away? Nobody, until all had the time of one lease to renew theirs."""
+"""Who may be declared dead after the database was away? Nobody, until all had the time of one lease to renew theirs.
+
+The same for workers and pollers after the start of an orchestrator: their hub may have been away with it, or the
+database with all of them, and nobody knows for how long."""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from __future__ import annotations
 class Outage:
     """What one orchestrator has seen of it; times by the monotonic clock."""
 
-    def __init__(self, lease: float) -> None:
+    def __init__(self, lease: float, started: float) -> None:
         self._lease = lease
+        self._started = started
         self._since: float | None = None
         self._grace = 0.0
         self._until = 0.0
@@ -16,6 +20,10 @@ class Outage:
         """The database does not answer."""
         if self._since is None:
             self._since = now
+
+    def spares_holders(self, now: float) -> bool:
+        """Whether workers and pollers whose leases are over may still come back to an orchestrator that is new."""
+        return now < self._started + self._lease
 
     def grace(self, now: float) -> float:
         """It answers: how long a lease may be over without meaning anything."""

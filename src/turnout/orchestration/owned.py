@@ -64,6 +64,7 @@ class OwnedRun:
         "dropped",
         "ends_at",
         "fresh",
+        "grace",
         "machine",
         "orders",
         "parked",
@@ -87,6 +88,9 @@ class OwnedRun:
         """One of its turns is in the ledger."""
         self.fresh = False
         """Just claimed: what an earlier owner left undone is to be looked for."""
+        self.grace: dict[tuple[int, int], float] = {}
+        """Position and attempt of what workers or pollers held when it was claimed, and until when, by ``boot_time``,
+        that is not lost because a lease is over."""
         self.shaken = False
         """An attempt of it was lost: some of its tasks may have to run alone."""
         self.dropped = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from turnout.contracts.clock import boot_time
 from turnout.contracts.workers import Assigner
 from turnout.errors import RunNotFound, StoreError
 from turnout.model.children import CHILD
@@ -40,7 +41,7 @@ class Sweeper:
         self._inbox_known: dict[int, OwnedRun] = {}
         """Inbox rows that were there at the last look, and the run, as it was adopted then, that has them already."""
         self._complaint = Complaint(log)
-        self._outage = Outage(engine.settings.lease)
+        self._outage = Outage(engine.settings.lease, time.monotonic())
         self._topics: set[str] = set()
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -141,7 +142,12 @@ class Sweeper:
         # After an outage every lease is over, also of those who are there: they come first.
         for assigner in engine.dispatcher.assigners.values() if engine.dispatcher is not None else ():
             await assigner.keep_holders()
-        buried = await engine.in_thread(engine.store.bury_sessions, gone=gone, grace=grace)
+        buried = await engine.in_thread(
+            engine.store.bury_sessions,
+            gone=gone,
+            grace=grace,
+            spare_holders=self._outage.spares_holders(time.monotonic()),
+        )
         if buried:
             log.info("declared dead: %s", ", ".join(buried))
             if engine.dispatcher is not None:
@@ -180,9 +186,12 @@ class Sweeper:
         engine = self._engine
         lapsed = await engine.in_thread(engine.store.lapsed_attempts, engine.session_id)
         flying = engine.dispatcher.in_flight() if lapsed and engine.dispatcher is not None else {}
+        spared = await self._spared(lapsed)
         for run_id, pos, attempt, holder in lapsed:
             owned = engine.runs.get(run_id)
-            if owned is not None and not owned.busy and (task_id(run_id, pos), attempt) not in flying:
+            if (run_id, pos) in spared or (task_id(run_id, pos), attempt) in flying:
+                continue
+            if owned is not None and not owned.busy:
                 lost = ExecutionResult(
                     run_id=run_id,
                     task_id=task_id(run_id, pos),
@@ -193,6 +202,20 @@ class Sweeper:
                 owned.shaken = True
                 owned.results.append(Answer(pos, lost, holder=holder))
                 engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+
+    async def _spared(self, lapsed: Sequence[tuple[str, int, int, str]]) -> set[tuple[str, int]]:
+        """Those whose holders may still come back to this orchestrator, which has claimed their runs just now."""
+        engine, now = self._engine, boot_time()
+        waiting = {
+            (run_id, pos): holder
+            for run_id, pos, attempt, holder in lapsed
+            if (owned := engine.runs.get(run_id)) is not None and now < owned.grace.get((pos, attempt), now)
+        }
+        if not waiting:
+            return set()
+        known = await engine.in_thread(engine.store.holders, sorted(set(waiting.values())))
+        gone = {name for name, holder in known.items() if seen_dead(holder.session)}
+        return {key for key, holder in waiting.items() if holder not in gone}
 
     async def _strays(self) -> None:
         """Attempts that the database believes are running here, and nobody here knows of. Seen twice, they are lost."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from turnout.errors import WorkerInUse
-from turnout.model.rows import HeldAttempt, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
+from turnout.model.rows import HeldAttempt, Holder, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
 
@@ -61,9 +61,11 @@ class Ownership:
             execute("end_session", id=session_id)
             _release(execute)
 
-    def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0) -> list[str]:
+    def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0, spare_holders: bool = False) -> list[str]:
+        spared = json_list(["worker", "poller"] if spare_holders else [])
         with self._database.transaction() as execute:
-            buried = [row[0] for row in execute("bury_sessions", gone=json_list(gone), grace=float(grace))]
+            rows = execute("bury_sessions", gone=json_list(gone), grace=float(grace), spared=spared)
+            buried = [row[0] for row in rows]
             _release(execute)
             if buried:
                 execute("forget_sessions")
@@ -79,6 +81,10 @@ class Ownership:
             )
             for row in self._database.read("session_health")
         ]
+
+    def holders(self, ids: Sequence[str]) -> dict[str, Holder]:
+        rows = self._database.read("holders", ids=json_list(ids))
+        return {row[0]: Holder(session=_session(row[:8]), lease=row[8], alive=bool(row[9])) for row in rows}
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
         return frozenset(row[0] for row in self._database.read("holders_alive", holders=json_list(holders)))

@@ -55,6 +55,11 @@ select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, 
 from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
 order by started_at, id
 
+-- name: holders
+select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, lease,
+    ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
+from session where id in {ids}
+
 -- name: holders_alive
 select id from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
     and id in {holders}
@@ -66,9 +71,9 @@ update session set ended_at = :now where id = :id and ended_at is null
 -- After a start of the server nobody could renew for a while, so every lease gets its whole length once more.
 update session set ended_at = :now
 where ended_at is null and (id in {gone}
-    or lease_until + :grace < :lease_now
+    or kind not in {spared} and (lease_until + :grace < :lease_now
         /*pg and extract(epoch from pg_postmaster_start_time()) + lease < :now */
-    /*sqlite or lease_boot <> :boot */)
+    /*sqlite or lease_boot <> :boot */))
 returning id
 
 -- name: lock_runs_of_the_dead
