@@ -91,10 +91,21 @@ def ship(order: str, step: Step) -> str:
     return f"{order} by {step.handler_config['carrier']}"
 
 
-@task
+def is_there(path: str) -> bool:
+    return Path(path).exists()
+
+
+@task(conditions=[is_there])
 def met(before: str) -> str:
     return before
 
 
-def is_there(path: str) -> bool:
-    return Path(path).exists()
+@handler("Shop::Wait", conditions=[is_there])
+def wait_for(path: str, info: TaskInfo) -> Any:
+    if info.saved is None:
+        raise Defer(condition=is_there, args=[path], every="20ms", max_every="20ms", save="waited")
+    return info.saved
+
+
+def wait_for_anything(ref: str, argument: str) -> None:
+    raise Defer(condition=ref, args=[argument], every="10ms", max_every="10ms")

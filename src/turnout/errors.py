@@ -47,6 +47,7 @@ TurnoutError
 └── TaskSignal                 raised by bodies, to say how an attempt ended
     ├── RetryAfter
     ├── PermanentFailure
+    │   └── UndeclaredCondition  a task waits for a predicate that its code does not declare
     └── Defer                  (turnout.model.deferral) start again later: bad_defer, naive_datetime, bad_condition
 """
 
@@ -283,3 +284,9 @@ class PermanentFailure(TaskSignal):
     """Raised by a body: no further attempt can succeed."""
 
     code = "permanent_failure"
+
+
+class UndeclaredCondition(PermanentFailure):
+    """``fields`` has the task and the condition that was named."""
+
+    code = "undeclared_condition"

@@ -191,14 +191,14 @@ def test_a_body_waits_for_a_condition_that_somebody_else_makes_true(
 ) -> None:
     starts: list[int] = []
 
-    @task
+    @task(conditions=[flow_conditions.exists])
     def load(path: str, info: TaskInfo) -> str:
         starts.append(info.attempt)
         if not Path(path).exists():
             raise Defer(condition=flow_conditions.exists, args=[path], every="20ms", max_every="50ms")
         return Path(path).read_text()
 
-    @task
+    @task(conditions=[flow_conditions.exists_async])
     async def load_async(path: str) -> str:
         if not Path(path).exists():
             raise Defer(condition=flow_conditions.exists_async, args=[path], every="20ms", max_every="50ms")
@@ -224,7 +224,7 @@ def test_a_body_waits_for_a_condition_that_somebody_else_makes_true(
 
 
 def test_a_predicate_that_raises_is_a_failure_of_the_attempt(sqlite_runner: Runner) -> None:
-    @task(retries=1)
+    @task(retries=1, conditions=[flow_conditions.breaks])
     def wait_for_it() -> None:
         raise Defer(condition=flow_conditions.breaks, every="10ms")
 
@@ -238,17 +238,21 @@ def test_a_predicate_that_raises_is_a_failure_of_the_attempt(sqlite_runner: Runn
     assert run.tasks()[0].attempt == 3, "the first deferred itself, the second and third failed"
 
 
-def test_a_predicate_that_cannot_be_imported_fails_with_its_name(sqlite_runner: Runner) -> None:
-    @task
+def test_a_predicate_that_the_task_does_not_declare_fails_it_at_once_with_the_line_to_write(runner: Runner) -> None:
+    @task(retries=3)
     def wait_for_it() -> None:
-        raise Defer(condition="no_such_module:predicate", every="10ms")
+        raise Defer(condition=flow_conditions.exists, args=["x"], every="10ms")
 
     @workflow
-    def missing() -> None:
+    def undeclared() -> None:
         wait_for_it()
 
-    with pytest.raises(RunFailed, match="no_such_module:predicate"):
-        sqlite_runner.run(missing)
+    run = runner.submit(undeclared)
+    with pytest.raises(RunFailed, match=r"which it does not declare: .* @task\(conditions=\[exists\]\)"):
+        run.result(20)
+    (view,) = run.tasks()
+    assert (view.reason, view.attempt) == ("undeclared_condition", 1)
+    assert view.error is not None and view.error.code == "undeclared_condition"
 
 
 def test_a_poller_s_task_defers_itself_through_the_inbox(make_runner: Callable[..., Runner], store_url: str) -> None:

@@ -113,7 +113,7 @@ def test_a_body_in_a_process_puts_itself_off_and_finds_what_it_saved(
     sqlite_runner: Runner, tmp_path: Path, until: Callable[..., None]
 ) -> None:
     awaited = tmp_path / "awaited"
-    handle = sqlite_runner.submit(one_task(bodies.put_off_until, str(awaited)))
+    handle = sqlite_runner.submit(one_task(bodies.put_off_until, str(awaited), conditions=[bodies.is_there]))
     until(lambda: (handle.tasks()[0].reason or "").startswith("deferred:"), "the deferral")
     awaited.touch()
     assert handle.result(PATIENCE) == {"attempt": 1}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MEANINGLESS = ("worker_selector", "executor", "at_most_once", "retry_if")
+MEANINGLESS = ("worker_selector", "executor", "at_most_once", "retry_if", "conditions")
 """Options that say where or how a body runs: a child run has no body of its own, its tasks have their own options."""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias, TypedDict, get_args
+from typing import Any, NoReturn, TypeAlias, TypedDict, get_args
 
-from turnout.errors import InvalidWorkflow
+from turnout.errors import InvalidInput, InvalidWorkflow
+from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
@@ -42,6 +43,9 @@ class TaskOptions(TypedDict, total=False):
     never_on: ExceptionKinds
     retry_if: RetryPredicate | None
     """Called with the exception, where the body ran: whether another attempt makes sense."""
+    conditions: Sequence[Callable[..., Any] | str]
+    """The functions that the body may wait for with ``Defer(condition=…)``; no others are ever called. Of a remote task
+    the names of its handler's, as ``"module:function"``."""
     timeout: Duration | None
     priority: int
     trigger_rule: Rule | None
@@ -63,6 +67,12 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
         'a list of tasks or of their names, such as ["extract"]',
     ),
     "retry_if": (lambda value: value is None or callable(value), "a function that takes the exception, or None"),
+    "conditions": (
+        lambda value: (
+            isinstance(value, list | tuple) and all(callable(each) or isinstance(each, str) for each in value)
+        ),
+        "a list of functions, such as [os.path.exists]",
+    ),
     "trigger_rule": (
         lambda value: value is None or isinstance(value, get_args(Rule)),
         'a rule, such as task_failed("fetch") or all_(…), or None',
@@ -106,6 +116,29 @@ def retry_policy(options: TaskOptions, task: str) -> RetryPolicy:
         retry_on=exception_names(options.get("retry_on", ()), "retry_on", task),
         never_on=exception_names(options.get("never_on", ()), "never_on", task),
     )
+
+
+def predicates(options: TaskOptions, task: str) -> dict[str, Callable[..., Any]]:
+    """The declared conditions by the names that stored runs have for them."""
+    found: dict[str, Callable[..., Any]] = {}
+    for ref, each in zip(predicate_names(options, task), options.get("conditions", ()), strict=True):
+        if isinstance(each, str):
+            _refuse_condition(f"{each!r} is a name: give the function itself; only remote(…) takes names", task)
+        if found.setdefault(ref, each) is not each:
+            _refuse_condition(f"two functions are named {ref}: give one another name", task)
+    return found
+
+
+def predicate_names(options: TaskOptions, task: str) -> tuple[str, ...]:
+    """The names of the declared conditions, in their order."""
+    try:
+        return tuple(condition_ref(each) for each in options.get("conditions", ()))
+    except InvalidInput as error:
+        _refuse_condition(error.message, task)
+
+
+def _refuse_condition(why: str, task: str) -> NoReturn:
+    raise InvalidWorkflow(f"conditions of task {task!r}: {why}", code="bad_condition", task=task, option="conditions")
 
 
 def optional_seconds(value: Duration | None, what: str) -> float | None:

@@ -8,7 +8,7 @@ workflow of today no longer has under that name.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -93,6 +93,13 @@ class Registry:
         """The task's ``retry_if``, if it has one."""
         found = self.find(workflow_full_name, task)
         return None if found is None else found.retry_if
+
+    def conditions_of(self, workflow_full_name: str, task: TaskSpec) -> Collection[str]:
+        """The predicates that this task may wait for, as its own code names them."""
+        if task.body.kind == "handler":
+            return task.body.conditions
+        found = self.find(workflow_full_name, task)
+        return () if found is None else found.conditions
 
     def find(self, workflow_full_name: str, task: TaskSpec) -> AnyTask | None:
         """The task as it was written; None if this program does not have it, or it is no Python function."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Unpack
 
-from turnout.authoring.options import TaskOptions
+from turnout.authoring.options import TaskOptions, predicate_names
 from turnout.authoring.task import Task
 from turnout.errors import InputError, InvalidWorkflow, PermanentFailure
 from turnout.model.spec import Body
@@ -36,7 +36,13 @@ class RemoteTask(Task[..., Any]):
 
     @property
     def body(self) -> Body:
-        return Body("handler", self.handler, config=self.config)
+        named = predicate_names(self.given, self.name)
+        return Body("handler", self.handler, config=self.config, conditions=named)
+
+    @property
+    def conditions(self) -> Mapping[str, Callable[..., Any]]:
+        """None: what the handler waits for is called where it runs. The spec has the names."""
+        return {}
 
 
 def remote(
@@ -46,7 +52,8 @@ def remote(
 
     In a workflow it is called like a task, with its arguments by name: ``ship(order=order)``. The handler gets them as
     ``metadata.args``, and ``config``, a JSON object that is the same for every call, as ``handler_config``. The options
-    are those of ``@task``; ``worker_selector={"gpu": "true"}`` says which workers may have it.
+    are those of ``@task``; ``worker_selector={"gpu": "true"}`` says which workers may have it. ``conditions`` are the
+    names (``"module:function"``) of the predicates that a handler in Python may wait for.
     """
     if not isinstance(handler, str) or not 0 < len(handler) <= LONGEST_HANDLER:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidWorkflow(

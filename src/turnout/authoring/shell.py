@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 from turnout.authoring.options import TaskOptions
@@ -25,6 +25,16 @@ class ShellTask(Task[..., Any]):
         check(command, name)
         self.command = command
         super().__init__(_plain(command, name), {**options, "name": options.get("name", name)})
+
+    @property
+    def conditions(self) -> Mapping[str, Callable[..., Any]]:
+        if self.given.get("conditions"):
+            raise InvalidWorkflow(
+                f"the command {self.name!r} has the option conditions: a command cannot defer itself",
+                code="bad_condition",
+                task=self.name,
+            )
+        return {}
 
     @property
     def body(self) -> Body:

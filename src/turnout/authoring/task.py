@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from turnout.authoring.calling import slots_of
@@ -14,6 +14,7 @@ from turnout.authoring.options import (
     TaskOptions,
     checked,
     optional_seconds,
+    predicates,
     retry_policy,
     selector,
 )
@@ -50,8 +51,7 @@ class Task(Generic[P, R]):
         """What ``.partial`` was given."""
         self.named_explicitly = False
         functools.update_wrapper(self, function)
-        if self.given:
-            validate_task(self.spec(self.name))
+        self._check()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         drawing = current_drawing()
@@ -68,7 +68,7 @@ class Task(Generic[P, R]):
     def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
         """This task with other options, for the calls made through the copy."""
         changed = self._copy(given={**self.given, **checked(options, self.name)})
-        validate_task(changed.spec(changed.name))
+        changed._check()
         return changed
 
     def named(self, name: str) -> Task[P, R]:
@@ -91,6 +91,11 @@ class Task(Generic[P, R]):
         """
         options = {"max_parallel": max_parallel, "return_exceptions": return_exceptions}
         return cast("list[R]", draw_map(self, lists, named, options))
+
+    def _check(self) -> None:
+        if self.given:
+            validate_task(self.spec(self.name))
+            _ = self.conditions
 
     def _copy(self, **changes: Any) -> Task[P, R]:
         copy: Task[P, R] = type(self).__new__(type(self))
@@ -117,6 +122,11 @@ class Task(Generic[P, R]):
     @property
     def retry_if(self) -> RetryPredicate | None:
         return self.given.get("retry_if")
+
+    @property
+    def conditions(self) -> Mapping[str, Callable[..., Any]]:
+        """The predicates that its body may wait for, by ``module:qualname``."""
+        return predicates(self.given, self.name)
 
     @property
     def uses_context(self) -> bool:

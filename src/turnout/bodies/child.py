@@ -151,7 +151,8 @@ class Child:
         )
         if job.condition is None:
             return work
-        call_body = once_met(job.condition, work.invoke, is_async=is_async(work))
+        asked = None if job.predicate is None else unwrapped(_imported(job.predicate, setting))
+        call_body = once_met(job.condition, asked, work.invoke, is_async=is_async(work))
         return msgspec.structs.replace(work, call=call_body)
 
 

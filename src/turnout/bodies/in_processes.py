@@ -182,6 +182,7 @@ def _job(work: Work) -> Job:
         token=work.token,
         saved=work.saved,
         condition=work.condition,
+        predicate=None if work.predicate is None else locate(work.predicate),
         retry_if=predicate,
         own_retry_if=own,
     )

@@ -52,6 +52,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     token: str = ""
     saved: Any = None
     condition: Condition | None = None
+    predicate: Where | None = None
+    """Where the child finds the function that the task declares for the condition."""
     retry_if: Where | None = None
     own_retry_if: bool = False
     """The predicate is the one that the task found at ``body`` has."""

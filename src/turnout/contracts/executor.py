@@ -51,6 +51,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an earlier attempt saved when it deferred itself."""
     condition: Condition | None = None
     """What must hold before the body is called; ``invoke`` asks it. For executors that call the body elsewhere."""
+    predicate: Callable[..., Any] | None = None
+    """The function that the task declares for ``condition``; None: it declares none, and the attempt fails."""
     retry_predicate: Callable[[BaseException], bool] | None = None
     call: Callable[[TaskInfo], Any] | None = None
     """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in

@@ -52,7 +52,8 @@ class Defer(TaskSignal):
     """Raised by a body: start me again later, from the top. Frees the place, survives crashes, costs no retry.
 
     ``Defer("5m")``, ``Defer(seconds=30)``, ``Defer(until=tomorrow)`` with an aware datetime, or
-    ``Defer(condition=predicate, args=[path], every="10s", max_every="5m")`` with a function that can be imported.
+    ``Defer(condition=predicate, args=[path], every="10s", max_every="5m")`` with a function of a module that the task
+    declares: ``@task(conditions=[predicate])``.
     ``save`` is a JSON value that the next attempt finds as ``info.saved``.
     """
 
@@ -124,12 +125,12 @@ def _condition(predicate: Any, args: Any, every: Duration, max_every: Duration) 
         raise InvalidInput(f"Defer(args={args!r}) is not a list of arguments: write args=[…]", code="bad_defer")
     given: list[Any] = list(args)
     return Condition(
-        _ref(predicate), dump_output(given, limit=MAX_SAVED, what="args"), pause, _wait(max_every, "max_every")
+        condition_ref(predicate), dump_output(given, limit=MAX_SAVED, what="args"), pause, _wait(max_every, "max_every")
     )
 
 
-def _ref(predicate: Any) -> str:
-    """``module:qualname`` of something that another process can import."""
+def condition_ref(predicate: Any) -> str:
+    """``module:qualname`` of a predicate: what it is called in stored runs, and where another process finds it."""
     if isinstance(predicate, str):
         module, colon, name = predicate.partition(":")
     else:
@@ -137,7 +138,7 @@ def _ref(predicate: Any) -> str:
         name = getattr(predicate, "__qualname__", None) or ""
     if not (module and colon and name) or "<" in name:
         raise InvalidInput(
-            f"Defer(condition={predicate!r}) cannot be imported by another process: "
+            f"the condition {predicate!r} has no name that another process could find it by: "
             'give a function of a module, not a lambda or an inner function, or its name as "module:function"',
             code="bad_condition",
         )

@@ -27,6 +27,8 @@ CODE_MISSING = "code_missing"
 """Why an attempt comes back from somebody who was thought to have its body, and does not."""
 ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
+UNDECLARED_CONDITION = "undeclared_condition"
+"""Why a task failed that was to wait for a predicate which its code does not declare."""
 
 NAMED = 3
 """How many workers a reason names."""

@@ -55,6 +55,8 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     shell: ShellSpec | None = None
     config: dict[str, Any] = {}
     """Of a handler: what it is told whatever its arguments are."""
+    conditions: tuple[str, ...] = ()
+    """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's are its task's."""
 
 
 HookedOn: TypeAlias = Literal["success", "failure", "exit"]

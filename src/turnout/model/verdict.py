@@ -10,7 +10,7 @@ from turnout.model.children import CHILD_ENDS
 from turnout.model.deferral import Deferral
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.memo import Memo, read_memo, write_memo
-from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN
+from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN, UNDECLARED_CONDITION
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import TaskRow
 from turnout.model.spec import TaskSpec
@@ -90,14 +90,14 @@ def verdict(
             failures = row.failures + 1
             after = verdict_retry(task.retry, failures, result.error, result.retryable, result.retry_after, jitter())
             if after is None:
-                return Verdict(TaskState.FAILED, _child_reason(result), failures=1)
+                return Verdict(TaskState.FAILED, _reason(result), failures=1)
             return Verdict(TaskState.READY, "retry_at", after, failures=1)
 
 
-def _child_reason(result: ExecutionResult) -> str | None:
-    """A task that is a child run says how that ended."""
+def _reason(result: ExecutionResult) -> str | None:
+    """Why a task failed, where others compare that: how a child run ended, or that its condition was refused."""
     code = result.error.code if result.error is not None else ""
-    return code if code in CHILD_ENDS else None
+    return code if code in CHILD_ENDS or code == UNDECLARED_CONDITION else None
 
 
 def postponed(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
@@ -124,7 +124,7 @@ def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verd
         case ExecutionStatus.COMPLETED:
             return COMPLETED
         case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT:
-            return Verdict(TaskState.FAILED, _child_reason(result), failures=1)
+            return Verdict(TaskState.FAILED, _reason(result), failures=1)
         case ExecutionStatus.LOST:
             return Verdict(TaskState.CANCELLED, reason, losses=1)
         case ExecutionStatus.CRASHED:

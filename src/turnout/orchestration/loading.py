@@ -263,13 +263,15 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
         output=output,
     )
     memo = row.memo
-    return work if memo is None else _going_on(work, read_memo(memo))
+    return work if memo is None else _going_on(work, read_memo(memo), {} if found is None else found.conditions)
 
 
-def _going_on(work: Work, memo: Memo) -> Work:
+def _going_on(work: Work, memo: Memo, declared: Mapping[str, Callable[..., Any]]) -> Work:
     """The work of a task that was deferred: with what it saved, and behind the condition that it waits for."""
     saved = None if memo.saved is None else _decode(memo.saved)
     if memo.condition is None or work.body is None:
-        return msgspec.structs.replace(work, saved=saved)
-    call = once_met(memo.condition, work.invoke, is_async=is_async(work))
-    return msgspec.structs.replace(work, saved=saved, condition=memo.condition, call=call)
+        # A handler's condition is asked where the handler runs.
+        return msgspec.structs.replace(work, saved=saved, condition=memo.condition)
+    predicate = declared.get(memo.condition.ref)
+    call = once_met(memo.condition, predicate, work.invoke, is_async=is_async(work))
+    return msgspec.structs.replace(work, saved=saved, condition=memo.condition, predicate=predicate, call=call)

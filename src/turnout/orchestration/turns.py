@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from turnout.errors import TurnoutError
 from turnout.model.breaker import BreakerState
 from turnout.model.children import CHILD, is_child
-from turnout.model.events import DispatchDecision, TaskReadyEvent
+from turnout.model.conditions import vetted
+from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
 from turnout.model.reasons import BREAKER_OPEN, LIMIT, NO_CAPACITY, TO_BE_ALONE, TURN_FAILED
@@ -25,7 +26,7 @@ from turnout.model.turn import Turn
 from turnout.model.verdict import suspect
 from turnout.orchestration.failures import error_of, given_up
 from turnout.orchestration.moves import Move
-from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.parking import key_of, line_of, rest_of
 from turnout.orchestration.stages import Stage
 
@@ -95,7 +96,7 @@ class Turns:
             if answer.holder is not None:
                 result = answer.result
                 owned.machine.observe_claim(answer.pos, result.attempt, answer.holder, result.started_at)
-            turn.result(answer.result, answer.pos)
+            turn.result(self._vetted(owned, answer), answer.pos)
         to_cancel = self._take_up(turn) if owned.fresh else []
         if orders:
             to_cancel += self._obey(turn, orders)
@@ -114,6 +115,19 @@ class Turns:
             write.inbox_done, write.commands_done = inbox, commands
         # The run keeps its list of orders if it was empty, so the move must not hold it.
         return Move(owned, turn, write, events, orders or (), to_cancel or (), results)
+
+    def _vetted(self, owned: OwnedRun, answer: Answer) -> ExecutionResult:
+        """The result as it may count, wherever it comes from: executors, workers, or pollers by way of the inbox."""
+        result, machine = answer.result, owned.machine
+        if result.deferral is None or result.deferral.condition is None:
+            return result
+        task = machine.spec_of(answer.pos)
+        declared = self._engine.registry.conditions_of(machine.graph.full_name, task)
+        counts = vetted(result, task.full_name, declared)
+        if counts is not result and counts.error is not None:
+            holder = machine.tasks[answer.pos].holder
+            log.warning("run %s: the answer of %s is refused: %s", owned.run_id, holder, counts.error.message)
+        return counts
 
     def _take_up(self, turn: Turn) -> list[int]:
         """Go on where an earlier owner, or an earlier epoch, left off; returns the attempts to be stopped here."""

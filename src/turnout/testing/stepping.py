@@ -20,6 +20,7 @@ from turnout.bodies.outcome import describe, raised, returned_value
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, RunError
 from turnout.model.bindings import ABSENT, result_of
+from turnout.model.conditions import vetted
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.info import TaskInfo
@@ -140,7 +141,8 @@ class InlineRun(Generic[R]):
         pos = min(ready, key=lambda each: -turn.task(each).priority)
         event = turn.place(pos, HERE, HOLDER)
         self._commit(turn)
-        result = self._execute(event, pos)
+        declared = self._registry.conditions_of(self._machine.graph.full_name, self._machine.spec_of(pos))
+        result = vetted(self._execute(event, pos), event.task_name, declared)
         turn = self._turn()
         turn.result(result, pos)
         self._commit(turn)

@@ -123,13 +123,23 @@ def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str
     try:
         put = msgspec.convert(said, _Put)
         saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
+        condition = None if put.condition is None else _sound(put.condition)
     except (msgspec.ValidationError, InputError, ValueError) as error:
         bad = ErrorInfo("BadDeferral", printable(f"the worker put it off in a way that cannot be read: {error}"))
         return ExecutionResult.failed(event, bad, retryable=False, **about)
     seconds = put.seconds if math.isfinite(put.seconds) else 0.0
     until = put.until if put.until is not None and math.isfinite(put.until) else None
-    deferral = Deferral(max(0.0, seconds), until, put.condition, saved, put.unmet)
+    deferral = Deferral(max(0.0, seconds), until, condition, saved, put.unmet)
     return _ended(event, ExecutionStatus.DEFERRED, None, {"deferral": deferral, **about})
+
+
+def _sound(condition: Condition) -> Condition:
+    """The condition with arguments and times that can be used. Whether it is ever called, the task's code decides."""
+    args = msgspec.json.decode(condition.args, type=list[Any])
+    every, longest = condition.every, condition.max_every
+    if not (math.isfinite(every) and every > 0 and math.isfinite(longest)):
+        raise ValueError(f"its condition would be asked every {every} to {longest} s")
+    return Condition(condition.ref, dump_output(args, limit=MAX_SAVED, what="args"), every, longest)
 
 
 def _ended(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ import msgspec
 
 from turnout.authoring.annotations import annotations_of
 from turnout.authoring.calling import open_signature
-from turnout.authoring.options import RetryPredicate
+from turnout.authoring.options import RetryPredicate, checked, predicates
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import DefinitionError
@@ -34,6 +34,8 @@ class Handler(msgspec.Struct, frozen=True):
     """The parameter that takes the whole step, if there is one."""
     step_position: int | None = None
     """Its place among the arguments, unless it can only be given by name."""
+    conditions: Mapping[str, Callable[..., Any]] = {}
+    """The predicates that it may wait for, by ``module:qualname``."""
 
     def arguments(self, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What the function is called with, but for what the engine fills."""
@@ -50,9 +52,10 @@ class Handler(msgspec.Struct, frozen=True):
 class _Marked(msgspec.Struct, frozen=True):
     name: str
     version: str
+    conditions: tuple[Callable[..., Any], ...] = ()
 
 
-def handler(name: str, *, version: str = "") -> Callable[[F], F]:
+def handler(name: str, *, version: str = "", conditions: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
     """Make a function, or a task, what a worker runs for the remote bodies of this handler.
 
     >>> @handler("OrderFulfillment::ShipOrder")
@@ -61,14 +64,17 @@ def handler(name: str, *, version: str = "") -> Callable[[F], F]:
 
     It is called with the arguments that the workflow gives, by name, as their annotations say. A parameter annotated
     ``TaskInfo`` gets what a task's would; one annotated ``Step`` the whole document (configuration, the run's input,
-    results before). The function itself stays as it is. ``version`` is recorded with every result.
+    results before). The function itself stays as it is. ``version`` is recorded with every result. ``conditions`` are
+    the predicates that it may wait for with ``Defer(condition=…)``; the remote task names them, too.
     """
     if not name or len(name) > LONGEST_TEXT:
         raise DefinitionError(f"handler({name!r}): give a name of 1 to {LONGEST_TEXT} characters", code="bad_handler")
 
+    predicates(checked({"conditions": conditions}, name), name)
+
     def mark(function: F) -> F:
         marks: tuple[_Marked, ...] = getattr(function, _MARK, ())
-        setattr(function, _MARK, (*marks, _Marked(name, version)))
+        setattr(function, _MARK, (*marks, _Marked(name, version, tuple(conditions))))
         return function
 
     return mark
@@ -100,9 +106,16 @@ class Handlers:
             elif isinstance(value, Task):
                 self._add_task(value)
             for mark in _marks(value):
-                self.add(mark.name, value, version=mark.version)
+                self.add(mark.name, value, version=mark.version, conditions=mark.conditions)
 
-    def add(self, name: str, function: Callable[..., Any] | Task[..., Any], *, version: str = "") -> None:
+    def add(
+        self,
+        name: str,
+        function: Callable[..., Any] | Task[..., Any],
+        *,
+        version: str = "",
+        conditions: Sequence[Callable[..., Any]] = (),
+    ) -> None:
         """Run this for steps that ask for the handler of that name."""
         retry_if = function.retry_if if isinstance(function, Task) else None
         plain: Callable[..., Any] = function.function if isinstance(function, Task) else function
@@ -114,7 +127,9 @@ class Handlers:
                 code="duplicate_handler",
                 handler=name,
             )
-        self._table[name] = Handler(name, plain, retry_if, version, *_place_of_step(plain))
+        own = function.conditions if isinstance(function, Task) else {}
+        declared = {**own, **predicates({"conditions": conditions}, name)}
+        self._table[name] = Handler(name, plain, retry_if, version, *_place_of_step(plain), declared)
 
     def _add_task(self, task: Task[..., Any]) -> None:
         if task.body.kind == "python":

@@ -71,4 +71,6 @@ class StepLoader:
         work = work_of(step, body, arguments=arguments, call=call, retry_predicate=found.retry_if, output=self._output)
         if work.condition is None:
             return work
-        return msgspec.structs.replace(work, call=once_met(work.condition, work.invoke, is_async=is_async(work)))
+        predicate = found.conditions.get(work.condition.ref)
+        call = once_met(work.condition, predicate, work.invoke, is_async=is_async(work))
+        return msgspec.structs.replace(work, predicate=predicate, call=call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout import always, task, task_failed, workflow
+from turnout import always, remote, shell, task, task_failed, workflow
 from turnout.errors import InvalidWorkflow
 from turnout.model.durations import seconds
 from turnout.model.retry import RetryPolicy
@@ -193,3 +194,40 @@ def test_what_is_no_duration_is_refused(text: Any) -> None:
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59))
 def test_text_and_timedelta_say_the_same(hours: int, minutes: int, rest: int) -> None:
     assert seconds(f"{hours}h{minutes}m{rest}s") == seconds(timedelta(hours=hours, minutes=minutes, seconds=rest))
+
+
+def test_conditions_are_declared_as_functions_of_modules() -> None:
+    @task(conditions=[os.path.exists])
+    def load() -> None: ...
+
+    assert load.conditions == {"genericpath:exists": os.path.exists}
+    assert list(load.options(conditions=[os.path.isfile]).conditions.values()) == [os.path.isfile]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ([lambda: True], "has no name that another process could find it by"),
+        (["os:system"], "give the function itself"),
+        (os.path.exists, r"write a list of functions"),
+        ([len, 1], r"write a list of functions"),
+    ],
+)
+def test_a_condition_that_cannot_be_declared_is_refused_where_it_is_written(conditions: Any, said: str) -> None:
+    with pytest.raises(InvalidWorkflow, match=f"conditions of task 'load'.*{said}"):
+
+        @task(conditions=conditions)
+        def load() -> None: ...
+
+
+def test_a_command_has_no_conditions() -> None:
+    with pytest.raises(InvalidWorkflow, match="a command cannot defer itself"):
+        shell("true", conditions=[os.path.exists])
+
+
+def test_a_remote_task_names_the_conditions_of_its_handler() -> None:
+    ship = remote("ship", handler="Shop::Ship", conditions=["stock:arrived", os.path.exists])
+    assert ship.body.conditions == ("stock:arrived", "genericpath:exists") and not ship.conditions
+    assert remote("ship", handler="Shop::Ship").body.conditions == ()
+    with pytest.raises(InvalidWorkflow, match="has no name"):
+        remote("ship", handler="Shop::Ship", conditions=["arrived"])

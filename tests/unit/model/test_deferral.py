@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tiny_runs import TinyRun, task
 
 from turnout.errors import InvalidInput, InvalidWorkflow, NotJson, TooLarge
+from turnout.model.conditions import vetted
 from turnout.model.deferral import Condition, Defer, Deferral, Unmet
-from turnout.model.events import ExecutionResult
+from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.memo import NOTHING, Memo, read_memo, write_memo
 from turnout.model.states import RunState, TaskState
 from turnout.model.verdict import Limits, postponed
@@ -212,3 +213,18 @@ def test_a_deferral_costs_nothing_waits_a_finite_time_and_its_memo_can_be_read(d
 def test_no_memo_is_the_empty_one_and_costs_a_row_nothing() -> None:
     assert read_memo(None) is NOTHING
     assert b"memo" not in msgspec.json.encode(TinyRun(task("a")).start().row("a"))
+
+
+def test_only_declared_conditions_are_admitted() -> None:
+    event = TaskReadyEvent(run_id="r", task_id="r.0", task_name="p::w::load", attempt=3, max_attempts=3)
+    result = ExecutionResult.deferred(event, Defer(condition="os:system", args=["true"]))
+    refused = vetted(result, event.task_name, ["shop:arrived"])
+    assert refused.status is ExecutionStatus.FAILED and refused.deferral is None and not refused.retryable
+    assert refused.attempt == 3 and refused.error is not None and refused.error.code == "undeclared_condition"
+    assert refused.error.message == (
+        "task 'p::w::load' waits for the condition 'os:system', which it does not declare (it declares shop:arrived): "
+        "name the function in its option conditions, as in @task(conditions=[system])"
+    )
+    assert vetted(result, event.task_name, ["os:system"]) is result
+    plain = ExecutionResult.deferred(event, Defer(5))
+    assert vetted(plain, event.task_name, ()) is plain
