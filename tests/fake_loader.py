@@ -7,6 +7,10 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from turnout.authoring.calling import caller
+from turnout.bodies.work_runner import WorkRunner
 from turnout.contracts.executor import Work
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.spec import Body, TaskSpec
@@ -25,6 +29,7 @@ class FakeLoader:
         """Nothing can be had at once: executors have to use ``load`` or ``load_blocking``."""
         self.error: BaseException | None = None
         self.works: dict[str, Work] = {}
+        self.runner = WorkRunner()
 
     def add(
         self, body: Callable[..., Any] | None, *args: Any, attempt: int = 1, name: str = "t", **more: Any
@@ -39,8 +44,16 @@ class FakeLoader:
             shadow=more.pop("shadow", False),
         )
         task = TaskSpec(name=name, body=Body("python", f"tests:{name}"))
+        more.setdefault("call", None if body is None else caller(body, args, {}, None))
         self.works[task_id] = Work(
-            event=event, task=task, body=body, args=args, idempotency_key=task_id, token=f"{task_id}:{attempt}", **more
+            event=event,
+            task=task,
+            body=body,
+            args=args,
+            idempotency_key=task_id,
+            token=f"{task_id}:{attempt}",
+            runner=self.runner,
+            **more,
         )
         return event
 
@@ -53,7 +66,7 @@ class FakeLoader:
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         if self.error is not None:
             raise self.error
-        return self.works[event.task_id]
+        return msgspec.structs.replace(self.works[event.task_id], event=event)
 
 
 class Results:

@@ -88,6 +88,63 @@ def about(info: TaskInfo) -> dict[str, Any]:
     }
 
 
+def told(info: TaskInfo) -> dict[str, Any]:
+    """All that a body gets to know of its attempt."""
+    assert current_task() is info
+    assert info.started_at is not None and info.remaining() is not None
+    fields = ("run_id", "task_id", "task_name", "attempt", "max_attempts", "workflow", "name", "index", "item")
+    more = ("idempotency_key", "token", "timeout", "labels", "shadow", "saved", "is_last_attempt", "cancelled")
+    return {name: getattr(info, name) for name in (*fields, *more)}
+
+
+async def told_later(info: TaskInfo) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    return told(info)
+
+
+def put_off(info: TaskInfo) -> int:
+    if info.saved is None:
+        raise Defer("1s", save={"seen": info.attempt})
+    return info.saved["seen"]
+
+
+async def put_off_later(info: TaskInfo) -> int:
+    await asyncio.sleep(0)
+    return put_off(info)
+
+
+def say_something(info: TaskInfo) -> None:
+    print("said by print")
+    info.logger.warning("said by the logger")
+    info.progress(1, 2, "halfway")
+
+
+async def say_something_later(info: TaskInfo) -> None:
+    await asyncio.sleep(0)
+    say_something(info)
+
+
+def deaf(port: int) -> None:
+    """Takes no notice of anything until the gate is opened."""
+    with at_gate(port, "deaf") as line:
+        line.recv(1)
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+def wait_to_be_cancelled(port: int, info: TaskInfo) -> None:
+    with at_gate(port, "waiting"):
+        while not info.wait_cancelled(60):
+            pass
+
+
+async def wait_to_be_cancelled_later(port: int) -> None:
+    with at_gate(port, "waiting"):
+        await asyncio.Event().wait()
+
+
 def into_context(context: Context) -> None:
     context["orders"] = [*context["orders"], 2]
 

@@ -1,67 +1,82 @@
-"""What every task executor promises: run on those for Python bodies and on a custom one of thirty lines."""
+"""What every task executor promises: run on those for Python bodies, on a worker's, and on the recipe of the docs."""
 
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests import process_bodies as bodies
 from tests.fake_loader import WAIT, FakeLoader
 from tests.gates import Gate, pass_gate
-from turnout.contracts.executor import Loader, TaskExecutor
-from turnout.errors import PermanentFailure, RetryAfter
+from turnout import task
+from turnout.bodies.capture import capture
+from turnout.contracts.executor import Loader, TaskExecutor, Work
+from turnout.dispatcher.intake import raised
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
-from turnout.model.info import info_of
+from turnout.model.info import TaskInfo
+from turnout.wire.documents import Step
+from turnout.wire.translation import step_of
+from turnout.worker.handlers import Handlers
+from turnout.worker.loading import StepLoader
+
+RECIPE = Path(__file__).parents[2] / "docs" / "custom-executor.md"
+GRACE = 5.0
+"""Seconds beyond a timeout in which an attempt may end, at most: a killed process has so long to clean up."""
 
 
-class SmallExecutor:
-    """A custom executor as an author would write it: one thread hop per attempt, two at a time."""
+def recipe() -> Any:
+    """The executor that docs/custom-executor.md shows, as it stands there, with two places."""
+    block = re.search(r"^```python\n(.*?)^```$", RECIPE.read_text(), re.MULTILINE | re.DOTALL)
+    assert block is not None
+    names: dict[str, Any] = {"__name__": "recipe"}
+    exec(compile(block[1], str(RECIPE), "exec"), names)
+    executor = names["FourAtOnce"]()
+    executor.capacity = 2
+    return executor
 
-    name = "small"
-    local = True
-    kinds = frozenset({"python"})
 
-    def __init__(self, places: int = 2) -> None:
-        self._places, self._active, self._executed, self._failed = places, 0, 0, 0
+class Remote(ThreadExecutor):
+    """What a worker in Python has: attempts come as steps, as JSON."""
 
     def bind(self, loader: Loader) -> None:
+        super().bind(_Wire(loader))
+
+
+class _Wire:
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
 
-    def has_capacity(self) -> bool:
-        return self._active < self._places
+    async def load(self, event: TaskReadyEvent) -> Work:
+        return self.load_blocking(event)
 
-    def metrics(self) -> ExecutorMetrics:
-        return ExecutorMetrics(active_tasks=self._active, total_executed=self._executed, total_failed=self._failed)
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        return None
 
-    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
-        self._active += 1
-        try:
-            work = await self._loader.load(event)
-            if work.body is None:
-                return ExecutionResult.returned(event, "code_missing")
-            value = await asyncio.to_thread(work.invoke, info_of(event))
-            result = ExecutionResult.success(event, await value if asyncio.iscoroutine(value) else value)
-        except RetryAfter as error:
-            result = ExecutionResult.failed(event, error, retry_after=error.seconds)
-        except Exception as error:
-            result = ExecutionResult.failed(event, error, retryable=not isinstance(error, PermanentFailure))
-        finally:
-            self._active -= 1
-        self._executed += 1
-        self._failed += result.status is not ExecutionStatus.COMPLETED
-        return result
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        work = self._loader.load_blocking(event)
+        if work.body is None:
+            return work
+        sent = msgspec.json.decode(msgspec.json.encode(step_of(work, token=work.token)), type=Step)
+        handlers = Handlers(shell=False)
+        handlers.add(sent.handler_class, task(retry_if=work.retry_predicate)(work.body))
+        return StepLoader(handlers, work.output).put(sent)
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "thread": lambda: ThreadExecutor(threads=2),
-    "process": lambda: ProcessExecutor(2),
-    "small": SmallExecutor,
+    "process": lambda: ProcessExecutor(2, grace=0.5),
+    "worker": lambda: Remote(threads=2),
+    "recipe": recipe,
 }
 
 
@@ -81,14 +96,23 @@ async def running(make: Callable[[], Any], loader: FakeLoader) -> AsyncIterator[
     finally:
         if hasattr(executor, "stop"):
             await executor.stop(WAIT)
+        await loader.runner.stop()
 
 
 def run(make: Callable[[], Any], loader: FakeLoader, event: TaskReadyEvent) -> ExecutionResult:
     async def main() -> ExecutionResult:
         async with running(make, loader) as executor:
-            return await asyncio.wait_for(executor.execute(event), WAIT)
+            return await execute(executor, event)
 
     return asyncio.run(main())
+
+
+async def execute(executor: Any, event: TaskReadyEvent) -> ExecutionResult:
+    """The result as the dispatcher takes it: an executor may raise as well."""
+    try:
+        return await asyncio.wait_for(executor.execute(event), WAIT)
+    except Exception as error:
+        return raised(event, error)
 
 
 def test_it_has_the_members_that_the_protocol_names(make: Callable[[], Any]) -> None:
@@ -200,3 +224,154 @@ def test_attempts_run_side_by_side(make: Callable[[], Any]) -> None:
 
     with Gate() as gate:
         assert {result.output for result in asyncio.run(main(gate))} == {'"first"', '"second"'}
+
+
+# -- what bodies are told and say ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("body", [bodies.told, bodies.told_later])
+def test_a_body_is_told_all_about_its_attempt(make: Callable[[], Any], body: Callable[..., Any]) -> None:
+    loader = FakeLoader()
+    labels, saved = {"gpu": "true"}, {"page": 7}
+    event = loader.add(
+        body,
+        attempt=2,
+        name="charge",
+        workflow="public::embedded::w",
+        index=3,
+        labels=labels,
+        timeout=30.0,
+        saved=saved,
+    )
+    result = run(make, loader, event)
+    assert result.error is None
+    assert msgspec.json.decode(result.output or "") == {
+        "run_id": "run",
+        "task_id": event.task_id,
+        "task_name": "public::embedded::w::charge",
+        "name": "charge",
+        "workflow": "public::embedded::w",
+        "attempt": 2,
+        "max_attempts": 3,
+        "is_last_attempt": False,
+        "index": 3,
+        "item": 3,
+        "labels": {"gpu": "true"},
+        "timeout": 30.0,
+        "saved": {"page": 7},
+        "idempotency_key": event.task_id,
+        "token": f"{event.task_id}:2",
+        "shadow": False,
+        "cancelled": False,
+    }
+    assert result.started_at is not None and result.finished_at is not None
+
+
+class Heard:
+    """Takes what bodies say."""
+
+    echo = False
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, int, str, str]] = []
+
+    def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
+        self.said.append((source.task_id, source.attempt, str(stream), text))
+
+    def of(self, stream: str) -> str:
+        return "".join(text for _, _, said, text in self.said if said == stream)
+
+
+@pytest.mark.parametrize("body", [bodies.say_something, bodies.say_something_later])
+def test_what_a_body_says_is_kept_for_its_attempt(make: Callable[[], Any], body: Callable[..., Any]) -> None:
+    loader, heard = FakeLoader(), Heard()
+    event = loader.add(body, attempt=2, output=heard, timeout=30.0)
+    end = capture()
+    try:
+        assert run(make, loader, event).error is None
+    finally:
+        end()
+    assert {(task_id, attempt) for task_id, attempt, _, _ in heard.said} == {(event.task_id, 2)}
+    assert heard.of("stdout").rstrip("\n") == "said by print"
+    assert "said by the logger" in heard.of("log")
+    assert msgspec.json.decode(heard.of("progress")) == {"done": 1.0, "total": 2.0, "message": "halfway"}
+
+
+# -- how attempts end otherwise --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("body", [bodies.put_off, bodies.put_off_later])
+def test_a_body_that_defers_itself_is_deferred_and_finds_what_it_saved(
+    make: Callable[[], Any], body: Callable[..., Any]
+) -> None:
+    loader = FakeLoader()
+    result = run(make, loader, loader.add(body))
+    assert result.status is ExecutionStatus.DEFERRED
+    assert result.deferral is not None
+    assert (result.deferral.seconds, result.deferral.saved) == (1.0, '{"seen":1}')
+    again = FakeLoader()
+    assert run(make, again, again.add(body, attempt=2, saved={"seen": 1})).output == "1"
+
+
+def test_a_branch_carries_its_choice(make: Callable[[], Any]) -> None:
+    loader = FakeLoader()
+    assert run(make, loader, loader.add(bodies.choose, "left")).chosen == ("left",)
+
+
+def test_the_retry_predicate_is_asked(make: Callable[[], Any]) -> None:
+    loader = FakeLoader()
+    event = loader.add(bodies.no_such_order, retry_predicate=bodies.hopeless)
+    assert run(make, loader, event).status is ExecutionStatus.FAILED
+
+
+def test_a_sync_body_that_exceeds_its_timeout_ends_as_timed_out(make: Callable[[], Any]) -> None:
+    loader = FakeLoader()
+
+    async def main(gate: Gate) -> tuple[ExecutionResult, float]:
+        event = loader.add(bodies.deaf, gate.port, timeout=0.3)
+        async with running(make, loader) as executor:
+            task = asyncio.create_task(execute(executor, event))
+            await asyncio.to_thread(gate.arrived)
+            began = time.monotonic()
+            result = await task
+            took = time.monotonic() - began
+            gate.open()
+            return result, took
+
+    with Gate() as gate:
+        result, took = asyncio.run(main(gate))
+    assert result.status is ExecutionStatus.TIMED_OUT
+    assert result.error_message == "exceeded its timeout of 0.3 s"
+    assert took < 0.3 + GRACE
+
+
+def test_an_async_body_that_exceeds_its_timeout_ends_as_timed_out(make: Callable[[], Any]) -> None:
+    loader = FakeLoader()
+    result = run(make, loader, loader.add(bodies.never, timeout=0.1))
+    assert result.status is ExecutionStatus.TIMED_OUT
+
+
+@pytest.mark.parametrize("body", [bodies.wait_to_be_cancelled, bodies.wait_to_be_cancelled_later])
+def test_a_body_whose_attempt_is_cancelled_is_asked_to_stop(make: Callable[[], Any], body: Callable[..., Any]) -> None:
+    loader = FakeLoader()
+
+    async def main(gate: Gate) -> None:
+        event = loader.add(body, gate.port)
+        async with running(make, loader) as executor:
+            task = asyncio.create_task(executor.execute(event))
+            await asyncio.to_thread(gate.arrived)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await asyncio.to_thread(gate.gone, "waiting")
+
+    with Gate() as gate:
+        asyncio.run(main(gate))
+
+
+def test_an_attempt_that_deferred_itself_is_no_failure_in_the_figures(make: Callable[[], Any]) -> None:
+    loader = FakeLoader()
+
+    async def main() -> ExecutorMetrics:
+        async with running(make, loader) as executor:
+            await execute(executor, loader.add(bodies.put_off))
+            return executor.metrics()
+
+    figures = asyncio.run(main())
+    assert (figures.total_executed, figures.total_failed) == (1, 0)

@@ -14,7 +14,7 @@ from turnout.bodies.cancellation import wait_cancelled
 from turnout.bodies.capture import stay_in_place
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
-from turnout.model.info import TaskInfo, info_of, reset_current, set_current
+from turnout.model.info import TaskInfo, reset_current, set_current
 
 Key: TypeAlias = tuple[str, int, bool]
 
@@ -61,19 +61,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
 def info_for(work: Work, now: float) -> TaskInfo:
     """What the body of this work gets to know if it begins now."""
-    return info_of(
-        work.event,
-        idempotency_key=work.idempotency_key,
-        token=work.token,
-        timeout=work.timeout,
-        saved=work.saved,
-        index=work.index,
-        workflow=work.workflow,
-        name=work.task.name,
-        started_at=now,
-        waiter=wait_cancelled,
-        output=work.output,
-    )
+    return work.info(now, wait_cancelled)
 
 
 def is_async(work: Work) -> bool:

@@ -25,7 +25,7 @@ from turnout.errors import (
     StoreUnreachable,
 )
 from turnout.model.durations import Duration, seconds
-from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.events import NO_FAILURE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
@@ -232,7 +232,7 @@ class AttendingExecutor(ABC):
         self._live.pop(attempt.key, None)
         if result.status is not ExecutionStatus.RETURNED:
             self._executed += 1
-            self._failed += result.status is not ExecutionStatus.COMPLETED
+            self._failed += result.status not in NO_FAILURE
             if result.started_at is not None and result.finished_at is not None:
                 self._seconds += result.finished_at - result.started_at
         try:

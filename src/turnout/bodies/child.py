@@ -10,18 +10,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextvars import Context
 from types import FrameType
 from typing import Any, Protocol
 
 import msgspec
 
-from turnout.bodies.attempt import call, info_for, is_async
+from turnout.bodies.attempt import info_for, is_async
 from turnout.bodies.capture import capture
 from turnout.bodies.conditions import once_met
+from turnout.bodies.execution import run_body
 from turnout.bodies.locating import MAIN, MAIN_ELSEWHERE, found, unwrapped
 from turnout.bodies.messages import LENGTH, Began, Done, FromChild, Job, Setting, Where, decode_to_child, frame
-from turnout.bodies.outcome import raised, returned_value
 from turnout.bodies.saying import Saying
 from turnout.contracts.executor import Work
 from turnout.errors import NotImportable
@@ -117,12 +116,7 @@ class Child:
         except NotImportable as error:
             return _in_parents_words(ExecutionResult.failed(job.event, error, retryable=False))
         self._info = info = info_for(work, began)
-        try:
-            value = Context().run(call, work, info)
-            result = returned_value(job.event, value, began, time.time(), setting.output_limit)
-        except BaseException as error:
-            result = raised(work, error, began, time.time())
-        return _in_parents_words(result)
+        return _in_parents_words(run_body(work, info, setting.output_limit))
 
     def _work(self, job: Job, setting: Setting) -> Work:
         target = _imported(job.body, setting)
@@ -141,6 +135,8 @@ class Child:
             args=args,
             kwargs=job.kwargs,
             context=job.context,
+            index=job.index,
+            labels=job.labels,
             timeout=job.timeout,
             idempotency_key=job.idempotency_key,
             token=job.token,

@@ -177,6 +177,8 @@ def _job(work: Work) -> Job:
         args=list(work.args),
         kwargs=dict(work.kwargs),
         context=work.context,
+        index=work.index,
+        labels=work.labels,
         timeout=work.timeout,
         idempotency_key=work.idempotency_key,
         token=work.token,

@@ -7,23 +7,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextvars import Context
 
 import msgspec
 
-from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, call, call_async, is_async, key_of
+from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, is_async, key_of
 from turnout.bodies.coroutines import Coroutines
 from turnout.bodies.deadlines import Deadlines
-from turnout.bodies.outcome import describe, raised, returned_value
+from turnout.bodies.execution import run_async_body, run_body
+from turnout.bodies.outcome import describe
 from turnout.bodies.places import Places
 from turnout.bodies.single import execute_one
 from turnout.bodies.threads import Threads
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import ExecutionFailed, InputError, InvalidSetting, StoreUnreachable
 from turnout.model.events import (
+    NO_FAILURE,
     STATUS_RETURNED,
     ExecutionResult,
-    ExecutionStatus,
     ExecutorMetrics,
     TaskReadyEvent,
 )
@@ -33,7 +33,6 @@ log = logging.getLogger(__name__)
 
 STOPPING = "executor_stopping"
 MOST_ASYNC_NAMES = 10_000
-_NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
 
 
 class ThreadExecutor:
@@ -188,19 +187,14 @@ class ThreadExecutor:
             if self._closing:
                 self._hand_back()
             return
-        started_at = time.time()
-        info = attempt.begin(work, IN_THREAD, started_at)
+        info = attempt.begin(work, IN_THREAD, time.time())
         if work.timeout is not None:
             attempt.deadline = self._deadlines.add(work.timeout, attempt)
         began = self._places.enter_thread()
         result: ExecutionResult | None = None
         # Ended before it began? From here on, whoever ends it early sees that it has a place.
         if attempt.key in self._live:
-            try:
-                value = Context().run(call, work, info)
-                result = returned_value(attempt.event, value, started_at, time.time(), self._max_output_bytes)
-            except BaseException as error:
-                result = raised(work, error, started_at, time.time())
+            result = run_body(work, info, self._max_output_bytes)
         self._finish(attempt, result, began)
 
     async def _on_loop(self, attempt: Attempt) -> None:
@@ -211,19 +205,14 @@ class ThreadExecutor:
             self._async_names.discard(attempt.event.task_name)
             self._threads.put((attempt,))
             return
-        started_at = time.time()
-        info = attempt.begin(work, ON_LOOP, started_at)
+        info = attempt.begin(work, ON_LOOP, time.time())
         self._places.enter_loop()
         self._tell_soon()
         if work.timeout is not None:
             attempt.deadline = self._deadlines.add(work.timeout, attempt)
         result: ExecutionResult | None = None
         if attempt.key in self._live:
-            try:
-                value = await call_async(work, info)
-                result = returned_value(attempt.event, value, started_at, time.time(), self._max_output_bytes)
-            except BaseException as error:
-                result = raised(work, error, started_at, time.time())
+            result = await run_async_body(work, info, self._max_output_bytes)
         self._finish(attempt, result)
 
     def _load(self, attempt: Attempt, *, blocking: bool) -> Work | None:
@@ -294,7 +283,7 @@ class ThreadExecutor:
         if result.status is not STATUS_RETURNED:
             with self._lock:
                 self._executed += 1
-                self._failed += result.status not in _NO_FAILURE
+                self._failed += result.status not in NO_FAILURE
                 if result.started_at is not None and result.finished_at is not None:
                     self._seconds += result.finished_at - result.started_at
         try:

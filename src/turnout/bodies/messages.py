@@ -47,6 +47,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     context: dict[str, Any] | None = None
+    index: int | None = None
+    labels: dict[str, str] = {}
     timeout: float | None = None
     idempotency_key: str = ""
     token: str = ""

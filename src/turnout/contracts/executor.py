@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from turnout.contracts.clock import boot_time
-from turnout.errors import AttemptFenced
+from turnout.errors import AttemptFenced, ExecutionFailed
 from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
-from turnout.model.info import Output, TaskInfo, current_task, reset_current, set_current
+from turnout.model.info import Output, TaskInfo, Waiter, current_task, info_of, reset_current, set_current
 from turnout.model.spec import TaskSpec
 
 Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
+
+RunWork: TypeAlias = "Callable[[Work], Awaitable[ExecutionResult]]"
+"""Runs an attempt in this process and answers with its result; what ``Work.run`` uses."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -67,9 +70,43 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Takes what the body says; None where nothing is kept. What a body prints or logs in this process, under
     ``invoke``, gets there by itself. An executor that runs bodies elsewhere reads their output itself and calls
     ``output(event, stream, text)``, or ``turnout.bodies.capture.relay``, which shows it here as well if asked to."""
+    runner: RunWork | None = None
+    """Given by the loader of an orchestrator."""
 
-    def invoke(self, info: TaskInfo) -> Any:
-        """Run the body here and now, as the current task; an awaitable if the body is async."""
+    async def run(self) -> ExecutionResult:
+        """Run the attempt in this process, off the engine's event loop, and answer with its result.
+
+        Sync bodies run in a thread, async ones on an event loop of their own. The body gets its ``TaskInfo``; its
+        condition is asked first; what it says is kept; its return value, its exception or ``Defer`` becomes the result;
+        its timeout ends it. If the call is cancelled, so is the attempt. A body that this program does not have is
+        answered as ``returned``.
+        """
+        if self.runner is None:
+            raise ExecutionFailed("this work cannot be run here: its loader is not one of an orchestrator")
+        return await self.runner(self)
+
+    def info(self, started_at: float | None = None, waiter: Waiter | None = None) -> TaskInfo:
+        """All that the body of this attempt may know, if it starts now."""
+        return info_of(
+            self.event,
+            idempotency_key=self.idempotency_key,
+            token=self.token,
+            timeout=self.timeout,
+            index=self.index,
+            labels=self.labels,
+            workflow=self.workflow,
+            name=self.task.name,
+            started_at=started_at,
+            waiter=waiter,
+            saved=self.saved,
+            output=self.output,
+        )
+
+    def invoke(self, info: TaskInfo | None = None) -> Any:
+        """Call the body here and now, as the current task; an awaitable if the body is async. Neither its timeout nor
+        its exceptions are dealt with: that is what ``run`` does."""
+        if info is None:
+            info = self.info()
         if current_task() is info:
             return self._invoke(info)
         if info.output is None:

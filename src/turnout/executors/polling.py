@@ -24,6 +24,7 @@ from turnout.executors.outbox import Outbox
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.names import split_task_id, task_id
+from turnout.model.retry import last_attempt
 from turnout.model.rows import PolledTask, Session
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.texts import LONGEST_NAME, checked_text
@@ -295,7 +296,7 @@ def _event(task: PolledTask, spec: WorkflowSpec | None) -> TaskReadyEvent:
         task_id=task_id(task.run_id, task.pos),
         task_name=known.full_name if known is not None else task.workflow,
         attempt=task.attempt,
-        max_attempts=max(task.attempt, known.retry.attempts if known is not None else 1),
+        max_attempts=task.attempt if known is None else last_attempt(known.retry, task.attempt, task.failures),
     )
 
 

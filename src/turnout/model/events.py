@@ -62,6 +62,9 @@ class ExecutionStatus(StrEnum):
 # Named for the hot path, as in states.py.
 STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED
 
+NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
+"""How an attempt that was run may end without having failed."""
+
 NO_ROOM, UNAVAILABLE = "NoCapacity", "ExecutorUnavailable"
 """Types of an error for which no body is to blame."""
 

@@ -67,8 +67,6 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """The full name of the workflow, ``tenant::package::workflow``."""
     name: str = ""
     """The task's name in its workflow."""
-    item: int | None = None
-    """In a mapped task, the index of the item that this attempt is for."""
     idempotency_key: str = ""
     """The same for every attempt of this task in this run: hand it to services that can tell a repeated call."""
     token: str = ""
@@ -77,6 +75,8 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """Seconds that the attempt may take, from its start."""
     index: int | None = None
     """Of an item of a mapped task: which one, from 0."""
+    labels: dict[str, str] = {}
+    """What the task asks of the worker that runs it."""
     shadow: bool = False
     saved: Any = None
     """What an earlier attempt saved with ``raise Defer(…, save=…)``."""
@@ -90,6 +90,11 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     waited_on: Settable | None = None
     """Made by the waiter when a body first waits."""
     _cancelled: bool = False
+
+    @property
+    def item(self) -> int | None:
+        """The same as ``index``."""
+        return self.index
 
     @property
     def is_last_attempt(self) -> bool:
@@ -174,6 +179,7 @@ def info_of(  # noqa: PLR0913 - every option has a name and a default
     token: str = "",
     timeout: float | None = None,
     index: int | None = None,
+    labels: dict[str, str] | None = None,
     workflow: str = "",
     name: str = "",
     started_at: float | None = None,
@@ -194,6 +200,7 @@ def info_of(  # noqa: PLR0913 - every option has a name and a default
         token=token,
         timeout=timeout,
         index=index,
+        labels=labels or {},
         shadow=event.shadow,
         started_at=started_at,
         began=None if timeout is None else time.monotonic(),

@@ -16,6 +16,7 @@ from turnout.model.graph import Graph
 from turnout.model.groups import NO_GROUPS, Group, keeps, placeable, restored
 from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
+from turnout.model.retry import last_attempt
 from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.spec import TaskSpec
 from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_READY, TASK_RUNNING, TASK_TERMINAL
@@ -96,7 +97,7 @@ class RunMachine:
             task_id=task_id(self.new.run_id, pos),
             task_name=task.full_name,
             attempt=row.attempt,
-            max_attempts=row.attempt + max(0, task.retry.attempts - 1 - row.failures),
+            max_attempts=last_attempt(task.retry, row.attempt, row.failures),
             holder=row.holder or "",
         )
 

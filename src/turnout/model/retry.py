@@ -33,6 +33,11 @@ class RetryPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
     """As ``retry_on``; stronger than it."""
 
 
+def last_attempt(policy: RetryPolicy, attempt: int, failures: int) -> int:
+    """The ordinal of the last attempt that the policy allows, as seen from this one, after so many failures."""
+    return attempt + max(0, policy.attempts - 1 - failures)
+
+
 def next_delay(policy: RetryPolicy, failures: int, random01: float) -> float:
     """Seconds to wait after the ``failures``-th failure (1-based); ``random01`` is a number in 0..1."""
     steps = max(failures, 1)

@@ -216,6 +216,8 @@ class PolledTask(msgspec.Struct, frozen=True):
     workflow: str
     version: str
     group: int | None = None
+    failures: int = 0
+    """Attempts before it that failed: what the retry policy counts."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

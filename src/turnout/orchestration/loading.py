@@ -16,7 +16,7 @@ from turnout.authoring.registry import Registry
 from turnout.bodies.attempt import is_async
 from turnout.bodies.conditions import once_met
 from turnout.contracts.clock import boot_time
-from turnout.contracts.executor import Work
+from turnout.contracts.executor import RunWork, Work
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
@@ -47,10 +47,13 @@ _decode = msgspec.json.Decoder().decode
 class StoreLoader:
     """Reads everything from the store: for executors in a process that does not own the run."""
 
-    def __init__(self, store: Store, registry: Registry, output: Output | None = None) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, output: Output | None = None, runner: RunWork | None = None
+    ) -> None:
         self._store = store
         self._registry = registry
         self._output = output
+        self._runner = runner
         self._graphs: dict[str, Graph] = {}
         self._lists = SplitLists()
         self._items_known: dict[str, Mapping[int, range]] = {}
@@ -86,6 +89,7 @@ class StoreLoader:
             row_of,
             call=call,
             output=self._output,
+            runner=self._runner,
         )
 
     def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
@@ -123,8 +127,9 @@ class MemoryLoader(StoreLoader):
         runs: Mapping[str, OwnedRun],
         begin_by: Callable[[], float] = lambda: math.inf,
         output: Output | None = None,
+        runner: RunWork | None = None,
     ) -> None:
-        super().__init__(store, registry, output)
+        super().__init__(store, registry, output, runner)
         self._runs = runs
         self._begin_by = begin_by
         """Until when this orchestrator may start anything, by ``boot_time``."""
@@ -178,6 +183,7 @@ class MemoryLoader(StoreLoader):
             call=call,
             output=self._output,
             fence=partial(self._fence, run_id, pos, event),
+            runner=self._runner,
         )
         if owned.ends_at is None or work.task.hook is not None:
             return work  # hooks are called after the end, also of a run that took too long
@@ -209,6 +215,7 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
     call: Call | None = None,
     output: Output | None = None,
     fence: Callable[[], float] | None = None,
+    runner: RunWork | None = None,
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos] if call is None else call.task
@@ -261,6 +268,7 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
         call=caller(body, args, kwargs, context) if body is not None else None,
         fence=fence,
         output=output,
+        runner=runner,
     )
     memo = row.memo
     return work if memo is None else _going_on(work, read_memo(memo), {} if found is None else found.conditions)

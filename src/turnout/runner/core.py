@@ -23,6 +23,7 @@ import msgspec
 
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
+from turnout.bodies.work_runner import WorkRunner
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, StoreError, TurnoutError
 from turnout.model.durations import Duration, seconds
@@ -101,10 +102,13 @@ class Core:
         self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
         self._end_capture = lambda: None
         self.workers: WorkersExecutor | None = None
+        self._work_runner = WorkRunner()
         if self.dispatcher is not None:
             begin_by = lambda: self.engine.keeper.begin_by  # noqa: E731
             self.dispatcher.bind(
-                MemoryLoader(self.store, self.registry, self.engine.runs, begin_by, output=self.log_writer)
+                MemoryLoader(
+                    self.store, self.registry, self.engine.runs, begin_by, self.log_writer, runner=self._work_runner
+                )
             )
             self.dispatcher.timeouts = self._timeout_of
             self._join_hub(self.dispatcher)
@@ -188,6 +192,7 @@ class Core:
         await self.pruner.stop()
         await self.sweeper.stop()
         await self.engine.stop(grace)
+        await self._work_runner.stop()
 
     def _stop_loop(self) -> None:
         if self._thread.is_alive():

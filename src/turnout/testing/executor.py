@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from turnout.bodies.attempt import call, info_for
-from turnout.bodies.outcome import raised, returned_value
 from turnout.contracts.executor import Loader
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
@@ -90,10 +86,4 @@ class FakeExecutor:
             return (steps.pop(0) if len(steps) > 1 else steps[0])(event)
         if self._loader is None:
             raise ExecutionFailed(f"executor {self._name!r} is not bound to a loader")
-        work = await self._loader.load(event)
-        started_at = time.time()
-        try:
-            value = await asyncio.to_thread(call, work, info_for(work, started_at))
-            return returned_value(event, value, started_at, time.time())
-        except Exception as error:
-            return raised(work, error, started_at, time.time())
+        return await (await self._loader.load(event)).run()

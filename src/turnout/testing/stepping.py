@@ -7,23 +7,22 @@ nothing sleeps. Timeouts of tasks are not enforced; those of runs are, by that c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import Context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 
 from turnout.authoring.workflow import Workflow
-from turnout.bodies.attempt import call, info_for
-from turnout.bodies.outcome import describe, raised, returned_value
+from turnout.bodies.attempt import info_for
+from turnout.bodies.execution import run_body
+from turnout.bodies.outcome import describe
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, RunError
 from turnout.model.bindings import ABSENT, result_of
 from turnout.model.conditions import vetted
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.info import TaskInfo
 from turnout.model.machine import RunMachine
 from turnout.model.names import new_run_id
 from turnout.model.reasons import RUN_TIMED_OUT
@@ -250,12 +249,13 @@ class InlineRun(Generic[R]):
         info = info_for(work, started_at)
         # Nobody else is there who could cancel it: waiting for that takes no time.
         info.waiter = None
-        try:
-            value = _call(work, info)
-            return returned_value(event, value, started_at, self.clock.now())
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
+
+        def note(error: BaseException) -> None:
+            if isinstance(error, KeyboardInterrupt | GeneratorExit):
+                raise error  # meant for the test, not for the body
             self._raised[pos] = error
-            return raised(work, error, started_at, self.clock.now())
+
+        return _run_body(lambda: run_body(work, info, clock=self.clock.now, on_error=note))
 
     def _run_child(self, work: Work, pos: int) -> ExecutionResult:
         name = self._machine.tasks[pos].name
@@ -271,11 +271,11 @@ class InlineRun(Generic[R]):
         return birth.result(child)
 
 
-def _call(work: Work, info: TaskInfo) -> Any:
+def _run_body(run: Callable[[], ExecutionResult]) -> ExecutionResult:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return Context().run(call, work, info)
+        return run()
     # The caller's own event loop is waiting for us; an async body needs another one, and a loop needs a thread.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(Context().run, call, work, info).result()
+        return thread.submit(run).result()

@@ -113,6 +113,7 @@ def work_of(
         kwargs=kwargs,
         context=metadata.context,
         index=metadata.index,
+        labels=metadata.labels,
         timeout=None if metadata.timeout_ms is None else metadata.timeout_ms / 1000,
         idempotency_key=metadata.idempotency_key,
         token=metadata.token,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextvars import Context
 from typing import Any
 
 import msgspec
 
 from turnout.authoring.task import Task
-from turnout.bodies.attempt import call, info_for
-from turnout.bodies.outcome import raised, returned_value
+from turnout.bodies.attempt import info_for
+from turnout.bodies.execution import run_body
 from turnout.wire.answers import answer_of
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.holdings import unable
@@ -38,12 +37,7 @@ def run_step(
         return refused(given, error)
     if work.body is None:
         return unable(given, "handler_missing", "a command needs a worker: only Python handlers are run here")
-    began = time.time()
-    try:
-        value = Context().run(call, work, info_for(work, began))
-        result = returned_value(work.event, value, began, time.time())
-    except BaseException as error:
-        result = raised(work, error, began, time.time())
+    result = run_body(work, info_for(work, time.time()))
     found = handlers.find(given.handler_class)
     return answer_of(given, result, "" if found is None else found.version)
 

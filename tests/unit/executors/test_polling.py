@@ -165,7 +165,8 @@ def test_without_wake_ups_the_slow_poll_finds_the_work() -> None:
     bench.poller.stop(WAIT)
 
 
-def test_the_event_has_the_full_name_and_the_attempts_of_the_workflow() -> None:
+@pytest.mark.parametrize(("failures", "last"), [(1, 4), (0, 5)])
+def test_the_event_has_the_full_name_and_the_attempts_that_are_left(failures: int, last: int) -> None:
     seen: list[TaskReadyEvent] = []
 
     class Watching(FakeLoader):
@@ -178,11 +179,11 @@ def test_the_event_has_the_full_name_and_the_attempts_of_the_workflow() -> None:
     bench.inner.bind(bench.loader)
     event = bench.loader.add(lambda: 1)
     bench.loader.works["run.0"] = bench.loader.works[event.task_id]
-    bench.store.ready.append(PolledTask("run", 0, 2, "public::embedded::w", "v1"))
+    bench.store.ready.append(PolledTask("run", 0, 2, "public::embedded::w", "v1", failures=failures))
     bench.poller.start()
     bench.store.posted.one()
     bench.poller.stop(WAIT)
-    assert (seen[0].task_name, seen[0].attempt, seen[0].max_attempts) == ("public::embedded::w::t", 2, 4)
+    assert (seen[0].task_name, seen[0].attempt, seen[0].max_attempts) == ("public::embedded::w::t", 2, last)
 
 
 def test_a_task_of_an_unknown_workflow_version_is_handed_back(bench: Bench) -> None:

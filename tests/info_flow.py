@@ -1,0 +1,50 @@
+"""A workflow whose bodies tell what they know of their attempts, wherever they run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from turnout import Defer, TaskInfo, task, workflow
+
+TIMEOUT = 30.0
+
+
+def told(info: TaskInfo) -> dict[str, Any]:
+    """Everything that stays the same for the whole attempt; the first attempt puts itself off."""
+    if info.saved is None:
+        raise Defer("10ms", save={"by": info.attempt})
+    info.progress(1, 2)
+    names = ("task_id", "task_name", "attempt", "max_attempts", "workflow", "name", "index", "item", "labels")
+    more = ("timeout", "saved", "idempotency_key", "token", "is_last_attempt", "shadow", "cancelled")
+    return {name: getattr(info, name) for name in (*names, *more)}
+
+
+@task(timeout=TIMEOUT, retries=1)
+def here(letter: str, info: TaskInfo) -> dict[str, Any]:
+    return {"letter": letter, **told(info)}
+
+
+@task(timeout=TIMEOUT, retries=1)
+async def later(letter: str, info: TaskInfo) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    return {"letter": letter, **told(info)}
+
+
+@workflow
+def asking(letters: list[str]) -> list[Any]:
+    return [here.map(letters), later.map(letters)]
+
+
+@task(timeout="300ms")
+def deaf() -> str:
+    """Longer than its timeout and its grace together; it takes no notice of either."""
+    import time
+
+    time.sleep(8)
+    return "done all the same"
+
+
+@workflow
+def too_slow() -> str:
+    return deaf()

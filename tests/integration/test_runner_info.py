@@ -1,0 +1,121 @@
+"""What bodies are told of their attempts, and that their timeouts hold: the same wherever they run."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import info_flow
+import pytest
+from scripted_hub import start_worker
+from waiting import until
+
+from tests.conformance.test_task_executor import recipe
+from turnout import RoutingConfig, RoutingRule, Runner
+from turnout.errors import RunFailed
+from turnout.executors.workers.settings import HubSettings
+from turnout.runner import Poller
+from turnout.testing import inline
+
+pytestmark = pytest.mark.timeout(120)
+
+LABELS = {"gpu": "true"}
+GRACE = 5.0
+"""Seconds that an attempt may last beyond its timeout, at most."""
+
+
+def worker(runner: Runner, stack: ExitStack, *options: str) -> None:
+    process: subprocess.Popen[str] = start_worker(
+        "--connect", str(runner.hub), "--import", "info_flow", "--label", "gpu=true", "--grace", "1s", *options
+    )
+    stack.callback(process.communicate)
+    stack.callback(process.kill)
+
+
+@pytest.fixture
+def runner_with(sqlite_url: str) -> Iterator[Callable[[str], Runner]]:
+    """A Runner all of whose tasks go to an executor of this kind."""
+    with ExitStack() as stack:
+
+        def make(kind: str) -> Runner:
+            key = "workers" if kind.startswith("workers") else kind
+            runner = stack.enter_context(
+                Runner(
+                    sqlite_url,
+                    workflows=[info_flow.asking, info_flow.too_slow],
+                    executors={"recipe": recipe()} if kind == "recipe" else None,
+                    routing=RoutingConfig("default", (RoutingRule("**", key, labels=LABELS),)),
+                    polling=["polled"] if kind == "polled" else None,
+                    hub=HubSettings(address="tcp://127.0.0.1:0") if key == "workers" else None,
+                    handle_sigterm=False,
+                )
+            )
+            if kind == "polled":
+                flows = [info_flow.asking, info_flow.too_slow]
+                poller = Poller(sqlite_url, workflows=flows, keys=["polled"], poll=0.05)
+                stack.callback(poller.close, 1.0)
+            elif key == "workers":
+                worker(runner, stack, *(["--processes"] if kind == "workers-processes" else []))
+            return runner
+
+        yield make
+
+
+KINDS = ["default", "process", "polled", "recipe", "workers", "workers-processes"]
+
+
+def expected(run_id: str, name: str, pos: int, index: int, labels: dict[str, str]) -> dict[str, Any]:
+    task_id = f"{run_id}.{pos}"
+    return {
+        "letter": "ab"[index],
+        "task_id": task_id,
+        "task_name": f"public::embedded::asking::{name}",
+        "workflow": "public::embedded::asking",
+        "name": name,
+        "index": index,
+        "item": index,
+        "labels": labels,
+        "attempt": 2,
+        "max_attempts": 3,
+        "is_last_attempt": False,
+        "timeout": info_flow.TIMEOUT,
+        "saved": {"by": 1},
+        "idempotency_key": task_id,
+        "token": f"{task_id}:2",
+        "shadow": False,
+        "cancelled": False,
+    }
+
+
+def all_expected(run_id: str, labels: dict[str, str]) -> list[Any]:
+    return [
+        [expected(run_id, name, first + index, index, labels) for index in range(2)]
+        for name, first in (("here", 2), ("later", 4))
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_is_told_the_same_on_every_executor(runner_with: Callable[[str], Runner], kind: str) -> None:
+    run = runner_with(kind).submit(info_flow.asking, ["a", "b"])
+    assert run.result(90) == all_expected(run.id, LABELS)
+    items = [(f"{name}[{index}]", 2) for name in ("here", "later") for index in range(2)]
+    # What others than this Runner hear is written when they next write.
+    until(lambda: sorted((line.task, line.attempt) for line in run.logs() if line.stream == "progress") == items)
+
+
+def test_a_body_is_told_the_same_by_a_run_of_a_test() -> None:
+    run = inline(info_flow.asking, ["a", "b"])
+    assert run.result() == all_expected(run.id, {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_timeout_holds_on_every_executor(runner_with: Callable[[str], Runner], kind: str) -> None:
+    runner = runner_with(kind)
+    assert runner.run(info_flow.asking, ["a"])  # what has to be started is there
+    began = time.monotonic()
+    with pytest.raises(RunFailed, match=r"TimeoutError: exceeded its timeout of 0\.3 s"):
+        runner.run(info_flow.too_slow)
+    assert time.monotonic() - began < 0.3 + GRACE
