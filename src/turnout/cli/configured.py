@@ -58,6 +58,7 @@ def _default(config: Config, key: Key) -> Any:
         ("routing", "default"): "default",
         ("routing", "rules"): [],
         ("default_execution_mode",): "local",
+        ("strict_selectors",): False,
     }
     if key[0] == WORKER:
         value = getattr(WorkerSettings(connect=()), key[1], None)

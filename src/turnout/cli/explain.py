@@ -29,6 +29,7 @@ def explain(
     """
     from turnout.cli.crew import connected, hubs_at
     from turnout.cli.output import say, say_columns, say_json
+    from turnout.dispatcher.placement import hub_warning, lacks_hub
     from turnout.errors import InvalidInput
     from turnout.model.suggestions import close
     from turnout.runner.planning import Plan, remote_needs
@@ -37,12 +38,16 @@ def explain(
 
     config = configuration()
     workflow = load_workflow(target, (config.root,))
-    found = Plan(config, hub).explain(workflow)
+    plan = Plan(config, hub)
+    found = plan.explain(workflow)
     if task is not None:
         if task not in found:
             raise InvalidInput(f"{target} has no task {task!r}{close(task, found)}", code="no_such_task")
         found = {task: found[task]}
     needs = remote_needs(workflow, found, lambda: connected(database))
+    tasks = {each.name: each for each in workflow.spec.tasks}
+    local = {name: each.decision for name, each in found.items() if lacks_hub(each.decision)}
+    warnings = {name: hub_warning(tasks[name], decision) for name, decision in local.items()}
     if as_json:
         say_json(
             [
@@ -54,6 +59,7 @@ def explain(
                     "reason": each.decision.reason,
                     "trace": each.steps,
                     "workers": needs.get(name),
+                    "warning": warnings.get(name),
                 }
                 for name, each in found.items()
             ]
@@ -73,3 +79,5 @@ def explain(
             say([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])
         for orchestrator, address in hubs_at(database) if hub is None and config.hub is None else ():
             say([(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")])
+    for warning in () if as_json else warnings.values():
+        say([(f"warning: {warning}", "yellow")])

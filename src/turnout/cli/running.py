@@ -39,6 +39,7 @@ class Driver(msgspec.Struct, frozen=True):
     heard: Heard
     interrupt: Interrupt
     as_json: bool
+    warnings: list[str] = []
 
     def drive(self, handle: RunHandle[Any], spec: WorkflowSpec, again: Again) -> int:
         """Follow the run to its end; print its result, or what went wrong and what to do about it."""
@@ -47,13 +48,32 @@ class Driver(msgspec.Struct, frozen=True):
         try:
             result = json_value(handle.result(), "the result")
         except RunError as error:
-            return _failed(view, error, again, as_json=self.as_json)
+            return self._failed(view, error, again)
         if self.as_json:
-            say_json({**outcome(view), "result": result, "failures": [], "error": None})
+            say_json({**outcome(view), "result": result, "failures": [], "error": None, "warnings": self.warnings})
         else:
             say(_summary(view))
             _say_result(result)
         return Exit.OK
+
+    def _failed(self, view: RunView, error: RunError, again: Again) -> int:
+        failures: Sequence[TaskFailure] = error.fields.get("failures", ())
+        first = error.message.splitlines()[0].removesuffix(":")
+        if self.as_json:
+            said = {"code": error.code, "message": first}
+            say_json({**outcome(view), "result": None, "failures": failures, "error": said, "warnings": self.warnings})
+            report(error.code, first, None, as_json=True)
+            return exit_code(error)
+        say(_summary(view))
+        for failure in failures[:SHOWN]:
+            _say_failure(failure)
+        if len(failures) > SHOWN:
+            say(f"\n… and {len(failures) - SHOWN:,} more tasks that failed", to=sys.stderr)
+        report(error.code, first, None, as_json=False)
+        if not failures and type(error) is RunFailed:
+            say(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)
+        _hints(view, failures, again)
+        return exit_code(error)
 
 
 @contextmanager
@@ -70,6 +90,10 @@ def driving(
         for spec in Registry().family_of(child, tenant)
     }
     heard = Heard()
+    plan = Plan(config)
+    warnings = plan.hub_warnings(known[0]) if drives and known else []
+    for warning in () if as_json else warnings:
+        say([(f"warning: {warning}", "yellow")], to=sys.stderr)
     with (
         stdout_for_json(as_json),
         Interrupt() as interrupt,
@@ -79,13 +103,13 @@ def driving(
             workflows=known,
             claims=called,
             # The address may be another orchestrator's, whose business it is unless a task here needs workers.
-            hub=None if drives and Plan(config).needs_hub(known) else False,
+            hub=None if drives and plan.needs_hub(known) else False,
             drives=drives,
             settings=heard_only(config.orchestration or EngineSettings()),
             on_output=heard.put,
         ) as runner,
     ):
-        yield Driver(runner, heard, interrupt, as_json)
+        yield Driver(runner, heard, interrupt, as_json, warnings)
 
 
 def _say_result(result: Any) -> None:
@@ -101,26 +125,6 @@ def _summary(view: RunView) -> Any:
 def outcome(view: RunView) -> dict[str, Any]:
     """What every JSON answer about the end of a run begins with."""
     return {"run_id": view.id, "workflow": view.workflow, "state": str(view.state), "reason": view.reason}
-
-
-def _failed(view: RunView, error: RunError, again: Again, *, as_json: bool) -> int:
-    failures: Sequence[TaskFailure] = error.fields.get("failures", ())
-    first = error.message.splitlines()[0].removesuffix(":")
-    if as_json:
-        said = {"code": error.code, "message": first}
-        say_json({**outcome(view), "result": None, "failures": failures, "error": said})
-        report(error.code, first, None, as_json=True)
-        return exit_code(error)
-    say(_summary(view))
-    for failure in failures[:SHOWN]:
-        _say_failure(failure)
-    if len(failures) > SHOWN:
-        say(f"\n… and {len(failures) - SHOWN:,} more tasks that failed", to=sys.stderr)
-    report(error.code, first, None, as_json=False)
-    if not failures and type(error) is RunFailed:
-        say(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)
-    _hints(view, failures, again)
-    return exit_code(error)
 
 
 def _say_failure(failure: TaskFailure) -> None:

@@ -12,6 +12,7 @@ from turnout.cli.output import Line, Span, plain, say, say_columns
 from turnout.cli.tree import lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, short
 from turnout.contracts.store import Store
+from turnout.dispatcher.placement import NO_HUB
 from turnout.errors import StoreError
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
@@ -43,8 +44,9 @@ class RunFacts(msgspec.Struct, frozen=True):
 
     @property
     def tell_attempts(self) -> bool:
-        """Whether the tasks alone do not tell it: others than the orchestrator had some, or some had several."""
-        return any(attempt.worker or attempt.attempt > 1 for attempt in self.attempts)
+        """Whether the tasks alone do not tell it: others than the orchestrator had some, some had several, or were to
+        have had others."""
+        return any(one.worker or one.attempt > 1 or NO_HUB in (one.decision or "") for one in self.attempts)
 
 
 class Move(msgspec.Struct, frozen=True):

@@ -19,6 +19,8 @@ SHELL = "shell"
 """The key of the executor for shell bodies that the default executor cannot run."""
 HANDLER = "handler"
 """The kind of body that is run elsewhere."""
+NO_HUB = "but no hub is configured"
+"""Stands in the reason of every decision that would have been ``workers`` with a hub."""
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +30,8 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     hub_up: bool = True
     """Does not change a decision: ``workers`` while the hub is down is an error or a wait, never a local run."""
     default_execution_mode: Literal["local", "distributed"] = "local"
+    strict_selectors: bool = False
+    """Refuse a task that asks for labels while no hub is configured, instead of running it locally."""
     local_keys: tuple[str, ...] = ("default",)
     """Executors that run on this machine, in order of preference; the dispatcher fills it in at registration."""
     kinds: dict[str, frozenset[str]] = {}
@@ -146,7 +150,15 @@ ORDER: tuple[tuple[str, Callable[[Question], Outcome]], ...] = (
 
 def _send(key: str, reason: str, question: Question, labels: Labels | None = None) -> DispatchDecision:
     if key == WORKERS and not question.settings.hub_configured:
-        return _local(f"{reason}, but no hub is configured", question)
+        if labels and question.settings.strict_selectors:
+            raise NoExecutor(
+                f"{reason}, {NO_HUB}, and strict_selectors does not let it run locally: configure a hub, or leave the "
+                "labels out",
+                code="selector_without_hub",
+                task=question.task.full_name,
+                labels=labels,
+            )
+        return _local(f"{reason}, {NO_HUB}", question)
     return DispatchDecision(key, reason, labels)
 
 
@@ -167,6 +179,16 @@ def _local(why: str, question: Question) -> DispatchDecision:
     kind, kinds = task.body.kind, question.settings.kinds
     first = next((each for each in local if kind in kinds.get(each, (kind,))), local[0])
     return DispatchDecision(first, f"{why}: first local executor → {first}")
+
+
+def lacks_hub(decision: DispatchDecision) -> bool:
+    """Whether it is a local one only because no hub is configured."""
+    return NO_HUB in decision.reason
+
+
+def hub_warning(task: TaskSpec, decision: DispatchDecision) -> str:
+    """What to say of a task whose decision lacks a hub."""
+    return f'task "{task.full_name}" runs locally, in executor "{decision.executor_key}": {decision.reason}'
 
 
 def shown(labels: Labels) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from turnout.contracts.executor import TaskExecutor
-from turnout.dispatcher.placement import WORKERS, PlacementSettings, decide
+from turnout.dispatcher.placement import NO_HUB, WORKERS, PlacementSettings, decide, hub_warning, lacks_hub
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.errors import InvalidRouting, NoExecutor
 from turnout.model.events import DispatchDecision
@@ -56,6 +56,8 @@ class _Check:
         if task.executor is not None:
             self._known(task.executor, f'task "{task.full_name}"', task=task.full_name)
         for decision in self._possible(task, workflow):
+            if lacks_hub(decision) and (task.worker_selector or workflow.worker_selector):
+                self._warn(hub_warning(task, decision))
             self._can_run(task, decision.executor_key, decision.reason)
         for route in candidates:
             if route.rule.shadow and task.at_most_once:
@@ -76,11 +78,13 @@ class _Check:
                     f"{route.title} matches no known task; full names look like tenant::package::workflow::task"
                 )
 
+    def _warn(self, warning: str) -> None:
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
     def _known(self, key: str, who: str, **fields: object) -> None:
         if key == WORKERS and not self.settings.hub_configured:
-            warning = f'{who} names "{WORKERS}", but no hub is configured: such tasks run locally'
-            if warning not in self.warnings:
-                self.warnings.append(warning)
+            self._warn(f'{who} names "{WORKERS}", {NO_HUB}: such tasks run locally')
         elif key not in self.executors and key not in self.settings.polled_keys:
             known = sorted({*self.executors, *self.settings.polled_keys})
             raise InvalidRouting(
@@ -126,7 +130,8 @@ class _Check:
             try:
                 yield decide(task, workflow, self.settings, router)
             except NoExecutor as error:
-                raise InvalidRouting(f'task "{task.full_name}": {error.message}', code="no_local_executor") from error
+                code = "no_local_executor" if error.code == NoExecutor.code else error.code
+                raise InvalidRouting(f'task "{task.full_name}": {error.message}', code=code, **error.fields) from error
 
     def _routers(self, name: str) -> list[Router]:
         """One router for each way that rules for a share of runs can turn out, as far as it matters for the name."""

@@ -106,6 +106,7 @@ SHAPE: Mapping[Key, Kind] = {
     ("workflows",): Kind.TEXTS,
     ("polling",): Kind.TEXTS,
     ("default_execution_mode",): Kind.MODE,
+    ("strict_selectors",): Kind.FLAG,
     ("max_output_bytes",): Kind.COUNT,
     (ROUTING, "default"): Kind.TEXT,
     RULES: Kind.RULES,

@@ -10,6 +10,7 @@ import msgspec
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
+from turnout.dispatcher.placement import hub_warning, lacks_hub
 from turnout.model.spec import WorkflowSpec
 from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
@@ -55,6 +56,12 @@ class Plan:
         """Where each task goes, by the function that decides it in a run."""
         spec, _ = self.check(workflow)
         return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}
+
+    def hub_warnings(self, workflow: Workflow[..., Any]) -> list[str]:
+        """What to say of the workflow's tasks, and of those that it calls, that run locally only for want of a hub."""
+        family = Registry().family_of(workflow, self._tenant)
+        found = ((task, self._dispatcher.explain(task, spec).decision) for spec in family for task in spec.tasks)
+        return [hub_warning(task, decision) for task, decision in found if lacks_hub(decision)]
 
     def needs_hub(self, workflows: Iterable[Workflow[..., Any]]) -> bool:
         """Whether a task of these, or of a workflow that they call, may go to workers."""

@@ -79,6 +79,10 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         given["listens"] = False
     elif "hub" in given:
         given["hub"] = hub_settings(given["hub"], said)
+    strict = given.pop("strict_selectors", None)
+    if strict is not None:
+        placement = given.get("placement") or _placement(said) or PlacementSettings()
+        given["placement"] = msgspec.structs.replace(placement, strict_selectors=strict)
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
@@ -143,8 +147,9 @@ def _origin(said: Config, executor: str) -> str:
 
 
 def _placement(said: Config) -> PlacementSettings | None:
-    mode = said.get("default_execution_mode")
-    return None if mode is None else PlacementSettings(default_execution_mode=mode)
+    said_of_it = {name: said.get(name) for name in ("default_execution_mode", "strict_selectors")}
+    settings = {name: value for name, value in said_of_it.items() if value is not None}
+    return msgspec.convert(settings, PlacementSettings) if settings else None
 
 
 def url_in(said: Config) -> str:

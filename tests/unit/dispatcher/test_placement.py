@@ -20,6 +20,7 @@ from turnout.dispatcher import (
     explain,
     require_hub,
 )
+from turnout.dispatcher.placement import lacks_hub
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 
 Make = Callable[..., Any]
@@ -131,6 +132,29 @@ def test_the_order_of_the_decision(task_of: Make, workflow_of: Make, case: Case)
     router = Router(RoutingConfig("default", case.rules))
     decision = decide(task, workflow_of(task, **(case.workflow or {})), settings, router, "run")
     assert (decision.executor_key, decision.reason, decision.labels) == (case.key, case.reason, case.labels)
+
+
+@pytest.mark.parametrize(
+    ("task", "workflow", "rules"), [(LABELLED, {}, ()), ({}, LABELLED, ()), ({}, {}, (TO_WORKERS,))]
+)
+def test_strict_selectors_refuse_labels_without_a_hub(
+    task_of: Make, workflow_of: Make, task: Any, workflow: Any, rules: tuple[RoutingRule, ...]
+) -> None:
+    labelled = task_of(**task)
+    flow, router = workflow_of(labelled, **workflow), Router(RoutingConfig("default", rules))
+    with pytest.raises(NoExecutor, match="but no hub is configured, and strict_selectors") as caught:
+        decide(labelled, flow, PlacementSettings(strict_selectors=True), router)
+    assert caught.value.code == "selector_without_hub"
+    assert lacks_hub(decide(labelled, flow, PlacementSettings(), router)), "by default it runs locally and says why"
+    with_hub = PlacementSettings(strict_selectors=True, hub_configured=True)
+    assert decide(labelled, flow, with_hub, router).executor_key == "workers"
+
+
+def test_strict_selectors_leave_alone_what_asks_for_no_labels(task_of: Make, workflow_of: Make) -> None:
+    strict = PlacementSettings(strict_selectors=True, default_execution_mode="distributed")
+    for options in ({}, {"worker_selector": "local"}, {"worker_selector": {}}, {"executor": "workers"}):
+        task = task_of(**options)
+        assert decide(task, workflow_of(task), strict, Router(RoutingConfig())).executor_key == "default"
 
 
 def test_a_percent_is_named_in_the_reason(task_of: Make, workflow_of: Make) -> None:
