@@ -1,11 +1,12 @@
 """A small worker on the sans-IO sessions of ``wire``: what the conformance run is tried on, whole and broken.
 
-``TURNOUT_BROKEN`` names a rule that it does not keep. One thread owns the sockets; handlers run in threads of their own
-and put what they have to say into a queue.
+``TURNOUT_BROKEN`` names a rule that it does not keep (``conformance_defects``). One thread owns the sockets; handlers
+run in threads of their own and put what they have to say into a queue.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -14,25 +15,20 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 import zmq
+from conformance_handlers import HANDLERS, Failed
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.wire.holdings import Holding, Holdings, unable
-from turnout.wire.link import DrainAsked, Link, LinkState, Parted, Reconnect, Stop
+from turnout.wire.link import Action, DrainAsked, Link, LinkState, Parted, Reconnect, Stop
 from turnout.wire.messages import Hello, Progress
 
-BROKEN = os.environ.get("TURNOUT_BROKEN", "")
 CONCURRENCY = int(os.environ.get("TURNOUT_WORKER_CONCURRENCY", "4"))
 POLL_MS = 10
-
-
-class Failed(Exception):
-    def __init__(self, message: str, **metadata: Any) -> None:
-        super().__init__(message)
-        self.metadata = metadata
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 
 
 class Body:
@@ -43,58 +39,11 @@ class Body:
         self.tell = tell
         self.stop = threading.Event()
         self.outcome: str | None = None
-        self.until = time.monotonic() + step.metadata.timeout_ms / 1000 if step.metadata.timeout_ms else None
+        self.until = self.ends_at(time.monotonic())
 
-
-def echo(body: Body) -> Any:
-    step = body.step
-    return {
-        "args": step.metadata.args,
-        "positional": list(step.metadata.positional),
-        "config": step.handler_config,
-        "context": step.task_context,
-        "previous": step.previous_results,
-    }
-
-
-def fail(body: Body) -> Any:
-    raise Failed("failed on purpose")
-
-
-def fail_permanently(body: Body) -> Any:
-    raise Failed("never again", retryable=False)
-
-
-def retry_after(body: Body) -> Any:
-    raise Failed("later", retry_after_ms=1500)
-
-
-def sleep(body: Body) -> Any:
-    body.stop.wait(body.step.handler_config["ms"] / 1000)
-    return "slept"
-
-
-def say(body: Body) -> Any:
-    lines = body.step.handler_config["lines"]
-    for line in lines:
-        body.tell("say", line)
-    return len(lines)
-
-
-def progress(body: Body) -> Any:
-    body.tell("progress", 1)
-    body.tell("progress", 2)
-
-
-def append(body: Body) -> Any:
-    with Path(body.step.handler_config["file"]).open("a") as file:
-        file.write(f"{body.step.token}\n")
-
-
-HANDLERS = {
-    f"conformance.{each.__name__}": each
-    for each in (echo, fail, fail_permanently, retry_after, sleep, say, progress, append)
-}
+    def ends_at(self, begun: float) -> float | None:
+        timeout = self.step.metadata.timeout_ms
+        return begun + timeout / 1000 if timeout is not None else None
 
 
 class Connection:
@@ -103,14 +52,14 @@ class Connection:
     def __init__(self, worker: Worker, address: str) -> None:
         self.worker = worker
         self.address = address
-        self.link = Link(worker.hello, worker.holdings, self.orphans)
+        self.link = Link(worker.hello, worker.holdings, self.orphans, worker.greetings.__next__)
         self.socket: zmq.Socket[bytes] | None = None
         self.due = 0.0
-        self.pause = 0.05
+        self.pause = FIRST_PAUSE
 
     def orphans(self) -> list[Holding]:
-        others = {each.link.hub for each in self.worker.connections if each is not self and each.is_open}
-        return [each for each in self.worker.holdings if each.hub not in others]
+        known = {each.link.hub for each in self.worker.connections if each.is_open}
+        return [each for each in self.worker.holdings if each.hub not in known]
 
     @property
     def is_open(self) -> bool:
@@ -118,17 +67,22 @@ class Connection:
 
     def connect(self, now: float) -> None:
         self.disconnect()
+        self.socket = self.dealer()
+        self.socket.connect(self.address)
+        self.worker.poller.register(self.socket, zmq.POLLIN)
+        self.link.open(now)
+
+    def dealer(self) -> zmq.Socket[bytes]:
         socket = self.worker.context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 500)
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
+        socket.setsockopt(zmq.MAXMSGSIZE, 16 * 1024 * 1024)
+        socket.setsockopt(zmq.IPV6, "[" in self.address)
         if key := os.environ.get("TURNOUT_CURVE_SERVER_KEY"):
             socket.curve_serverkey = key.encode()
             socket.curve_publickey = os.environ["TURNOUT_CURVE_PUBLIC_KEY"].encode()
             socket.curve_secretkey = os.environ["TURNOUT_CURVE_SECRET_KEY"].encode()
-        socket.connect(self.address)
-        self.socket = socket
-        self.worker.poller.register(socket, zmq.POLLIN)
-        self.link.open(now)
+        return socket
 
     def disconnect(self) -> None:
         if self.socket is not None:
@@ -138,7 +92,7 @@ class Connection:
 
     def later(self, now: float) -> None:
         self.disconnect()
-        self.due, self.pause = now + self.pause, min(5.0, self.pause * 2)
+        self.due, self.pause = now + self.pause, min(LONGEST_PAUSE, self.pause * 2)
 
 
 class Worker:
@@ -146,8 +100,11 @@ class Worker:
         self.context = zmq.Context()
         self.poller = zmq.Poller()
         self.holdings = Holdings()
+        self.greetings = count(1)
         self.said: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self.bodies: dict[str, Body] = {}
+        self.aliases: dict[str, str] = {}
+        """Other addresses of hubs that there is a connection with, by the hub."""
         self.terms = 0
         self.draining = False
         self.parting: float | None = None
@@ -165,6 +122,7 @@ class Worker:
             sdk_version="0",
             pid=os.getpid(),
         )
+        self.connections: list[Connection] = []
         self.connections = [Connection(self, each) for each in os.environ["TURNOUT_CONNECT"].split(",")]
 
     # -- the loop -----------------------------------------------------------------------------------------------------
@@ -174,16 +132,13 @@ class Worker:
         while True:
             now = time.monotonic()
             for connection in self.connections:
-                if (
-                    connection.socket is None
-                    and connection.link.state is not LinkState.REFUSED
-                    and now >= connection.due
-                ):
+                idle = connection.socket is None and connection.link.state is not LinkState.REFUSED
+                if idle and now >= connection.due:
                     connection.connect(now)
             self.receive(now)
             self.hear()
             self.begin(time.monotonic())
-            for connection in self.connections:
+            for connection in list(self.connections):
                 if connection.socket is not None:
                     connection.link.tick(now)
                     self.flush(connection, now)
@@ -194,14 +149,10 @@ class Worker:
 
     def on_signal(self, *_: object) -> None:
         self.terms += 1
-        if BROKEN == "ignores_sigterm":
-            self.terms = 0
-        if self.terms > 1:
-            os._exit(143)
 
     def receive(self, now: float) -> None:
         ready = dict(self.poller.poll(POLL_MS))
-        for connection in self.connections:
+        for connection in list(self.connections):
             while connection.socket is not None and connection.socket in ready:
                 try:
                     frames = connection.socket.recv_multipart(zmq.NOBLOCK)
@@ -211,16 +162,22 @@ class Worker:
                 self.flush(connection, now)
 
     def take(self, connection: Connection, frames: list[bytes], now: float) -> None:
-        if BROKEN == "ignores_ack" and frames[0] == b"ack":
-            return
-        before = {each.token for each in self.holdings if each.state != "waiting"}
+        was_open = connection.is_open
         connection.link.receive(frames, now)
-        if BROKEN == "runs_duplicates" and frames[0] == b"steps":
-            for holding in self.holdings:
-                if holding.token in before:
-                    self.run_body(holding.step)
-        if connection.is_open:
-            connection.pause = 0.05
+        if connection.is_open and not was_open:
+            self.welcomed(connection)
+
+    def welcomed(self, connection: Connection) -> None:
+        connection.pause = FIRST_PAUSE
+        for each in list(self.connections):
+            if each.link.hub == connection.link.hub and each.link.greeting < connection.link.greeting:
+                self.retire(each)
+
+    def retire(self, connection: Connection) -> None:
+        """Another connection with its hub was made after it."""
+        connection.disconnect()
+        self.connections.remove(connection)
+        self.aliases[connection.address] = connection.link.hub
 
     def flush(self, connection: Connection, now: float) -> None:
         outbox, connection.link.outbox = connection.link.outbox, []
@@ -228,53 +185,50 @@ class Worker:
             self.send(connection, frames)
         actions, connection.link.actions = connection.link.actions, []
         for action in actions:
-            match action:
-                case Reconnect():
-                    if BROKEN == "forgets_on_reconnect":
-                        self.holdings.forget([each.token for each in self.holdings])
-                    if BROKEN != "never_reconnects":
-                        connection.later(now)
-                case Parted():
-                    if connection.link.state is not LinkState.REFUSED:
-                        if self.parting is not None:
-                            self.parting = 0.0
-                        connection.later(now)
-                    elif BROKEN == "comes_back":
-                        connection.link.state = LinkState.CLOSED
-                        connection.later(now)
-                    else:
-                        connection.disconnect()
-                case Stop():
-                    self.stop(action.token, "cancelled")
-                case DrainAsked():
-                    self.draining = True
+            self.act(connection, action, now)
+
+    def act(self, connection: Connection, action: Action, now: float) -> None:
+        match action:
+            case Reconnect():
+                self.lost(connection, now)
+            case Parted() if connection.link.state is LinkState.REFUSED:
+                connection.disconnect()
+            case Parted():
+                if self.parting is not None:
+                    self.parting = 0.0
+                self.lost(connection, now)
+            case Stop():
+                self.stop(action.token, "cancelled")
+            case DrainAsked():
+                self.draining = True
+
+    def lost(self, connection: Connection, now: float) -> None:
+        connection.later(now)
+        for address in [each for each, hub in self.aliases.items() if hub == connection.link.hub]:
+            del self.aliases[address]
+            self.connections.append(Connection(self, address))
+        for each in self.connections:
+            each.link.beat(now)
 
     def send(self, connection: Connection, frames: list[bytes]) -> None:
-        kind = frames[0].decode()
-        if f"sends_no_{kind}" == BROKEN:
-            return
-        if BROKEN == "wrong_check":
-            frames = [*frames[:3], b"00000000"]
         if connection.socket is not None:
-            connection.socket.send_multipart(frames)
+            # A socket whose connection is gone for good takes nothing, and would wait for ever.
+            with contextlib.suppress(zmq.Again):
+                connection.socket.send_multipart(frames, zmq.NOBLOCK)
 
     # -- handlers -----------------------------------------------------------------------------------------------------
     def begin(self, now: float) -> None:
-        by_hub = {each.link.hub: each.link for each in self.connections}
-        for holding in self.holdings:
-            if holding.state != "waiting":
-                continue
-            if BROKEN == "begins_without_leave":
-                holding.granted = True
-            if holding.overdue(now) and BROKEN != "ignores_deadline":
+        contacts = {each.link.hub: each.link.in_contact(now) for each in self.connections}
+        for holding in list(self.holdings.waiting.values()):
+            if holding.overdue(now):
                 self.holdings.give_back(holding.token, "its deadline has passed")
             elif self.draining:
                 self.holdings.give_back(holding.token, "the worker ends")
-            elif len(self.bodies) >= CONCURRENCY and BROKEN != "more_than_concurrency":
+            elif len(self.bodies) >= CONCURRENCY:
                 continue
             elif not holding.granted:
                 self.holdings.ask(holding.token)
-            elif by_hub[holding.hub].in_contact(now) or BROKEN == "begins_out_of_contact":
+            elif contacts.get(holding.hub):
                 self.run_body(self.holdings.begin(holding.token))
 
     def run_body(self, step: Step) -> None:
@@ -304,7 +258,7 @@ class Worker:
 
     def stop(self, token: str, outcome: str) -> None:
         body = self.bodies.get(token)
-        if body is not None and f"ignores_{outcome}" != BROKEN:
+        if body is not None:
             body.outcome = body.outcome or outcome
             body.stop.set()
 
@@ -320,33 +274,34 @@ class Worker:
                     self.holdings.say(token, "stdout", value)
                 case "progress":
                     for connection in self.connections:
-                        if connection.is_open:
-                            connection.link.progress(Progress(token, value, 2))
+                        connection.link.progress(Progress(token, value, 2))
                 case _:
                     self.bodies.pop(token, None)
                     self.holdings.finish(token, value)
-        if BROKEN == "never_resends":
-            for holding in self.holdings:
-                if holding.sent > 0:
-                    holding.sent = holding.lines_sent = holding.asked = float("inf")
 
     # -- credits and the end ------------------------------------------------------------------------------------------
     def join(self) -> None:
         """Follow the hubs that are alive, and divide the places among them."""
-        known = {each.address for each in self.connections}
+        known = {each.address for each in self.connections} | set(self.aliases)
         for connection in list(self.connections):
             self.connections += [Connection(self, each) for each in connection.link.hubs if each not in known]
             known |= set(connection.link.hubs)
         if self.terms:
             self.draining = True
+        self.divide(0 if self.draining else 2 * CONCURRENCY)
+
+    def divide(self, places: int) -> None:
         alive = max(1, sum(each.is_open for each in self.connections))
         for connection in self.connections:
-            connection.link.set_credits(0 if self.draining else max(1, 2 * CONCURRENCY // alive))
+            connection.link.set_credits(max(min(1, places), places // alive))
             self.flush(connection, time.monotonic())
 
     def over(self, now: float) -> int | None:
         if all(each.link.state is LinkState.REFUSED for each in self.connections):
             return 1
+        if self.terms > 1:
+            self.abandon(now)
+            return 143
         if not self.draining or len(self.holdings):
             return None
         if self.parting is None:
@@ -354,10 +309,28 @@ class Worker:
             for connection in self.connections:
                 connection.link.bye("drained")
                 self.flush(connection, now)
-        if now >= self.parting:
-            return 0 if BROKEN != "wrong_exit_code" else 3
-        return None
+        return 0 if now >= self.parting else None
+
+    def abandon(self, now: float) -> None:
+        """What still runs ends with this process."""
+        for holding in self.holdings:
+            if holding.state == "running":
+                self.holdings.finish(holding.token, unable(holding.step, "lost", "its worker was stopped"))
+        for connection in self.connections:
+            connection.link.tick(now)
+            self.flush(connection, now)
+
+
+def main() -> int:
+    if name := os.environ.get("TURNOUT_BROKEN"):
+        from conformance_defects import DEFECTS
+
+        DEFECTS[name].introduce()
+    return Worker().run()
 
 
 if __name__ == "__main__":
-    sys.exit(Worker().run())
+    # Under its own name: what a defect replaces is replaced in the module that runs.
+    import conformance_worker
+
+    sys.exit(conformance_worker.main())

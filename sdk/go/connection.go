@@ -133,6 +133,12 @@ func (c *connection) tryAgain(now time.Time) time.Duration {
 	return pause
 }
 
+// retire closes it for good: it is of no use any more, whoever still has it.
+func (c *connection) retire() {
+	c.close(0)
+	c.retryAt = wire.Later
+}
+
 // close closes the socket; what was said last to a hub that is there may still go out, for so long.
 func (c *connection) close(last time.Duration) {
 	if c.dealer == nil {

@@ -2,22 +2,26 @@ package worker
 
 import (
 	"log"
-	"sort"
 	"time"
 
 	"turnout/worker/wire"
 	"turnout/worker/zmq"
 )
 
-// A discovered hub that did not answer so many times in a row is let go, if there is another.
-const mostFailures = 8
+const (
+	// A discovered hub that did not answer so many times in a row is let go, if there is another.
+	mostFailures = 8
+	// So long such an address is not tried again.
+	shunned = time.Minute
+)
 
 // connections says which hubs a worker talks to, how it divides its places among them, and which of them are gone.
 type connections struct {
 	list     []*connection
-	aliases  map[*connection][]string // other addresses of its hub
-	kept     map[string]time.Time     // until when each hub keeps what it gave for this worker
-	discover bool                     // whether hubs' lists of hubs are followed
+	aliases  map[*connection][]*connection // those that were retired, since it has the session with their hub
+	shunned  map[string]time.Time          // until when addresses that gave no answer are not tried
+	kept     map[string]time.Time          // until when each hub keeps what it gave for this worker
+	discover bool                          // whether hubs' lists of hubs are followed
 	makeLink func() *wire.Link
 	open     func(address string) (*dealer, error)
 	logger   *log.Logger
@@ -25,8 +29,8 @@ type connections struct {
 
 func newConnections(makeLink func() *wire.Link, open func(string) (*dealer, error), logger *log.Logger) *connections {
 	return &connections{
-		aliases: map[*connection][]string{}, kept: map[string]time.Time{}, discover: true, makeLink: makeLink, open: open,
-		logger: logger,
+		aliases: map[*connection][]*connection{}, shunned: map[string]time.Time{}, kept: map[string]time.Time{},
+		discover: true, makeLink: makeLink, open: open, logger: logger,
 	}
 }
 
@@ -92,7 +96,7 @@ func (c *connections) seen(now time.Time) {
 	for _, each := range c.opened() {
 		c.kept[each.link.Hub] = now.Add(each.link.Lease)
 		if c.discover {
-			c.follow(each)
+			c.follow(each, now)
 		}
 	}
 }
@@ -124,7 +128,8 @@ func share(places, count, index int) int {
 	return part
 }
 
-// welcomed notes a session. Of two connections to one hub only the one that was made last has it.
+// welcomed notes a session. Of two connections to one hub only the one that was made last has it; the other may have
+// heard that already, and be closed.
 func (c *connections) welcomed(from *connection, before string) {
 	from.failures, from.said = 0, false
 	if before != "" && c.linkOf(before) == nil {
@@ -133,16 +138,17 @@ func (c *connections) welcomed(from *connection, before string) {
 	if !from.isOpen() {
 		return // what came right after the welcome has ended the session again
 	}
-	var same []*connection
+	last := from
 	for _, each := range c.opened() {
-		if each.link.Hub == from.link.Hub {
-			same = append(same, each)
+		if each.link.Hub == from.link.Hub && each.link.Greeting > last.link.Greeting {
+			last = each
 		}
 	}
-	sort.Slice(same, func(one, other int) bool { return same[one].link.Greeting < same[other].link.Greeting })
-	last := same[len(same)-1]
-	for _, older := range same[:len(same)-1] {
-		c.retire(older, last)
+	for _, each := range c.all() {
+		older := each.link.Greeting < last.link.Greeting && each.link.State != wire.Refused
+		if older && each.link.Hub == last.link.Hub {
+			c.retire(each, last)
+		}
 	}
 }
 
@@ -153,11 +159,13 @@ func (c *connections) failed(from *connection, now time.Time) time.Duration {
 		// Whoever takes over what that hub gave hears at once that it goes on here.
 		each.link.Beat(now)
 	}
-	for _, address := range c.aliases[from] {
-		c.add(address, false)
+	for _, each := range c.aliases[from] {
+		c.add(each.address, each.discovered)
 	}
 	delete(c.aliases, from)
 	if from.discovered && from.failures > mostFailures && len(c.opened()) > 0 {
+		c.shunned[from.address] = now.Add(shunned)
+		from.retire()
 		c.remove(from)
 	}
 	return pause
@@ -170,9 +178,9 @@ func (c *connections) close() {
 }
 
 func (c *connections) retire(older, newer *connection) {
-	older.close(0)
+	older.retire()
 	c.remove(older)
-	c.aliases[newer] = append(append(c.aliases[newer], older.address), c.aliases[older]...)
+	c.aliases[newer] = append(append(c.aliases[newer], older), c.aliases[older]...)
 	delete(c.aliases, older)
 }
 
@@ -185,25 +193,22 @@ func (c *connections) remove(gone *connection) {
 	}
 }
 
-// follow follows a hub's list of hubs. A hub may be known by several addresses, and a second session would end the
-// first: so only a list that names the address that was used, and only when no other connection is still finding out
-// who it talks to.
-func (c *connections) follow(from *connection) {
-	known := map[string]bool{}
-	for _, addresses := range c.aliases {
-		for _, address := range addresses {
-			known[address] = true
+// follow follows a hub's list of hubs, once no other connection is still finding out who it talks to. An address in it
+// may lead to a hub that is known by another: then one of the two connections is retired.
+func (c *connections) follow(from *connection, now time.Time) {
+	for _, each := range c.list {
+		if !each.isOpen() && each.failures == 0 {
+			return
 		}
 	}
-	named := false
-	for _, address := range from.link.Hubs {
-		named = named || address == from.address
+	known := map[string]bool{}
+	for _, retired := range c.aliases {
+		for _, each := range retired {
+			known[each.address] = true
+		}
 	}
-	for _, each := range c.list {
-		named = named && (each.isOpen() || each.failures > 0)
-	}
 	for _, address := range from.link.Hubs {
-		if named && !known[address] {
+		if !known[address] && !now.Before(c.shunned[address]) {
 			c.add(address, true)
 		}
 	}

@@ -51,10 +51,37 @@ func TestOfTwoConnectionsToOneHubTheLastStaysUntilItFails(t *testing.T) {
 	}
 }
 
+func TestOfTwoConnectionsToOneHubTheFirstGoesAlsoIfItHasHeardThatItsSessionIsOver(t *testing.T) {
+	found := network("name", "number")
+	first, second := found.list[0], found.list[1]
+	found.answer(first, "hub")
+	first.link.State = wire.Closed
+	found.failed(first, time.Unix(0, 0))
+	found.answer(second, "hub")
+	if !reflect.DeepEqual(found.addresses(), []string{"number"}) {
+		t.Errorf("%v stay", found.addresses())
+	}
+	if first.retryAt != wire.Later {
+		t.Error("it would be tried again")
+	}
+}
+
+func TestTheAddressThatAHubCallsItselfByIsTriedNoMoreOnceItIsKnown(t *testing.T) {
+	found := network("alias of one")
+	found.answer(found.list[0], "hub", "one", "two")
+	found.seen(time.Unix(0, 0))
+	found.answer(found.list[1], "hub", "one", "two")
+	found.answer(found.list[1], "another", "one", "two")
+	found.seen(time.Unix(0, 0))
+	if !reflect.DeepEqual(found.addresses(), []string{"one", "two"}) {
+		t.Errorf("%v", found.addresses())
+	}
+}
+
 func TestTheHubsOfAWelcomeAreFollowed(t *testing.T) {
 	for name, each := range map[string]struct{ hubs, expected []string }{
 		"with this one":    {[]string{"one", "two"}, []string{"one", "two"}},
-		"without this one": {[]string{"alias of one", "two"}, []string{"one"}},
+		"without this one": {[]string{"alias of one", "two"}, []string{"one", "alias of one", "two"}},
 	} {
 		found := network("one")
 		found.answer(found.list[0], "hub", each.hubs...)
@@ -86,6 +113,14 @@ func TestADiscoveredHubThatNeverAnswersIsLetGo(t *testing.T) {
 	}
 	if !reflect.DeepEqual(found.addresses(), []string{"one"}) {
 		t.Errorf("%v", found.addresses())
+	}
+	found.seen(time.Unix(59, 0))
+	if len(found.list) != 1 {
+		t.Error("it is tried again at once")
+	}
+	found.seen(time.Unix(60, 0))
+	if len(found.list) != 2 {
+		t.Error("it is not tried again")
 	}
 }
 

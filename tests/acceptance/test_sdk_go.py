@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.keyed_hub import encrypted_round, refused_round
+from turnout.conformance.sockets import has_ipv6
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
@@ -73,7 +74,8 @@ def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Pa
     played = json.loads(done.stdout)
     broken = [each for each in played["sessions"] if each["verdict"] == "failed"]
     assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
-    assert {each["session"] for each in played["sessions"] if each["verdict"] == "skipped"} <= LEFT_OUT
+    skipped = {each["session"] for each in played["sessions"] if each["verdict"] == "skipped"}
+    assert skipped <= LEFT_OUT | (set() if has_ipv6() else {"ipv6"})
     assert done.returncode == 0
 
 

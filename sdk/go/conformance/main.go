@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"turnout/worker"
@@ -19,28 +20,43 @@ func echo(_ context.Context, step *worker.Step) (any, error) {
 	}, nil
 }
 
+func wait(ctx context.Context, milliseconds int64) error {
+	select {
+	case <-time.After(time.Duration(milliseconds) * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func sleep(ctx context.Context, step *worker.Step) (any, error) {
 	var config struct{ MS int64 }
 	if err := step.DecodeConfig(&config); err != nil {
 		return nil, err
 	}
-	select {
-	case <-time.After(time.Duration(config.MS) * time.Millisecond):
-		return "slept", nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return "slept", wait(ctx, config.MS)
 }
 
-func say(_ context.Context, step *worker.Step) (any, error) {
-	var config struct{ Lines []string }
+func say(ctx context.Context, step *worker.Step) (any, error) {
+	var config struct {
+		Lines []string
+		MS    int64
+	}
 	if err := step.DecodeConfig(&config); err != nil {
 		return nil, err
 	}
 	for _, line := range config.Lines {
 		step.Logf("%s", line)
 	}
-	return len(config.Lines), nil
+	return len(config.Lines), wait(ctx, config.MS)
+}
+
+func large(_ context.Context, step *worker.Step) (any, error) {
+	var config struct{ Size int }
+	if err := step.DecodeConfig(&config); err != nil {
+		return nil, err
+	}
+	return strings.Repeat("x", config.Size), nil
 }
 
 func progress(_ context.Context, step *worker.Step) (any, error) {
@@ -76,6 +92,7 @@ func main() {
 	worker.Handle("conformance.say", say)
 	worker.Handle("conformance.progress", progress)
 	worker.Handle("conformance.append", appendToken)
+	worker.Handle("conformance.large", large)
 	if err := worker.Run(context.Background(), worker.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -22,8 +22,9 @@ handler('conformance.retry_after', () => {
   throw new RetryAfter(1.5, 'later');
 });
 handler('conformance.sleep', ({ config, signal }) => sleep(config.ms, 'slept', { signal }));
-handler('conformance.say', (step) => {
+handler('conformance.say', async (step) => {
   for (const line of step.config.lines) step.log(line, 'stdout');
+  await sleep(step.config.ms ?? 0, null, { signal: step.signal });
   return step.config.lines.length;
 });
 handler('conformance.progress', (step) => {
@@ -31,6 +32,7 @@ handler('conformance.progress', (step) => {
   step.progress(2, 2);
 });
 handler('conformance.append', (step) => appendFile(step.config.file, `${step.token}\n`));
+handler('conformance.large', ({ config }) => 'x'.repeat(config.size));
 
 await run();
 process.exit();

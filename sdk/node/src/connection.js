@@ -96,6 +96,12 @@ export class Connection {
     return pause;
   }
 
+  /** It is of no use any more, whoever still has it. */
+  retire() {
+    this.close();
+    this.#retryAt = Infinity;
+  }
+
   /** What was said last to a hub that is there may still go out, for so long. */
   close(last = 0) {
     if (this.#socket !== null && this.isOpen) this.#socket.linger = last;

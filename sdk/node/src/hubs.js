@@ -5,6 +5,9 @@ import { NEVER } from './holdings.js';
 /** A discovered hub that did not answer so many times in a row is let go, if there is another. */
 const MOST_FAILURES = 8;
 
+/** Milliseconds for which such an address is not tried again. */
+const SHUNNED = 60_000;
+
 /** Milliseconds that what was said last has to go out, to a hub that is there. */
 const LAST_WORDS = 1_000;
 
@@ -13,8 +16,10 @@ export class Hubs {
   list = [];
   #make;
   #discovering;
-  /** Other addresses of the hub of a connection. */
+  /** Connections that were retired, by the one that has the session with their hub. */
   #aliases = new Map();
+  /** Until when addresses that gave no answer are not tried. */
+  #shunned = new Map();
   /** Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here. */
   #kept = new Map();
 
@@ -50,7 +55,7 @@ export class Hubs {
   seen(now) {
     for (const each of this.list.filter(({ isOpen }) => isOpen)) {
       this.#kept.set(each.link.hub, now + each.link.lease);
-      if (this.#discovering) this.#discover(each);
+      if (this.#discovering) this.#discover(each, now);
     }
   }
 
@@ -65,14 +70,17 @@ export class Hubs {
     }
   }
 
-  /** A hub has let us in. Of two connections to one hub only the one that was made last has a session. */
+  /**
+   * A hub has let us in. Of two connections to one hub only the one that was made last has a session; the other may have
+   * heard that already, and be closed.
+   */
   welcomed(connection, before) {
     connection.welcomed();
     if (before !== null && this.linkOf(before) === undefined) this.#kept.delete(before);
-    const same = this.list.filter((each) => each.isOpen && each.link.hub === connection.link.hub);
-    same.sort((one, other) => one.link.greeting - other.link.greeting);
-    const last = same.pop();
-    for (const each of same) this.#retire(each, last);
+    const same = this.list.filter(({ link }) => link.hub === connection.link.hub && !link.isRefused);
+    const open = same.filter((each) => each.isOpen).sort((one, other) => one.link.greeting - other.link.greeting);
+    const last = open.pop();
+    for (const each of same) if (each.link.greeting < last?.link.greeting) this.#retire(each, last);
   }
 
   /** A connection is of no use: another socket, and the other addresses of its hub. Returns how long that takes. */
@@ -80,9 +88,12 @@ export class Hubs {
     const pause = connection.tryAgain(now);
     // Whoever takes over what that hub gave hears at once that it goes on here.
     for (const each of this.list) each.link.beat(now);
-    for (const address of this.#aliases.get(connection) ?? []) this.#add(address, false);
+    for (const each of this.#aliases.get(connection) ?? []) this.#add(each.address, each.discovered);
     this.#aliases.delete(connection);
-    if (connection.discovered && connection.failures > MOST_FAILURES && this.anyOpen) this.#remove(connection);
+    if (connection.discovered && connection.failures > MOST_FAILURES && this.anyOpen) {
+      this.#shunned.set(connection.address, now + SHUNNED);
+      this.#remove(connection);
+    }
     return pause;
   }
 
@@ -96,26 +107,27 @@ export class Hubs {
   }
 
   #remove(connection) {
+    connection.retire();
     this.list = this.list.filter((each) => each !== connection);
   }
 
   #retire(older, newer) {
-    older.close();
     this.#remove(older);
-    const moved = [older.address, ...(this.#aliases.get(older) ?? [])];
+    const moved = [older, ...(this.#aliases.get(older) ?? [])];
     this.#aliases.delete(older);
     this.#aliases.set(newer, [...(this.#aliases.get(newer) ?? []), ...moved]);
   }
 
   /**
-   * A hub may be known by several addresses, and a second session would end the first. So its list is only followed
-   * when it names the address that we used, and when no other connection is still finding out who it talks to.
+   * Follows a hub's list of hubs, once no other connection is still finding out who it talks to. An address in it may lead
+   * to a hub that we know by another: then one of the two connections is retired.
    */
-  #discover({ address, link }) {
-    if (!link.hubs.includes(address) || !this.list.every((each) => each.isOpen || each.failures > 0)) return;
-    const known = [...this.#aliases.values()].flat();
-    for (const each of link.hubs) {
-      if (!known.includes(each)) this.#add(each, true);
+  #discover({ link }, now) {
+    if (!this.list.every((each) => each.isOpen || each.failures > 0)) return;
+    const known = [...this.#aliases.values()].flat().map(({ address }) => address);
+    for (const address of link.hubs) {
+      const shunned = now < (this.#shunned.get(address) ?? NEVER);
+      if (!shunned && !known.includes(address)) this.#add(address, true);
     }
   }
 }

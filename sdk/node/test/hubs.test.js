@@ -30,7 +30,7 @@ class FakeConnection {
     this.isOpen = false;
   }
 
-  close() {
+  retire() {
     this.closed = true;
   }
 }
@@ -64,6 +64,29 @@ test('of two connections to one hub the later one stays, and the other address i
   assert.deepEqual(addresses(), ['b', 'c', 'a']);
 });
 
+test('of two connections to one hub the first goes also if it has heard that its session is over', () => {
+  const [a, b] = hubs.list;
+  hubs.welcomed(a.opened('one', 1), null);
+  hubs.failed(a, 0);
+  hubs.welcomed(b.opened('one', 2), null);
+  assert.deepEqual([addresses(), a.closed], [['b', 'c'], true]);
+});
+
+test('hubs are found behind a hub that calls itself by another address', () => {
+  hubs = new Hubs(['alias'], (address, discovered) => new FakeConnection(address, discovered));
+  const [alias] = hubs.list;
+  hubs.welcomed(alias.opened('one', 1, ['a', 'b']), null);
+  hubs.seen(0);
+  assert.deepEqual(addresses(), ['alias', 'a', 'b']);
+  const [, a, b] = hubs.list;
+  hubs.welcomed(a.opened('one', 2, ['a', 'b']), null);
+  hubs.welcomed(b.opened('two', 3, ['a', 'b']), null);
+  hubs.seen(1);
+  assert.deepEqual(addresses(), ['a', 'b']);
+  hubs.failed(a, 2);
+  assert.deepEqual([addresses(), hubs.list[2].discovered], [['a', 'b', 'alias'], false]);
+});
+
 test('hubs that a hub names are connected to once nobody is still being greeted', () => {
   const [a, b, c] = hubs.list;
   hubs.welcomed(a.opened('one', 1, ['a', 'd']), null);
@@ -85,6 +108,10 @@ test('a discovered hub that never answers is let go, one that was asked for is n
   const d = hubs.list[3];
   for (let count = 0; count < 9; count += 1) [b, d].forEach((each) => hubs.failed(each, 0));
   assert.deepEqual(addresses(), ['a', 'b', 'c']);
+  hubs.seen(59_999);
+  assert.deepEqual(addresses(), ['a', 'b', 'c']);
+  hubs.seen(60_000);
+  assert.deepEqual(addresses(), ['a', 'b', 'c', 'd']);
 });
 
 test('a hub is gone after its lease, or when another has taken its place', () => {

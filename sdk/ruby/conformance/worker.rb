@@ -18,6 +18,7 @@ Turnout.handler("conformance.sleep") do |step|
 end
 Turnout.handler("conformance.say") do |step|
   step.config[:lines].each { |line| puts line }
+  sleep(step.config[:ms] / 1000.0) if step.config[:ms]
   step.config[:lines].size
 end
 Turnout.handler("conformance.progress") do |step|
@@ -28,6 +29,8 @@ Turnout.handler("conformance.append") do |step|
   File.open(step.config[:file], "a") { |file| file.write("#{step.token}\n") }
   nil
 end
+
+Turnout.handler("conformance.large") { |step| "x" * step.config[:size] }
 
 begin
   exit Turnout.run == :drained ? 0 : 1

@@ -315,6 +315,28 @@ class WorkerTest < Minitest::Test
     assert_equal "completed", other.results(1).fetch("1.1")["status"]
   end
 
+  def test_other_hubs_are_found_through_a_hub_that_calls_itself_by_another_address
+    other = another_hub
+    work(connect: @hub.address.sub("127.0.0.1", "localhost"))
+    hubs = [@hub.address, other.address]
+    @hub.let_in(hubs: hubs)
+    other.let_in(hub_id: "other", session: "o1", hubs: hubs)
+    @hub.let_in(hubs: hubs)
+    other.expect_credits(2)
+    [@hub, other].each_with_index do |hub, index|
+      hub.say("steps", batch(step("#{index}.1")))
+      assert_equal "completed", hub.results(1).fetch("#{index}.1")["status"]
+    end
+  end
+
+  def test_a_hub_lists_addresses_that_lead_nowhere_and_is_kept
+    work
+    @hub.let_in(hubs: ["tcp://127.0.0.1:9"])
+    @hub.say("steps", batch(step("1.1")))
+    assert_equal "completed", @hub.results(1).fetch("1.1")["status"]
+    @hub.expect_credits(4)
+  end
+
   def test_one_hub_with_two_names_has_one_session
     work(connect: [@hub.address, @hub.address.sub("127.0.0.1", "localhost")])
     2.times { @hub.let_in }

@@ -35,7 +35,7 @@ def conformance(
 
     A scripted hub is set up on loopback. For each session the program is started with TURNOUT_CONNECT and its fellows
     in its environment, taken through the script, and ended. It must have the handlers conformance.echo, fail,
-    fail_permanently, retry_after, sleep, say, progress and append: see the page "Adding a language".
+    fail_permanently, retry_after, sleep, say, progress, append and large: see the page "Adding a language".
 
     \b
     turnout conformance --list

@@ -25,13 +25,17 @@ class Kill(msgspec.Struct, frozen=True):
     signal: str
 
 
+class Relaunch(msgspec.Struct, frozen=True):
+    """Start the program again; the one before has ended."""
+
+
 class Look(msgspec.Struct, frozen=True):
     """Say what is in this file: call ``looked``."""
 
     file: str
 
 
-Act: TypeAlias = Post | Drop | Kill | Look
+Act: TypeAlias = Post | Drop | Kill | Relaunch | Look
 
 
 class Verdict(StrEnum):

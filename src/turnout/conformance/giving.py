@@ -1,36 +1,54 @@
-"""How does a script say a step in short?"""
+"""Steps as scripts say them, in short. What one leaves out is varied, so that no worker can count on one value."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnout.wire.messages import VERSION
 
 _SHORT = {"token", "handler", "config", "context", "previous", "metadata", "extra"}
+_RUNS = ("0198f2a1-7c3e-7d52-b1a4-5f0c9d6e2a77", "run-1", "6591")
+_VARIED: Mapping[str, tuple[Any, ...]] = {
+    "attempt": (0, 0, 1, 4),
+    "retry_limit": (0, 3, 5),
+    "timeout_ms": (None, None, 600_000),
+    "deadline_ms": (None, None, 3_600_000),
+    "idempotency_key": ("", "order-12345", "Schlüssel – 鍵"),
+    "task_name": ("", "public::embedded::shop::step"),
+    "workflow": ("", "public::embedded::shop"),
+    "labels": ({}, {"zone": "a", "gpu": "true"}),
+    "index": (None, None, 0, 7),
+    "saved": (None, None, {"cursor": 3}),
+}
+"""Metadata that no handler of the conformance program looks at, but ``attempt``, which comes back in the result."""
 
 
-def batch(batch_id: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The body of a ``steps`` message.
+def batch(batch_id: str, steps: Sequence[Mapping[str, Any]], seed: str = "") -> dict[str, Any]:
+    """The body of a ``steps`` message; a token is always the same step.
 
-    >>> batch("b", [{"token": "7.1", "handler": "conformance.echo"}])["steps"][0]["step_id"]
-    '7'
+    >>> batch("b", [{"token": "7.1", "handler": "conformance.echo"}])["steps"][0]["step_name"]
+    'echo'
     """
-    return {"batch_id": batch_id, "protocol_version": VERSION, "steps": [_step(each) for each in steps]}
+    return {"batch_id": batch_id, "protocol_version": VERSION, "steps": [_step(each, seed) for each in steps]}
 
 
-def _step(short: Mapping[str, Any]) -> dict[str, Any]:
+def _step(short: Mapping[str, Any], seed: str) -> dict[str, Any]:
     if unknown := set(short) - _SHORT:
         raise ValueError(f"a step in short has no {', '.join(sorted(unknown))}")
     token, handler = short["token"], short["handler"]
+    chance = random.Random(f"{seed} {token.partition('.')[0]}")
+    run = chance.choice(_RUNS)
+    varied = {name: chance.choice(values) for name, values in _VARIED.items()}
     return {
-        "step_id": token.partition(".")[0],
-        "task_id": "run-1",
+        "step_id": f"{run}.{token.partition('.')[0]}",
+        "task_id": run,
         "step_name": handler.rpartition(".")[2],
         "handler_class": handler,
         "handler_config": short.get("config", {}),
-        "task_context": short.get("context", {}),
-        "previous_results": short.get("previous", {}),
-        "metadata": {"token": token, "attempt": 0, "retry_limit": 3, **short.get("metadata", {})},
+        "task_context": short.get("context", chance.choice(({}, {"order_id": 12345}))),
+        "previous_results": short.get("previous", chance.choice(({}, {"before": {"n": 1}}, {"before": None}))),
+        "metadata": {"token": token, **varied, **short.get("metadata", {})},
         **short.get("extra", {}),
     }

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from turnout.conformance.forms import Form, exact, written
 from turnout.conformance.rules import Broken, Rules
-from turnout.wire.frames import JSON, MSGPACK, Malformed, UnknownKind, check_of, unpack
+from turnout.wire.frames import JSON, MSGPACK, Malformed, UnknownKind, check_of, pack, unpack
 from turnout.wire.messages import ALWAYS_JSON, VERSION
 
 SETTINGS: Mapping[str, Any] = {
@@ -50,9 +51,12 @@ class ScriptedHub:
         number: int,
         settings: Mapping[str, Any],
         rules: Rules,
-        post: Callable[[ScriptedHub, bytes, list[bytes], Any], None],
+        post: Callable[[ScriptedHub, bytes, list[bytes]], None],
+        form: Form = "hub",
     ) -> None:
         self.number = number
+        self.credits = 0
+        """What the worker takes at once."""
         self.answers = dict(ANSWERS)
         self.mailbox: list[Came] = []
         self.session = ""
@@ -61,8 +65,13 @@ class ScriptedHub:
         self._post = post
         self._route = b""
         self._codec = JSON
+        self._form: Form = form
         self._hello: Mapping[str, Any] = {}
-        self._welcomed: tuple[bytes, int, list[bytes], Any] | None = None
+        self._hubs: Sequence[str] = ()
+        """The list of hubs as it was said last: every heartbeat says it again."""
+        self._most = 0
+        """Bytes that a message of the worker may have."""
+        self._welcomed: tuple[bytes, int, list[bytes]] | None = None
         self._given: set[str] = set()
 
     # -- what the script does ---------------------------------------------------------------------------------------
@@ -74,6 +83,7 @@ class ScriptedHub:
 
     def _begin(self, route: bytes, hello: Mapping[str, Any]) -> None:
         self._route, self._hello, self.session, self._codec = route, hello, "", JSON
+        self.credits = hello["credits"]
         self.mailbox = [each for each in self.mailbox if each.kind == "hello" and each.body["seq"] > hello["seq"]]
 
     def forget_connections(self) -> None:
@@ -84,19 +94,27 @@ class ScriptedHub:
         """Answer the hello; with another ``seq`` than its own it is no welcome for it."""
         session = f"s{self.number}-{len(self._given) + 1}"
         body: dict[str, Any] = {**self._settings, "session": session, "seq": self._hello["seq"], **changes}
-        frames = frames_of("welcome", body["session"], body)
+        frames = self._frames("welcome", body["session"], body)
         if body["seq"] == self._hello["seq"]:
             self.session, self._codec = body["session"], body["codec"]
+            self._hubs, self._most = body["hubs"], body["max_message_bytes"]
             self._given.add(self.session)
-            self._welcomed = (self._route, body["seq"], frames, body)
-        self._post(self, self._route, frames, body)
+            self._welcomed = (self._route, body["seq"], frames)
+        self._post(self, self._route, frames)
 
     def send(self, kind: str, body: Any, session: str | None = None) -> None:
-        frames = frames_of(kind, self.session if session is None else session, body, self._codec)
-        self._post(self, self._route, frames, body)
+        if kind == "heartbeat" and isinstance(body, Mapping):
+            self._hubs = body.get("hubs", self._hubs)
+        frames = self._frames(kind, self.session if session is None else session, body, self._codec)
+        self._post(self, self._route, frames)
 
     def send_frames(self, frames: list[bytes]) -> None:
-        self._post(self, self._route, frames, None)
+        self._post(self, self._route, frames)
+
+    def _frames(self, kind: str, session: str, body: Any, codec: str = JSON) -> list[bytes]:
+        if self._form == "hub" and (message := exact(kind, body)) is not None:
+            return pack(message, session, codec)
+        return frames_of(kind, session, written(kind, body, self._form), codec)
 
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, number: int, route: bytes, frames: Sequence[bytes]) -> Came:
@@ -117,7 +135,9 @@ class ScriptedHub:
             self._rules.look(kind, session, body)
             self._greeted(came)
         elif self._is_ours(route, kind, session):
+            self._rules.measure(kind, frames, self._most)
             self._rules.look(kind, session, body)
+            self.credits = body.get("credits", self.credits)
             self.mailbox.append(came)
             self._answer(kind, body)
         return came
@@ -129,25 +149,30 @@ class ScriptedHub:
             raise Broken(f"{kind} in the session {session!r}, which was never given")
         if self.answers["strangers"] and kind not in ("error", "bye"):
             body = {"code": "no_session", "message": "say hello", "retry": True}
-            self._post(self, route, frames_of("error", session, body), body)
+            self._post(self, route, self._frames("error", session, body))
         return False
 
     def _greeted(self, came: Came) -> None:
         if self._welcomed is not None and self._welcomed[:2] == (came.route, came.body["seq"]):
-            _, _, frames, body = self._welcomed
-            self._post(self, came.route, frames, body)
+            self._post(self, came.route, self._welcomed[2])
+        elif self._came_late(came.body):
+            pass
         elif self.answers["hello"]:
             self._begin(came.route, came.body)
             self.welcome({})
         else:
             self.mailbox.append(came)
 
+    def _came_late(self, hello: Mapping[str, Any]) -> bool:
+        known = self._hello
+        return bool(known) and hello["worker_id"] == known["worker_id"] and hello["seq"] < known["seq"]
+
     def _answer(self, kind: str, body: Mapping[str, Any]) -> None:
         if not self.answers.get(kind, False):
             return
         match kind:
             case "heartbeat":
-                self.send("heartbeat", {"seq": body["seq"]})
+                self.send("heartbeat", {"seq": body["seq"], "hubs": self._hubs})
             case "log":
                 self.send("logged", {"token": body["token"], "next": len(self._rules.text_of(body["token"]))})
             case _:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from turnout.conformance.acts import Act, Drop, Kill, Look, Post, Verdict
+from turnout.conformance.acts import Act, Drop, Kill, Look, Post, Relaunch, Verdict
 from turnout.conformance.giving import batch
 from turnout.conformance.hub import Came, ScriptedHub
 from turnout.conformance.matching import Captured, Mismatch, fill, match, problem_with
@@ -21,6 +21,7 @@ from turnout.conformance.script import (
     Expect,
     File,
     Give,
+    Launch,
     Lines,
     Nothing,
     Pause,
@@ -28,9 +29,11 @@ from turnout.conformance.script import (
     Session,
     Signal,
     Step,
+    Stream,
     Welcome,
     seconds_for,
 )
+from turnout.conformance.stream import Streaming
 from turnout.conformance.telling import Traced, brief, told
 
 GRACE = 1.0
@@ -59,15 +62,22 @@ class Player:
         self._captured: Captured = dict(known)
         self._rules = Rules()
         numbers = range(1, session.document.hubs + 1)
-        settings = fill(session.document.settings, self._captured)
-        self._hubs = {number: ScriptedHub(number, settings, self._rules, self._post) for number in numbers}
+        self._hubs = {number: self._hub(number) for number in numbers}
         self._began = self._now = self._entered = now
         self._at = 0
         self._count = self._mark = self._batches = 0
         self._looking = False
+        self._streaming: Streaming | None = None
         self._ended: tuple[int, float] | None = None
         self._content: list[str] | None = None
         self._advance(now)
+
+    def _hub(self, number: int) -> ScriptedHub:
+        document = self._session.document
+        # As every hub does, it lists itself.
+        itself = [self._captured[name] for name in (f"hub{number}",) if name in self._captured]
+        settings = {"hubs": itself, **fill(document.settings, self._captured)}
+        return ScriptedHub(number, settings, self._rules, self._post, document.form)
 
     # -- events -----------------------------------------------------------------------------------------------------
     def receive(self, hub: int, route: bytes, frames: Sequence[bytes], now: float) -> None:
@@ -143,21 +153,8 @@ class Player:
                 return self._expect(hub, step)
             case Nothing() | Pause():
                 return now - self._entered >= (step.for_ms if isinstance(step, Nothing) else step.pause_ms) / 1000
-            case Send():
-                self._send(hub, fill(step.send, self._captured))
-            case Welcome():
-                hub.welcome(fill(step.welcome, self._captured))
-            case Give():
-                self._give(hub, step)
-            case Answer():
-                hub.answers.update(step.answer)
-            case Cut():
-                self._note(step.hub, "·", f"connections cut ({step.cut})")
-                hub.forget_connections()
-                self.acts.append(Drop(step.hub, step.cut == "down"))
-            case Signal():
-                self._note(1, "·", f"signal {step.signal}")
-                self.acts.append(Kill(step.signal))
+            case Stream():
+                return self._stream(hub, step)
             case Exit():
                 return self._exit(step)
             case File():
@@ -168,8 +165,34 @@ class Player:
             case Lines():
                 return self._rules.text_of(step.lines_of) == step.texts
             case _:
-                raise AssertionError(step)
+                self._do(hub, step)
         return True
+
+    def _do(self, hub: ScriptedHub, step: Step) -> None:
+        """Take a step that waits for nothing."""
+        match step:
+            case Send():
+                self._send(hub, fill(step.send, self._captured))
+            case Welcome():
+                hub.welcome(fill(step.welcome, self._captured))
+            case Give():
+                self._give(hub, step.give, fill(step.session, self._captured) or None)
+            case Answer():
+                hub.answers.update(step.answer)
+            case Cut():
+                self._note(step.hub, "·", f"connections cut ({step.cut})")
+                hub.forget_connections()
+                self.acts.append(Drop(step.hub, step.cut == "down"))
+            case Signal():
+                self._note(1, "·", f"signal {step.signal}")
+                self.acts.append(Kill(step.signal))
+            case Launch():
+                self._note(1, "·", "the program is started again")
+                self._ended = None
+                self._rules.relaunched()
+                self.acts.append(Relaunch())
+            case _:
+                raise AssertionError(step)
 
     def _expect(self, hub: ScriptedHub, step: Expect) -> bool:
         only_new = step.new or step.next or step.expect.kind in _NOW_ONLY
@@ -183,6 +206,12 @@ class Player:
                     verdict = Verdict.SKIPPED if step.or_skip else Verdict.FAILED
                     raise _Decided(verdict, step.or_skip or f"{step.expect.kind}: {mismatch}") from None
                 continue
+            waited = self._now - self._entered
+            if waited < step.not_before_ms / 1000:
+                raise _Decided(
+                    Verdict.FAILED,
+                    f"{brief(step.expect)} came after {waited:.2f} s; not before {step.not_before_ms} ms",
+                )
             hub.take(came)
             return True
         return False
@@ -198,11 +227,19 @@ class Player:
         else:
             hub.send(said["kind"], said.get("body", {}), said.get("session"))
 
-    def _give(self, hub: ScriptedHub, step: Give) -> None:
+    def _give(self, hub: ScriptedHub, steps: Sequence[Mapping[str, Any]], session: str | None = None) -> None:
         self._batches += 1
-        body = batch(f"batch_{self._batches}", fill(step.give, self._captured))
+        body = batch(f"batch_{self._batches}", fill(steps, self._captured), self._session.name)
         self._rules.give(body)
-        hub.send("steps", body, fill(step.session, self._captured) or None)
+        hub.send("steps", body, session)
+
+    def _stream(self, hub: ScriptedHub, step: Stream) -> bool:
+        if self._streaming is None:
+            self._streaming = Streaming(step.stream, hub, lambda steps: self._give(hub, steps))
+        if not self._streaming.advance():
+            return False
+        self._streaming = None
+        return True
 
     def _exit(self, step: Exit) -> bool:
         if self._ended is None:
@@ -215,7 +252,11 @@ class Player:
     # -- what does not come -----------------------------------------------------------------------------------------
     def _check_time(self, step: Step, now: float) -> None:
         ended = self._ended
-        if isinstance(step, Expect | Lines | Nothing | Pause) and ended is not None and now - ended[1] >= GRACE:
+        if (
+            isinstance(step, Expect | Lines | Nothing | Pause | Stream)
+            and ended is not None
+            and now - ended[1] >= GRACE
+        ):
             raise _Decided(Verdict.FAILED, f"the program ended with code {ended[0]}; expected {self._awaited()}")
         within = seconds_for(step) * self._patience
         if now - self._entered >= within:
@@ -233,6 +274,8 @@ class Player:
                 return f"the file {step.file} with {step.lines}; it has {self._content}"
             case Lines() as step:
                 return f"the lines {step.texts} of {step.lines_of}; there are {self._rules.text_of(step.lines_of)}"
+            case Stream() as step if self._streaming is not None:
+                return f"{step.stream.count} results; {self._streaming.ended} came"
             case Nothing() as step:
                 return f"silence for {step.for_ms} ms"
             case _:
@@ -246,7 +289,7 @@ class Player:
         return f"; the last {step.expect.kind}: {problem_with(step.expect.body, of_kind[-1].body, self._captured)}"
 
     # -- what is told -----------------------------------------------------------------------------------------------
-    def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes], body: Any) -> None:
+    def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes]) -> None:
         self._note(hub.number, "→", told(frames))
         self.acts.append(Post(hub.number, route, frames))
 

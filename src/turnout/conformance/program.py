@@ -18,11 +18,21 @@ class Program:
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], output: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNOUT_CURVE_",))}
+        self._command = command
+        self._environment = {**kept, **environment}
         self._output = output
-        with output.open("wb") as file:
-            self._process = subprocess.Popen(
-                command,
-                env={**kept, **environment},
+        self._process = self._started()
+
+    def start(self) -> None:
+        """Start it again; nothing of the one before is left."""
+        self.end()
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        with self._output.open("ab") as file:
+            return subprocess.Popen(
+                self._command,
+                env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

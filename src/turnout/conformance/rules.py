@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -38,6 +38,8 @@ class Rules:
         self._given: dict[str, _Given] = {}
         self._results: dict[str, tuple[str, Any]] = {}
         self._worker_id = ""
+        self._earlier: set[str] = set()
+        """The ids of processes that have ended."""
         self._seqs: dict[str, int] = {}
 
     def give(self, body: Mapping[str, Any]) -> None:
@@ -46,6 +48,18 @@ class Rules:
             metadata = step["metadata"]
             given = _Given(step["step_id"], body["batch_id"], metadata.get("attempt", 0))
             self._given.setdefault(metadata["token"], given)
+
+    def relaunched(self) -> None:
+        """The program has ended and was started again: it knows nothing of what the process before it was given."""
+        self._earlier.add(self._worker_id)
+        self._worker_id = ""
+        self._given.clear()
+
+    def measure(self, kind: str, frames: Sequence[bytes], most: int) -> None:
+        """Raises Broken if the message is larger than its hub takes."""
+        size = sum(len(each) for each in frames)
+        if size > most:
+            raise Broken(f"{kind} has {size} bytes; max_message_bytes is {most}")
 
     def look(self, kind: str, session: str, body: Mapping[str, Any]) -> None:
         """Raises Broken if the message should not be."""
@@ -83,15 +97,19 @@ class Rules:
             raise Broken(f"worker_id {body['worker_id']!r} is not 1 to 64 of A-Z a-z 0-9 _ . -")
         if self._worker_id not in ("", body["worker_id"]):
             raise Broken(f"worker_id was {self._worker_id!r} and is {body['worker_id']!r} now")
+        if body["worker_id"] in self._earlier:
+            raise Broken(f"worker_id {body['worker_id']!r} is that of an earlier process; each chooses one at random")
         self._worker_id = body["worker_id"]
         if VERSION not in body["versions"] or "json" not in body["codecs"]:
             raise Broken("hello must offer version 1.0 and the codec json")
         self._known([held["token"] for held in body.get("in_flight", ())], "in_flight")
 
     def _numbered(self, session: str, seq: int) -> None:
-        before = self._seqs.get(session)
-        if before is not None and seq != before + 1:
-            raise Broken(f"seq {seq} follows {before}; it grows by one with each credit and heartbeat")
+        before = self._seqs.get(session, 0)
+        if seq != before + 1:
+            raise Broken(
+                f"seq {seq} follows {before}; it begins with 1 and grows by one with each credit and heartbeat"
+            )
         self._seqs[session] = seq
 
     def _known(self, tokens: list[str], where: str) -> None:

@@ -6,12 +6,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from turnout.conformance.acts import Drop, Kill, Look, Post, Verdict
+from turnout.conformance.acts import Drop, Kill, Look, Post, Relaunch, Verdict
+from turnout.conformance.matching import fill
 from turnout.conformance.player import Player
 from turnout.conformance.program import Program
 from turnout.conformance.script import Session
@@ -25,8 +27,14 @@ POLL_MS = 10
 """How long the end of the program, a file or a time limit may stay unnoticed."""
 
 
-BLOB = "0123456789abcdef" * 16_384
+TEXT = "0123456789abcdef"
+BLOB = TEXT * 16_384
 """What ``${blob}`` stands for: 256 KiB of text."""
+OVERSIZE = 16 * 1024 * 1024 + len(BLOB)
+"""Characters of ``${oversize}``: more than a worker takes in one message."""
+
+
+NO_IPV6 = "this machine has no IPv6"
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -53,9 +61,11 @@ def play_all(
 def play(session: Session, command: Sequence[str], patience: float = 1.0) -> Outcome:
     """Start the program, play the session, end the program."""
     with optional_packages():
-        from turnout.conformance.sockets import Keys, new_keys, opened
+        from turnout.conformance.sockets import Keys, has_ipv6, new_keys, opened
 
     document = session.document
+    if document.network == "ipv6" and not has_ipv6():
+        return _skipped(session, NO_IPV6)
     server: Keys | None = None
     told: dict[str, str] = {}
     allowed = ""
@@ -70,17 +80,23 @@ def play(session: Session, command: Sequence[str], patience: float = 1.0) -> Out
         }
     with (
         tempfile.TemporaryDirectory(prefix="turnout-conformance-") as folder,
-        opened(document.hubs, server, allowed) as sockets,
+        opened(document, server, allowed) as sockets,
     ):
         addresses = {number: sockets.address(number) for number in range(1, document.hubs + 1)}
-        known = {"dir": folder, "blob": BLOB, **{f"hub{number}": each for number, each in addresses.items()}}
+        known = {
+            "dir": folder,
+            "blob": BLOB,
+            "oversize": _oversize(),
+            **{f"hub{number}": each for number, each in addresses.items()},
+            **{f"alias{number}": sockets.alias(number) for number in document.aliases},
+        }
         environment = {
             "TURNOUT_CONNECT": ",".join(addresses[number] for number in document.connect),
             "TURNOUT_WORKER_NAME": f"conformance-{session.name}",
             "TURNOUT_WORKER_LABELS": "",
             "TURNOUT_WORKER_CONCURRENCY": "4",
             **told,
-            **document.environment,
+            **fill(document.environment, known),
         }
         return _play(session, command, patience, sockets, known, environment)
 
@@ -123,6 +139,23 @@ def _play(
     )
 
 
+def _skipped(session: Session, reason: str) -> Outcome:
+    return Outcome(
+        session=session.name,
+        about=session.document.about,
+        verdict=Verdict.SKIPPED,
+        seconds=0.0,
+        reason=reason,
+        trace=[],
+        output="",
+    )
+
+
+@cache
+def _oversize() -> str:
+    return TEXT * (OVERSIZE // len(TEXT))
+
+
 def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> None:
     """Do what the script says; each time a file is looked at there may be more."""
     acts, player.acts = player.acts, []
@@ -134,6 +167,8 @@ def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> No
                 sockets.drop(act.hub, down=act.down)
             case Kill():
                 program.signal(act.signal)
+            case Relaunch():
+                program.start()
             case Look():
                 player.looked(_lines(folder / act.file), time.monotonic())
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from turnout.conformance.forms import Form
 from turnout.errors import InvalidTarget
 
 WITHIN_MS = 10_000
@@ -35,6 +36,8 @@ class Expect(_Step, frozen=True, kw_only=True):
 
     expect: Wanted
     within_ms: int | None = None
+    not_before_ms: int = 0
+    """It must not come sooner than that after the step before it."""
     new: bool = False
     """Only what comes from now on counts."""
     next: bool = False
@@ -93,7 +96,28 @@ class Pause(_Step, frozen=True, kw_only=True):
 
 
 class Signal(_Step, frozen=True, kw_only=True):
-    signal: Literal["TERM"]
+    signal: Literal["TERM", "KILL"]
+
+
+class Launch(_Step, frozen=True, kw_only=True):
+    """Start the program again, after it has ended."""
+
+    launch: Literal["again"]
+
+
+class Flow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """So many steps with the same handler."""
+
+    count: int
+    handler: str
+    prefix: str
+
+
+class Stream(_Step, frozen=True, kw_only=True):
+    """Give these steps as the worker's credits allow, and acknowledge each result, until all have come."""
+
+    stream: Flow
+    within_ms: int = 6 * WITHIN_MS
 
 
 class Exit(_Step, frozen=True, kw_only=True):
@@ -119,7 +143,23 @@ class Lines(_Step, frozen=True, kw_only=True):
     within_ms: int = WITHIN_MS
 
 
-Step: TypeAlias = Expect | Nothing | Send | Welcome | Greet | Give | Answer | Cut | Pause | Signal | Exit | File | Lines
+Step: TypeAlias = (
+    Expect
+    | Nothing
+    | Send
+    | Welcome
+    | Greet
+    | Give
+    | Stream
+    | Answer
+    | Cut
+    | Pause
+    | Signal
+    | Launch
+    | Exit
+    | File
+    | Lines
+)
 _BY_KEY: dict[str, type[Any]] = {
     "expect": Expect,
     "nothing": Nothing,
@@ -127,10 +167,12 @@ _BY_KEY: dict[str, type[Any]] = {
     "welcome": Welcome,
     "greet": Greet,
     "give": Give,
+    "stream": Stream,
     "answer": Answer,
     "cut": Cut,
     "pause_ms": Pause,
     "signal": Signal,
+    "launch": Launch,
     "exit": Exit,
     "file": File,
     "lines_of": Lines,
@@ -149,6 +191,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     hubs: int = 1
     connect: tuple[int, ...] = (1,)
     """The hubs that the program is told of."""
+    aliases: tuple[int, ...] = ()
+    """The hubs that have a second address, ``${alias1}`` and so on."""
+    network: Literal["ipv4", "ipv6"] = "ipv4"
+    """Where the hubs listen."""
+    form: Form = "hub"
+    """How what the hub sends is written."""
     curve: Literal["right", "wrong_server_key"] | None = None
     seconds: float = 60
     """No session takes longer."""
@@ -166,7 +214,7 @@ def seconds_for(step: Step) -> float:
         case Expect():
             usual = HELLO_WITHIN_MS if step.expect.kind == "hello" else WITHIN_MS
             return (usual if step.within_ms is None else step.within_ms) / 1000
-        case Exit() | File() | Lines():
+        case Exit() | File() | Lines() | Stream():
             return step.within_ms / 1000
         case _:
             return inf

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from socket import AF_INET6, create_server
 
 import msgspec
 import zmq
 from zmq.utils import z85
 
+from turnout.conformance.script import Document
+
 LOWEST_PORT, HIGHEST_PORT = 16_000, 32_000
 """Below the ports that systems give to outgoing connections: one that is let go for a moment is still free then."""
 MAX_MESSAGE = 64 * 1024 * 1024
+LOOPBACK = {"ipv4": "tcp://127.0.0.1", "ipv6": "tcp://[::1]"}
 _ZAP = "inproc://zeromq.zap.01"
 
 
@@ -31,22 +35,40 @@ def new_keys() -> Keys:
 class Sockets:
     """The sockets of one session; one thread uses them."""
 
-    def __init__(self, hubs: int, server: Keys | None = None, allowed: str = "") -> None:
+    def __init__(
+        self,
+        hubs: int,
+        server: Keys | None = None,
+        allowed: str = "",
+        *,
+        aliases: Sequence[int] = (),
+        network: str = "ipv4",
+    ) -> None:
         self._context = zmq.Context()
+        self._network = network
         self._server = server
         self._allowed = allowed
         self._open: dict[int, zmq.Socket[bytes]] = {}
-        self._ports: dict[int, int] = {}
+        self._addresses: dict[int, list[str]] = {}
+        """Of each hub the address, and its alias if it has one."""
         self._zap: zmq.Socket[bytes] | None = None
         if server is not None:
             self._zap = self._context.socket(zmq.REP)
             self._zap.bind(_ZAP)
         for number in range(1, hubs + 1):
-            socket = self._router(number)
-            self._ports[number] = socket.bind_to_random_port("tcp://127.0.0.1", LOWEST_PORT, HIGHEST_PORT, 1_000)
+            router = self._router(number)
+            names = 2 if number in aliases else 1
+            self._addresses[number] = [self._bound(router) for _ in range(names)]
 
     def address(self, hub: int) -> str:
-        return f"tcp://127.0.0.1:{self._ports[hub]}"
+        return self._addresses[hub][0]
+
+    def alias(self, hub: int) -> str:
+        return self._addresses[hub][1]
+
+    def _bound(self, router: zmq.Socket[bytes]) -> str:
+        host = LOOPBACK[self._network]
+        return f"{host}:{router.bind_to_random_port(host, LOWEST_PORT, HIGHEST_PORT, 1_000)}"
 
     def receive(self, wait_ms: int) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """What has come: hub, route, frames."""
@@ -75,8 +97,9 @@ class Sockets:
         if (before := self._open.pop(hub, None)) is not None:
             before.close(linger=0)
         if not down:
-            socket = self._router(hub)
-            _patiently_bind(socket, self.address(hub))
+            router = self._router(hub)
+            for address in self._addresses[hub]:
+                _patiently_bind(router, address)
 
     def close(self) -> None:
         self._context.destroy(linger=0)
@@ -85,6 +108,7 @@ class Sockets:
         socket = self._context.socket(zmq.ROUTER)
         socket.setsockopt(zmq.LINGER, 0)
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
+        socket.setsockopt(zmq.IPV6, self._network == "ipv6")
         if self._server is not None:
             socket.curve_server = True
             socket.curve_secretkey = self._server.secret.encode()
@@ -115,9 +139,18 @@ def _patiently_bind(socket: zmq.Socket[bytes], address: str) -> None:
         time.sleep(0.005)
 
 
+def has_ipv6() -> bool:
+    """Whether this machine can listen on its IPv6 loopback."""
+    try:
+        create_server(("::1", 0), family=AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
-def opened(hubs: int, server: Keys | None, allowed: str) -> Iterator[Sockets]:
-    sockets = Sockets(hubs, server, allowed)
+def opened(document: Document, server: Keys | None, allowed: str) -> Iterator[Sockets]:
+    sockets = Sockets(document.hubs, server, allowed, aliases=document.aliases, network=document.network)
     try:
         yield sockets
     finally:

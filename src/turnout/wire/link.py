@@ -96,7 +96,8 @@ class Link:
         """Numbers the connections of the process; links that may lead to one hub share it."""
         self._orphans = orphans
         """What hubs gave that the worker has no session with any more: every other hub hears of it."""
-        self._greeting = hello.seq
+        self.greeting = hello.seq
+        """The number of the connection: of two to one hub, the one with the higher has the session."""
         self._session = ""
         self.codec = JSON
         self._seq = 0
@@ -125,7 +126,7 @@ class Link:
         self._session, self.codec, self._seq = "", JSON, 0
         self._sent_at.clear()
         self.state = LinkState.GREETING
-        self._greeting = self._next_greeting()
+        self.greeting = self._next_greeting()
         self.opened = now
         self._greet(now)
 
@@ -291,7 +292,7 @@ class Link:
                 self._send(Error("unknown_message", f"{type(message).__name__.lower()} is not for a worker"))
 
     def _welcomed(self, message: Welcome, now: float) -> None:
-        if self.state is not LinkState.GREETING or message.seq != self._greeting:
+        if self.state is not LinkState.GREETING or message.seq != self.greeting:
             return
         if message.codec not in self._hello.codecs:
             self.malformed += 1
@@ -345,7 +346,7 @@ class Link:
     # -- what goes ------------------------------------------------------------------------------------------------
     def _greet(self, now: float) -> None:
         self._greeted = now
-        said = {"seq": self._greeting, "credits": self.credits, "in_flight": self._listed()}
+        said = {"seq": self.greeting, "credits": self.credits, "in_flight": self._listed()}
         self.outbox.append(pack(msgspec.structs.replace(self._hello, **said), ""))
 
     def _beat(self, now: float) -> None:

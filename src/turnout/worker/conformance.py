@@ -48,10 +48,11 @@ def sleep(step: Step, info: TaskInfo) -> str:
 
 
 @handler("conformance.say")
-def say(step: Step, **_: Any) -> int:
+def say(step: Step, info: TaskInfo) -> int:
     lines: list[str] = step.handler_config["lines"]
     for line in lines:
         print(line)  # noqa: T201 - what a handler prints is what is looked for
+    info.wait_cancelled(step.handler_config.get("ms", 0) / 1000)
     return len(lines)
 
 
@@ -65,6 +66,11 @@ def progress(info: TaskInfo) -> None:
 def append(step: Step) -> None:
     with Path(step.handler_config["file"]).open("a", encoding="utf-8") as file:
         file.write(f"{step.token}\n")
+
+
+@handler("conformance.large")
+def large(step: Step) -> str:
+    return "x" * int(step.handler_config["size"])
 
 
 def main() -> int:

@@ -96,11 +96,15 @@ class Hubs:
     # -- messages ---------------------------------------------------------------------------------------------------
     def receive(self, ready: Mapping[object, int], now: float) -> None:
         """Take all that has come."""
-        for each in self._connections:
+        for each in tuple(self._connections):
             if each.monitor in ready:
                 each.watch()
             if each.socket in ready:
                 each.receive(now)
+            if each.link.state is LinkState.OPEN:
+                # At once: what comes next may end the session, and the older of two with one hub is over already.
+                each.welcomed()
+                self._one_of_each(each)
 
     def tell(self, news: Sequence[Holding], now: float) -> None:
         """Say what is new, to each hub about its own steps."""
@@ -198,7 +202,7 @@ class Hubs:
         """Two addresses of one hub: its newer session has ended the one before, and one is enough."""
         mine = connection.link
         for each in tuple(self._connections):
-            if each is not connection and each.link.hub == mine.hub and each.link.opened < mine.opened:
+            if each is not connection and each.link.hub == mine.hub and each.link.greeting < mine.greeting:
                 log.info("hub %s is the same as %s", each.address, connection.address)
                 self._aliases[each.address] = mine.hub
                 self._remove(each)

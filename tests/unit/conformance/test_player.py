@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from turnout.conformance.acts import Drop, Kill, Look, Post, Verdict
+from turnout.conformance.acts import Drop, Kill, Look, Post, Relaunch, Verdict
+from turnout.conformance.giving import batch
 from turnout.conformance.hub import frames_of
 from turnout.conformance.player import GRACE, Player
 from turnout.conformance.script import read
@@ -62,9 +63,10 @@ ECHO: dict[str, Any] = {"give": [{"token": "1.1", "handler": "conformance.echo"}
 
 
 def result(token: str = "1.1", **more: Any) -> dict[str, Any]:
-    metadata = {"token": token, **more.pop("metadata", {})}
+    (given,) = batch("batch_1", [{"token": token, "handler": "conformance.echo"}], "test")["steps"]
+    metadata = {"token": token, "attempt": given["metadata"]["attempt"], **more.pop("metadata", {})}
     one = {
-        "step_id": token.split(".", maxsplit=1)[0],
+        "step_id": given["step_id"],
         "status": "completed",
         "output": None,
         "metadata": metadata,
@@ -219,7 +221,7 @@ def test_rules_that_hold_in_every_session_are_looked_after() -> None:
     assert "no error with a message" in broken("results", result(status="failed"))
     outcome = result(status="failed", error={"message": "x"}, metadata={"outcome": "returned"})
     assert "failed with outcome 'returned'" in broken("results", outcome)
-    assert "attempt=3" in broken("results", result(metadata={"attempt": 3}))
+    assert "attempt=33" in broken("results", result(metadata={"attempt": 33}))
     assert "there is no message 'tomorrow'" in broken("tomorrow", {})
     assert "malformed" in broken("credit", {"seq": 2})
     assert "no stream 'noise'" in broken(
@@ -227,6 +229,49 @@ def test_rules_that_hold_in_every_session_are_looked_after() -> None:
     )
     assert "worker_id was 'w'" in broken("hello", {**HELLO, "worker_id": "other"})
     assert "the codec json" in broken("hello", {**HELLO, "codecs": ["msgpack"]})
+
+
+def test_a_message_that_is_larger_than_the_welcome_allows_breaks_a_rule() -> None:
+    play = Play({"greet": {"max_message_bytes": 1000}}, ECHO, {"pause_ms": 1000}).greeted()
+    assert play.say("results", result(output="x" * 500)).verdict is None
+    assert "max_message_bytes is 1000" in play.say("results", result(output="x" * 1000)).reason
+
+
+def test_the_first_number_of_a_session_is_1() -> None:
+    play = Play(GREET, {"pause_ms": 1000}).say("hello", HELLO).say("heartbeat", {"seq": 2, "credits": 8})
+    assert "seq 2 follows 0" in play.reason
+
+
+def test_a_message_that_comes_too_early_fails_the_session() -> None:
+    script = {"expect": {"kind": "credit"}, "not_before_ms": 500}
+    credit = {"seq": 2, "credits": 4}
+    assert Play(GREET, script).greeted().wait(0.6).say("credit", credit).verdict is Verdict.PASSED
+    assert "not before 500 ms" in Play(GREET, script).greeted().wait(0.4).say("credit", credit).reason
+
+
+def test_a_program_that_is_started_again_is_another_worker() -> None:
+    script = (GREET, ECHO, {"signal": "KILL"}, {"exit": "any"}, {"launch": "again"}, GREET)
+    plays = [Play(*script).greeted() for _ in range(3)]
+    for play in plays:
+        play.player.exited(-9, play.now)
+        assert Relaunch() in play.player.acts
+    same, other, knowing = plays
+    assert "'w' is that of an earlier process" in same.say("hello", HELLO, route=b"r2").reason
+    hello = {**HELLO, "worker_id": "w2"}
+    other.say("hello", hello, route=b"r2").say("heartbeat", {"seq": 1, "credits": 8}, session="s1-2", route=b"r2")
+    assert other.verdict is Verdict.PASSED
+    held = [{"token": "1.1", "state": "done"}]
+    assert "which was never given" in knowing.say("hello", {**hello, "in_flight": held}, route=b"r2").reason
+
+
+def test_a_stream_gives_no_more_than_the_credits_and_ends_with_the_last_result() -> None:
+    play = Play({"greet": {}}, {"stream": {"count": 3, "handler": "conformance.echo", "prefix": "s"}})
+    play.say("hello", {**HELLO, "credits": 2}).say("heartbeat", {"seq": 1, "credits": 2})
+    assert play.sent() == ["welcome", "heartbeat", "steps"]
+    play.say("results", result("s1.1"))
+    assert play.sent() == ["ack", "steps"] and play.verdict is None
+    second = {**result("s3.1"), "batch_id": "batch_2"}
+    assert play.say("results", result("s2.1")).say("results", second).verdict is Verdict.PASSED
 
 
 def test_a_result_that_changes_breaks_a_rule() -> None:

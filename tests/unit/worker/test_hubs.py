@@ -9,6 +9,7 @@ from turnout.wire.frames import pack, unpack
 from turnout.wire.holdings import Holdings
 from turnout.wire.link import Link
 from turnout.wire.messages import Hello, Welcome
+from turnout.worker.connection import FIRST_PAUSE
 from turnout.worker.hubs import Hubs
 from turnout.worker.settings import WorkerSettings
 
@@ -56,4 +57,30 @@ def test_a_hub_with_two_addresses_that_goes_away_is_looked_for_at_both() -> None
     hubs.tick(20.0)
     assert addresses() == [NAME], "nobody insists on the number"
     assert hubs.refusal is None
+    hubs.leave()
+
+
+def test_of_two_addresses_of_one_hub_that_were_tried_in_the_same_moment_one_stays() -> None:
+    hubs = Hubs(hello("w"), Holdings(), WorkerSettings(connect=(NAME, NUMBER)), zmq.Poller(), None)
+    hubs.tick(0.0)
+    first, second = hubs.connections
+    let_in(first.link, 0.1)
+    let_in(second.link, 0.1)
+    hubs.receive({}, 0.1)
+    assert [each.address for each in hubs.connections] == [second.address], "its hello was the later one"
+    hubs.leave()
+
+
+def test_a_hub_that_lets_a_worker_in_and_leaves_in_the_same_moment_is_looked_for_soon() -> None:
+    hubs = Hubs(hello("w"), Holdings(), WorkerSettings(connect=(NUMBER,)), zmq.Poller(), None)
+    (connection,) = hubs.connections
+    for now in (0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0):
+        hubs.tick(now)
+        hubs.lost(connection, now, "nobody there")
+    hubs.tick(70.0)
+    let_in(connection.link, 70.0)
+    hubs.receive({}, 70.0)
+    hubs.lost(connection, 70.0, "it said bye")
+    hubs.tick(70.0 + FIRST_PAUSE)
+    assert connection.socket is not None, "the pause is the shortest again"
     hubs.leave()

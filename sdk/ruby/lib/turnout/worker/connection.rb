@@ -78,6 +78,12 @@ module Turnout
         @socket = nil
       end
 
+      # It is of no use any more, whoever still has it.
+      def retire
+        close
+        @retry_at = Float::INFINITY
+      end
+
       private
 
       # Hears what has become of the connection itself.

@@ -10,6 +10,8 @@ module Turnout
 
       # A discovered hub that did not answer so many times in a row is let go, if there is another.
       MOST_FAILURES = 8
+      # Seconds for which such an address is not tried again.
+      SHUNNED = 60
       # Seconds that what was said last has to go out, to a hub that is there.
       LAST_WORDS = 1
 
@@ -19,7 +21,10 @@ module Turnout
         @make_link = make_link
         @discovering = options.discover
         @list = []
+        # Connections that were retired, by the one that has the session with their hub.
         @aliases = {}
+        # Until when addresses that gave no answer are not tried.
+        @shunned = {}
         # Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here.
         @kept = {}
         options.connect.each { |address| add(address) }
@@ -41,7 +46,7 @@ module Turnout
       def seen(now)
         @list.select(&:open?).each do |each|
           @kept[each.link.hub] = now + each.link.lease
-          discover(each)
+          discover(each, now)
         end
       end
 
@@ -54,13 +59,14 @@ module Turnout
         others.each { |each| each.link.credits = share(total, @list.size, @list.size - 1) }
       end
 
-      # A hub has let us in. Of two connections to one hub only the one that was made last has a session.
+      # A hub has let us in. Of two connections to one hub only the one that was made last has a session; the other may
+      # have heard that already, and be closed.
       def welcomed(connection, before)
         connection.welcomed
         @kept.delete(before) if before && link_of(before).nil?
-        same = @list.select { |each| each.open? && each.link.hub == connection.link.hub }
-        *older, last = same.sort_by { |each| each.link.greeting }
-        older.each { |each| retire(each, last) }
+        same = @list.select { |each| each.link.hub == connection.link.hub && !each.link.refused? }
+        last = same.select(&:open?).max_by { |each| each.link.greeting } or return
+        same.each { |each| retire(each, last) if each.link.greeting < last.link.greeting }
       end
 
       # A connection is of no use: another socket, and the other names of its hub. Returns the seconds until then.
@@ -68,8 +74,8 @@ module Turnout
         pause = connection.try_again(now)
         # Whoever takes over what that hub gave hears at once that it goes on here.
         @list.each { |each| each.link.beat(now) }
-        @aliases.delete(connection)&.each { |address| add(address) }
-        @list.delete(connection) if connection.discovered? && connection.failures > MOST_FAILURES && any_open?
+        @aliases.delete(connection)&.each { |each| add(each.address, discovered: each.discovered?) }
+        shun(connection, now) if connection.discovered? && connection.failures > MOST_FAILURES && any_open?
         pause
       end
 
@@ -92,20 +98,26 @@ module Turnout
       end
 
       def retire(older, newer)
-        older.close
+        older.retire
         @list.delete(older)
-        (@aliases[newer] ||= []).push(older.address, *@aliases.delete(older))
+        (@aliases[newer] ||= []).push(older, *@aliases.delete(older))
       end
 
-      # A hub may be known by several names, and a second session would end the first. So its list is only followed when
-      # it names the address that we used, and when no other connection is still finding out who it talks to.
-      def discover(connection)
-        hubs = connection.link.hubs
-        return unless @discovering && hubs.include?(connection.address)
-        return unless @list.all? { |each| each.open? || each.failures.positive? }
+      def shun(connection, now)
+        @shunned[connection.address] = now + SHUNNED
+        connection.retire
+        @list.delete(connection)
+      end
 
-        known = @aliases.values.flatten
-        (hubs - known).each { |address| add(address, discovered: true) }
+      # Follows a hub's list of hubs, once no other connection is still finding out who it talks to. An address in it may
+      # lead to a hub that we know by another: then one of the two connections is retired.
+      def discover(connection, now)
+        return unless @discovering && @list.all? { |each| each.open? || each.failures.positive? }
+
+        known = @aliases.values.flatten.map(&:address)
+        (connection.link.hubs - known).each do |address|
+          add(address, discovered: true) unless now < @shunned.fetch(address, Wire::NEVER)
+        end
       end
     end
   end

@@ -1,0 +1,52 @@
+"""Many steps one after the other: as many at a time as the worker has credits, each result acknowledged as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from turnout.conformance.hub import ScriptedHub
+from turnout.conformance.script import Flow
+
+MOST_AT_ONCE = 100
+
+
+class Streaming:
+    """One stream under way; ``give`` sends steps in short."""
+
+    def __init__(self, flow: Flow, hub: ScriptedHub, give: Callable[[Sequence[dict[str, Any]]], None]) -> None:
+        self._flow = flow
+        self._hub = hub
+        self._give = give
+        self._given = 0
+        self._open: set[str] = set()
+
+    @property
+    def ended(self) -> int:
+        return self._given - len(self._open)
+
+    def advance(self) -> bool:
+        """Takes what has come and gives what may be given; whether all results were there."""
+        self._acknowledge()
+        while (count := min(self._hub.credits - len(self._open), self._flow.count - self._given, MOST_AT_ONCE)) > 0:
+            tokens = [f"{self._flow.prefix}{self._given + number}.1" for number in range(1, count + 1)]
+            self._given += count
+            self._open |= set(tokens)
+            self._give([{"token": token, "handler": self._flow.handler} for token in tokens])
+        return self.ended == self._flow.count
+
+    def _acknowledge(self) -> None:
+        ended: list[str] = []
+        for came in list(self._hub.mailbox):
+            match came.kind:
+                case "results":
+                    tokens = [each["metadata"]["token"] for each in came.body["results"]]
+                    ended += [token for token in tokens if token in self._open]
+                case "received" | "heartbeat" | "credit":
+                    tokens = []
+                case _:
+                    continue
+            self._open -= set(tokens)
+            self._hub.mailbox.remove(came)
+        if ended:
+            self._hub.send("ack", {"tokens": ended})
