@@ -16,6 +16,7 @@ import msgspec
 import zmq
 import zmq.auth.thread
 
+from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import Step, StepMetadata, StepResult
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.happenings import (
@@ -203,7 +204,7 @@ class ScriptedHub:
                 lost = [held.token for held in event.unknown if held.token in self.lost]
                 self.protocol.welcome(event.worker, lost)
             case Ended() | EndedElsewhere():
-                self.results.update((result.token, result) for result in event.results)
+                self.results.update((result.token, result.decoded(MAX_BYTES)) for result in event.results)
                 if self.acknowledges:
                     self.protocol.acknowledge(event.worker, [result.token for result in event.results])
             case Said():

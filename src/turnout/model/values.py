@@ -30,13 +30,17 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
     if not isinstance(value, _JSON):
         value = plain(value, what)
     try:
-        _check(value, what, 0)
+        # The size first: a value that is far too large is not looked at item by item.
         data = _encode(value)
+        if len(data) <= limit:
+            _check(value, what, 0)
     except (_Typed, TypeError):
-        value = plain(value, what)
-        _check(value, what, 0)
-        data = _encoded(value, what)
+        data = _encoded(_plain(value, what), what)
     except (UnicodeEncodeError, RecursionError, ValueError):
+        try:
+            _check(value, what, 0)
+        except _Typed:
+            value = _plain(value, what)
         data = _encoded(value, what)
     if len(data) > limit:
         raise TooLarge(
@@ -48,6 +52,12 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
     if b"\\u0000" in data and _NUL.search(data):
         raise NotJson(f"{what} holds a NUL character, which databases refuse", code="json_nul")
     return data.decode()
+
+
+def _plain(value: Any, what: str) -> Any:
+    value = plain(value, what)
+    _check(value, what, 0)
+    return value
 
 
 def _encoded(value: Any, what: str) -> bytes:

@@ -15,6 +15,7 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.logs import storable
 from turnout.model.names import task_id
 from turnout.model.reasons import NO_CAPACITY
+from turnout.model.rows import InboxRow
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.engine import Engine
@@ -164,11 +165,10 @@ class Sweeper:
 
     async def _inbox(self) -> None:
         engine = self._engine
-        rows = await engine.in_thread(engine.store.inbox_for, engine.session_id, INBOX_BATCH)
+        rows, read = await engine.in_thread(self._read_inbox)
         known = self._inbox_known
         self._inbox_known = {row.id: known[row.id] for row in rows if row.id in known}
-        new = [row for row in rows if row.id not in known or known[row.id] is not engine.runs.get(row.run_id)]
-        results = [result_in(row) for row in new]
+        new, results = [row for row, _ in read], [result for _, result in read]
         if any(row.holder == CHILD for row in new):
             results = await asyncio.gather(*map(engine.children.opened, new, results))
         for row, result in zip(new, results, strict=True):
@@ -180,6 +180,14 @@ class Sweeper:
             engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
         if len(rows) == INBOX_BATCH:
             self._wake("inbox")
+
+    def _read_inbox(self) -> tuple[Sequence[InboxRow], Sequence[tuple[InboxRow, ExecutionResult]]]:
+        """All rows, and those that are new with their results. Away from the event loop: a thousand large ones take
+        their time."""
+        engine, known = self._engine, self._inbox_known
+        rows = engine.store.inbox_for(engine.session_id, INBOX_BATCH)
+        new = [row for row in rows if row.id not in known or known[row.id] is not engine.runs.get(row.run_id)]
+        return rows, [(row, result_in(row)) for row in new]
 
     async def _lapsed(self) -> None:
         """Attempts of pollers and workers that have gone silent."""

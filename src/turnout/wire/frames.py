@@ -8,17 +8,15 @@ from typing import Any
 
 import msgspec
 
-from turnout.wire.messages import ALWAYS_JSON, KIND_OF, KINDS, Message
+from turnout.wire.limits import check_lists
+from turnout.wire.messages import ALWAYS_JSON, KIND_OF, KINDS, Malformed, Message
+from turnout.wire.received import JsonResults, MsgpackResults
 from turnout.wire.salvage import salvage_json, salvage_msgpack
 
 JSON, MSGPACK = "json", "msgpack"
 CODECS = (MSGPACK, JSON)
 """In order of liking."""
 LONGEST_KIND, LONGEST_SESSION = 32, 64
-
-
-class Malformed(ValueError):
-    """These frames are no message: whoever sent them is not to be trusted with a session."""
 
 
 class UnknownKind(ValueError):
@@ -46,7 +44,10 @@ _DECODE: Mapping[str, Mapping[str, Callable[[bytes], Any]]] = {
     JSON: {kind: msgspec.json.Decoder(message).decode for kind, message in KINDS.items()},
     MSGPACK: {kind: msgspec.msgpack.Decoder(message).decode for kind, message in KINDS.items()},
 }
-
+_RECEIVE: Mapping[str, Callable[[bytes], Any]] = {
+    JSON: msgspec.json.Decoder(JsonResults).decode,
+    MSGPACK: msgspec.msgpack.Decoder(MsgpackResults).decode,
+}
 _SALVAGE = {JSON: salvage_json, MSGPACK: salvage_msgpack}
 
 
@@ -64,23 +65,29 @@ def pack(message: Message, session: str, codec: str = JSON) -> list[bytes]:
 
 
 def unpack(frames: Sequence[bytes], codec: str = JSON) -> Unpacked:
-    """The message of these frames; raises Malformed or UnknownKind, never anything else."""
+    """The message of these frames; raises Malformed (or OverLimit, which is one) or UnknownKind, never anything
+    else."""
     kind, session = envelope(frames)
     return Unpacked(kind, session, read(kind, session, frames[2], codec))
 
 
-def read(kind: str, session: str, body: bytes, codec: str) -> Message:
+def read(kind: str, session: str, body: bytes, codec: str, *, lazily: bool = False) -> Message:
     """The message in this envelope; raises as ``unpack`` does. A result that cannot be read comes out as the failure
-    that it is."""
+    that it is. ``lazily``: the outputs of results stay as they came, until ``decoded`` is called."""
     decode = _DECODE[JSON if kind in ALWAYS_JSON else codec].get(kind)
     if decode is None:
         raise UnknownKind(kind, session)
+    if lazily and kind == "results":
+        decode = _RECEIVE[codec]
     try:
-        return decode(body)
+        message: Message = decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        if kind == "results" and (saved := _SALVAGE[codec](body)) is not None:
-            return saved
-        raise Malformed(f"{kind}: {error}") from error
+        saved = _SALVAGE[codec](body) if kind == "results" else None
+        if saved is None:
+            raise Malformed(f"{kind}: {error}") from error
+        return saved
+    check_lists(kind, message)
+    return message
 
 
 def envelope(frames: Sequence[bytes]) -> tuple[str, str]:

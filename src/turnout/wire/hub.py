@@ -9,7 +9,7 @@ from math import inf
 import msgspec
 
 from turnout.wire.documents import Step, StepBatch, StepResult, StepResults
-from turnout.wire.frames import JSON, Malformed, UnknownKind, envelope, pack, read
+from turnout.wire.frames import JSON, UnknownKind, envelope, pack, read
 from turnout.wire.greeting import Greeting, HubFacts
 from turnout.wire.happenings import (
     Ended,
@@ -27,6 +27,7 @@ from turnout.wire.happenings import (
     Unsendable,
     Waits,
 )
+from turnout.wire.limits import MAX_TOKENS
 from turnout.wire.messages import (
     VERSION,
     Ack,
@@ -39,7 +40,9 @@ from turnout.wire.messages import (
     Hello,
     Log,
     Logged,
+    Malformed,
     Message,
+    OverLimit,
     Progress,
     Received,
     Start,
@@ -53,6 +56,9 @@ HELD_UP = 1.0
 """Seconds between two ticks that are too long for a hub that is well, whatever its lease is."""
 MISSED = 2
 """A step that was received and is missing in so many heartbeats in a row is lost."""
+MAX_BLOCKED = 10_000
+SUSPENSION = 30.0
+"""Seconds for which a key is not let in whose worker sent a message over the limit."""
 LONG = 2.0
 """Seconds after which a step that waits at its worker might better be elsewhere."""
 
@@ -69,6 +75,10 @@ class HubProtocol:
         self._new_id = new_id
         self._greeting = greeting or Greeting()
         self._routes: dict[bytes, WorkerEntry] = {}
+        self._blocked: OrderedDict[bytes, None] = OrderedDict()
+        """Connections that are not heard any more."""
+        self._suspended: dict[str, float] = {}
+        """Keys that nobody is let in with, and until when."""
         self._batches = 0
         self._ticked = -inf
 
@@ -97,7 +107,8 @@ class HubProtocol:
         """These results are durable, or nobody wants them."""
         for token in tokens:
             worker.finish(token)
-        self._send(worker, Ack(tuple(tokens)))
+        for start in range(0, len(tokens), MAX_TOKENS):
+            self._send(worker, Ack(tuple(tokens[start : start + MAX_TOKENS])))
 
     def answer_start(self, worker: WorkerEntry, granted: Sequence[str], denied: Sequence[str]) -> None:
         for token in denied:
@@ -189,6 +200,8 @@ class HubProtocol:
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, route: bytes, frames: Sequence[bytes], now: float, key: str | None = None) -> None:
         """Take a message from a connection; never raises, and never moves another worker's work."""
+        if route in self._blocked:
+            return
         worker = self._routes.get(route)
         try:
             kind, session = envelope(frames)
@@ -196,9 +209,12 @@ class HubProtocol:
                 if kind not in ("error", "bye"):
                     self._refuse(route, Error("no_session", "say hello"), session)
                 return
-            message = read(kind, session, frames[2], worker.codec if worker is not None else JSON)
+            message = read(kind, session, frames[2], worker.codec if worker is not None else JSON, lazily=True)
         except UnknownKind as error:
             self._refuse(route, Error("unknown_message", str(error)), error.session)
+            return
+        except OverLimit as error:
+            self._block(route, worker, str(error), now)
             return
         except Malformed as error:
             self.malformed += 1
@@ -212,11 +228,37 @@ class HubProtocol:
             worker.heard = now
             self._take(worker, message)
 
+    def _block(self, route: bytes, worker: WorkerEntry | None, reason: str, now: float) -> None:
+        """Hear nothing more over this connection, and for a while let nobody in with its key: the next message like
+        this one would cost as much as the first."""
+        self.malformed += 1
+        self._blocked[route] = None
+        while len(self._blocked) > MAX_BLOCKED:
+            self._blocked.popitem(last=False)
+        error = Error("over_limit", reason[:200], retry=False)
+        if worker is None:
+            self._refuse(route, error, "")
+            return
+        if worker.key is not None:
+            self._suspended[worker.key] = now + SUSPENSION
+        self.expel(worker, reason[:200], error)
+
+    def _is_suspended(self, key: str | None, now: float) -> bool:
+        if key is None or key not in self._suspended:
+            return False
+        if now < self._suspended[key]:
+            return True
+        del self._suspended[key]
+        return False
+
     def _hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
         before, there = self.workers.get(hello.worker_id), self._routes.get(route)
         if there is not None and there.id != hello.worker_id:
             # One connection, one worker: whoever could be many would fill the hub by itself.
             self._refuse(route, Error("bad_hello", f"this is the connection of worker {there.id}", retry=False), "")
+            return
+        if self._is_suspended(key, now):
+            self._refuse(route, Error("over_limit", f"this key is not let in for {SUSPENSION:.0f} s"), "")
             return
         if before is not None and hello.seq <= before.hello.seq:
             # Said before, or overtaken by a later one: what it lists is not so any more.

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from turnout.wire.documents import StepBatch, StepResults
-from turnout.wire.frames import JSON, Malformed, UnknownKind, pack, unpack
+from turnout.wire.frames import JSON, UnknownKind, pack, unpack
 from turnout.wire.holdings import Holding, Holdings, unsendable
 from turnout.wire.messages import (
     VERSION,
@@ -26,7 +26,9 @@ from turnout.wire.messages import (
     Hello,
     Log,
     Logged,
+    Malformed,
     Message,
+    OverLimit,
     Progress,
     Received,
     Start,
@@ -250,6 +252,10 @@ class Link:
         except UnknownKind as error:
             if error.session == self._session and self.state is LinkState.OPEN:
                 self._send(Error("unknown_message", str(error)))
+            return
+        except OverLimit as error:
+            self.malformed += 1
+            self.refuse(f"over_limit: {error}")
             return
         except Malformed as error:
             self.malformed += 1

@@ -18,7 +18,15 @@ Credits: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_CREDITS)]
 HeldState: TypeAlias = Literal["waiting", "running", "done"]
 
 
-class Held(msgspec.Struct, frozen=True):
+class Malformed(ValueError):
+    """These frames are no message: whoever sent them is not to be trusted with a session."""
+
+
+class OverLimit(Malformed):
+    """A message that lists more than it may, or is too complex to be repaired: its sender is not heard any more."""
+
+
+class Held(msgspec.Struct, frozen=True, gc=False):
     """A step that a worker holds."""
 
     token: str

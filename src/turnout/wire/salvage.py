@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from turnout.wire.documents import ResultMetadata, StepError, StepResult, StepResults
+from turnout.wire.limits import check_complexity, check_results
 from turnout.wire.messages import VERSION
 
 DEEPEST = 200
@@ -33,35 +34,60 @@ class _Result(msgspec.Struct):
 
 
 class _Results(msgspec.Struct):
-    results: tuple[msgspec.Raw, ...]
+    results: msgspec.Raw
     batch_id: str = ""
 
 
 def salvage_json(body: bytes) -> StepResults | None:
-    """The results of this message, with those that cannot be read as failures; None if no token can be read."""
+    """The results of this message, with those that cannot be read as failures; None if no token can be read. Raises
+    OverLimit if that would take long."""
+    check_complexity(body)
     try:
         document = forgiving(body.decode(errors="surrogateescape"))
-        parts: list[Any] = document["results"]
-        return _gathered(document.get("batch_id"), (_read(part) for part in parts))
+        parts: list[Any] = list(document["results"])
+        batch_id = document.get("batch_id")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+    check_results(len(parts))
+    return _gathered(batch_id, (_read(part) for part in parts))
 
 
 def salvage_msgpack(body: bytes) -> StepResults | None:
+    """The same for MessagePack."""
     try:
         document = msgspec.msgpack.decode(body, type=_Results)
-        return _gathered(document.batch_id, (_decoded(part) for part in document.results))
+        count = _count(memoryview(document.results))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    check_results(count)
+    try:
+        parts = msgspec.msgpack.decode(document.results, type=tuple[msgspec.Raw, ...])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return _gathered(document.batch_id, (_decoded(part) for part in parts))
+
+
+def _count(array: memoryview) -> int:
+    """How many items an array of MessagePack has, without a look at them; raises ValueError if it is none."""
+    head = array[0] if len(array) else 0
+    if head & 0xF0 == 0x90:
+        return head & 0x0F
+    if head not in (0xDC, 0xDD):
+        raise ValueError("no array")
+    return int.from_bytes(array[1 : 3 if head == 0xDC else 5], "big")
 
 
 def forgiving(text: str) -> Any:
-    """The document that this JSON was meant to be; raises ValueError or RecursionError if it is none.
+    """The document that this JSON was meant to be; raises ValueError or RecursionError if it is none. Its complexity
+    has been checked.
 
     Numbers that are too large, NaN, and text that is none stay in the value: whoever keeps values refuses them, and
     says why.
     """
-    return json.loads(_cut(text), parse_int=_integer)
+    try:
+        return json.loads(text, parse_int=_integer)
+    except RecursionError:
+        return json.loads(_cut(text), parse_int=_integer)
 
 
 def _integer(digits: str) -> float:
@@ -93,7 +119,7 @@ def _read(part: Any) -> StepResult | None:
     except msgspec.ValidationError as error:
         why = str(error)
     try:
-        return _failure(msgspec.convert(part, _Result).metadata.token, why)
+        return unreadable(msgspec.convert(part, _Result).metadata.token, why)
     except msgspec.ValidationError:
         return None
 
@@ -104,12 +130,13 @@ def _decoded(part: msgspec.Raw) -> StepResult | None:
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         why = str(error)
     try:
-        return _failure(msgspec.msgpack.decode(part, type=_Result).metadata.token, why)
+        return unreadable(msgspec.msgpack.decode(part, type=_Result).metadata.token, why)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 
-def _failure(token: str, why: str) -> StepResult:
+def unreadable(token: str, why: str) -> StepResult:
+    """The failure that a result is which cannot be read."""
     error = StepError(f"its result cannot be read: {why}", "UnreadableResult", code=UNREADABLE)
     return StepResult(step_id="", status="error", metadata=ResultMetadata(token=token, retryable=False), error=error)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import (
     ResultMetadata,
     StepBatch,
@@ -19,7 +20,8 @@ from turnout.wire.documents import (
     StepResults,
     StepStatus,
 )
-from turnout.wire.frames import Malformed
+from turnout.wire.limits import MAX_OUTPUT_FACTOR, check_complexity, check_results
+from turnout.wire.messages import Malformed, OverLimit
 from turnout.wire.salvage import forgiving
 
 T = TypeVar("T")
@@ -53,7 +55,16 @@ class _Result(msgspec.Struct, frozen=True):
 
 class _Results(msgspec.Struct, frozen=True):
     batch_id: str
+    results: tuple[msgspec.Raw, ...] = ()
+
+
+class _Forgiven(msgspec.Struct, frozen=True):
+    batch_id: str
     results: tuple[dict[str, Any], ...] = ()
+
+
+class _About(msgspec.Struct, frozen=True):
+    step_id: str | int
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -61,9 +72,13 @@ class Heard(msgspec.Struct, frozen=True):
 
     batch_id: str
     results: tuple[StepResult, ...]
+    unread: int = 0
+    """Results of a batch that nobody waits for."""
 
 
 _encode = msgspec.json.Encoder().encode
+_decode_entry = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_about = msgspec.json.Decoder(_About).decode
 _decode_results = msgspec.json.Decoder(_Results).decode
 _decode_steps = msgspec.json.Decoder(StepBatch).decode
 # At import, for the reason that ``decode_spec`` has.
@@ -108,18 +123,37 @@ def results_frame(results: StepResults) -> bytes:
     return RESULTS + b" " + _encode(results)
 
 
-def read_results(frame: bytes) -> Heard:
+def read_results(frame: bytes, wanted: Callable[[str], bool] = lambda batch_id: True) -> Heard:
     """What a handler answered; raises Malformed, never anything else. One result that makes no sense is an error of its
-    step, so that somebody hears of it: asked again, its handler would only say the same."""
-    said = _read(frame, RESULTS, _decoded_results)
-    return Heard(said.batch_id, tuple(_result(each) for each in said.results if "step_id" in each))
+    step, so that somebody hears of it: asked again, its handler would only say the same. Of batches that are not
+    ``wanted`` no result is read."""
+    return _read(frame, RESULTS, lambda text: _heard(text, wanted))
 
 
-def _decoded_results(text: str) -> _Results:
+def _heard(text: str, wanted: Callable[[str], bool]) -> Heard:
     try:
-        return _decode_results(text)
+        said = _decode_results(text)
+        check_results(len(said.results))
+        if not wanted(said.batch_id):
+            return Heard(said.batch_id, (), len(said.results))
+        entries = tuple(_entry(each) for each in said.results)
+    except OverLimit:
+        raise
     except (msgspec.MsgspecError, RecursionError, ValueError):
-        return msgspec.convert(forgiving(text), _Results)
+        check_complexity(text.encode(errors="surrogatepass"))
+        said = msgspec.convert(forgiving(text), _Forgiven)
+        entries = said.results
+        check_results(len(entries))
+    return Heard(said.batch_id, tuple(_result(each) for each in entries if "step_id" in each))
+
+
+def _entry(said: msgspec.Raw) -> dict[str, Any]:
+    size = len(memoryview(said))
+    if size <= MAX_OUTPUT_FACTOR * MAX_BYTES:
+        return _decode_entry(said)
+    error = {"message": f"the result is {size:,} bytes", "type": "TooLarge", "code": "output_too_large"}
+    metadata = {"retryable": False}
+    return {"step_id": _decode_about(said).step_id, "status": "failed", "error": error, "metadata": metadata}
 
 
 def _read(frame: bytes, topic: bytes, decode: Callable[[str], T]) -> T:
@@ -129,6 +163,8 @@ def _read(frame: bytes, topic: bytes, decode: Callable[[str], T]) -> T:
     try:
         # All of it is text: the decoder alone would not look at the bytes of fields that nobody asks for.
         return decode(body.decode())
+    except OverLimit:
+        raise
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise Malformed(f"{topic.decode()}: {error}") from error
 

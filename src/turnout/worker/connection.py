@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Callable, Sequence
 from math import inf
 
@@ -21,6 +22,8 @@ GREETING_LIMIT = 15.0
 SOON = 3.0
 """Seconds after which it is said that a hub has not answered."""
 MOST_AT_ONCE = 1_000
+ROUND_SECONDS = 0.1
+"""The next message of a round is taken only before that."""
 _WATCHED = (
     zmq.EVENT_DISCONNECTED
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -119,9 +122,10 @@ class Connection:
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def receive(self, now: float) -> None:
-        """Take all that is there, up to a bound."""
+        """Take all that is there, up to a bound: other hubs want to be answered too."""
+        ends = time.monotonic() + ROUND_SECONDS
         for _ in range(MOST_AT_ONCE):
-            if self.socket is None:
+            if self.socket is None or self.link.state is LinkState.REFUSED or time.monotonic() >= ends:
                 return
             try:
                 frames = self.socket.recv_multipart(zmq.NOBLOCK)

@@ -11,9 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
+from turnout.model.values import MAX_BYTES
 from turnout.wire.answers import result_of
 from turnout.wire.documents import StepResult, StepResults
-from turnout.wire.frames import JSON, MSGPACK, Malformed, check_of, unpack
+from turnout.wire.frames import JSON, MSGPACK, Malformed, check_of, read, unpack
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.1", task_name="a::b::c::t", attempt=1, max_attempts=1)
 SOUND = '{"step_id":"2","status":"completed","output":"fine","metadata":{"token":"sound"}}'
@@ -28,8 +29,11 @@ def results(*bodies: str | bytes) -> tuple[StepResult, ...]:
 def taken(body: bytes, codec: str) -> tuple[StepResult, ...]:
     parts = [b"results", b"s1", body]
     message = unpack([*parts, check_of(parts)], codec).message
-    assert isinstance(message, StepResults)
-    return message.results
+    as_received = read("results", "s1", body, codec, lazily=True)
+    assert isinstance(message, StepResults) and isinstance(as_received, StepResults)
+    results = tuple(each.decoded(MAX_BYTES) for each in as_received.results)
+    assert [each.token for each in results] == [each.token for each in message.results]
+    return results
 
 
 def with_output(output: str | bytes) -> bytes:

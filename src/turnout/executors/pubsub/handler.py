@@ -26,7 +26,7 @@ from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.model.events import error_info
 from turnout.model.values import dump_output
 from turnout.wire.documents import ResultMetadata, Step, StepBatch, StepError, StepResult, StepResults
-from turnout.wire.frames import Malformed
+from turnout.wire.messages import Malformed
 from turnout.wire.topics import STEPS, VERSION, read_steps, results_frame
 
 log = logging.getLogger("turnout.pubsub.handler")

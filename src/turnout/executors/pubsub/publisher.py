@@ -20,7 +20,7 @@ from turnout.executors.pubsub.sockets import Sockets
 from turnout.executors.pubsub.subscribers import Subscriber, Subscribers
 from turnout.executors.pubsub.window import Batch, Window
 from turnout.wire.documents import Step, StepBatch, StepResult
-from turnout.wire.frames import Malformed
+from turnout.wire.messages import Malformed
 from turnout.wire.topics import VERSION, read_results, steps_frame
 
 log = logging.getLogger("turnout.pubsub")
@@ -172,7 +172,7 @@ class Publisher:
         try:
             if len(frames) != 1:
                 raise Malformed(f"{len(frames)} frames instead of 1")
-            heard = read_results(frames[0])
+            heard = read_results(frames[0], self._waits_for)
         except Malformed as error:
             self.counts.malformed += 1
             log.warning("a message on %s is dropped: %s", self.sockets.result_endpoint, error)
@@ -181,9 +181,12 @@ class Publisher:
             self._serve(self.subscribers.answered(heard.batch_id))
             return
         taken = self.window.answer(heard)
-        self.counts.unmatched += len(heard.results) - len(taken)
+        self.counts.unmatched += heard.unread + len(heard.results) - len(taken)
         for step, result in taken:
             self._ends.answered(step, result)
+
+    def _waits_for(self, batch_id: str) -> bool:
+        return batch_id in self.window or self.subscribers.is_question(batch_id)
 
     def _serve(self, subscriber: Subscriber | None) -> None:
         if subscriber is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket as sockets
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,8 @@ from turnout.wire.topics import RESULTS, channel_of
 
 AT_ONCE = 500
 """Messages taken from one socket in one turn of the loop, so that others have theirs."""
+TURN_SECONDS = 0.02
+"""The same in time: the next message of a turn is taken only before that."""
 LINGER_MS = 200
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 LONGEST_TOPIC = 1024
@@ -168,7 +171,10 @@ class Sockets:
 
     def _take(self, socket: zmq.Socket[bytes] | None, take: Heard) -> bool:
         """False if there is more."""
+        ends = time.monotonic() + TURN_SECONDS
         for _ in range(AT_ONCE):
+            if time.monotonic() >= ends:
+                return False
             if socket is None or socket.closed or not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
                 return True
             take(socket.recv_multipart(zmq.NOBLOCK))

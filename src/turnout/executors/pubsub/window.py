@@ -46,6 +46,9 @@ class Window:
         """By token."""
         self.redelivered = 0
 
+    def __contains__(self, batch_id: str) -> bool:
+        return batch_id in self._batches
+
     def __len__(self) -> int:
         return len(self._waiting) + len(self._published)
 

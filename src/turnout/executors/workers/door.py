@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ log = logging.getLogger("turnout.hub")
 
 AT_ONCE = 500
 """Messages taken in one turn of the loop, so that others have theirs."""
+TURN_SECONDS = 0.02
+"""The same in time: the next message of a turn is taken only before that."""
 
 MADE_UP = 5
 """Bytes of a route that libzmq made up, of which the first is 0. Workers set none of their own."""
@@ -108,7 +111,11 @@ class Door:
         socket = self._socket
         if socket is None:
             return
+        ends = time.monotonic() + TURN_SECONDS
         for _ in range(AT_ONCE):
+            if time.monotonic() >= ends:
+                self._look_soon()
+                break
             if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
                 break
             if self._gate is None:

@@ -11,7 +11,9 @@ import logging
 import socket
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -19,7 +21,7 @@ import msgspec
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.contracts.workers import Holders
 from turnout.errors import ExecutionFailed, StoreError
-from turnout.executors.workers.door import Door
+from turnout.executors.workers.door import TURN_SECONDS, Door
 from turnout.executors.workers.flights import Flight, Flights, token_of
 from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.giving import Giving
@@ -107,6 +109,8 @@ class WorkersExecutor:
         """Set before the start."""
         self.address = ""
         """Where workers reach it, once it is open."""
+        self._events: deque[Event] = deque()
+        """What has happened and was not acted on yet: a turn of the loop does not last for all of it."""
         self.room = lambda: None
         self._background: set[asyncio.Task[None]] = set()
         self.stopping = self._carrying_on = False
@@ -262,6 +266,7 @@ class WorkersExecutor:
     def disown(self) -> None:
         """What has not begun and must not begin twice comes back through its worker: here nobody could grant it leave
         any more, and its worker asks nobody else."""
+        self._act()
         for flight in self.flights.without_result():
             worker = self.protocol.workers.get(flight.event.holder)
             if worker is not None and flight.given and flight.confirms and not flight.begun:
@@ -293,13 +298,9 @@ class WorkersExecutor:
     def carry_on(self) -> None:
         """What follows from what was heard or done: events first, then everything that is to be sent."""
         self._carrying_on = False
-        while self.protocol.events:
-            events, self.protocol.events = self.protocol.events, []
-            for event in events:
-                try:
-                    self._on(event)
-                except Exception:
-                    log.exception("the hub stumbled over %s and goes on", type(event).__name__)
+        self._act(until=time.monotonic() + TURN_SECONDS)
+        if self._events:
+            self.carry_on_soon()
         self._flush()
         if self.protocol.events:
             self.carry_on_soon()
@@ -311,14 +312,26 @@ class WorkersExecutor:
                 self._trace("→", route, frames)
             self.door.send(route, frames)
 
+    def _act(self, until: float = inf) -> None:
+        """Act on what has happened, in its order, until that time."""
+        while True:
+            self._events.extend(self.protocol.events)
+            self.protocol.events = []
+            if not self._events or time.monotonic() >= until:
+                return
+            event = self._events.popleft()
+            try:
+                self._on(event)
+            except Exception:
+                log.exception("the hub stumbled over %s and goes on", type(event).__name__)
+
     def _trace(self, way: str, route: bytes, frames: Sequence[bytes]) -> None:
         trace(way, route, frames, self.protocol.worker_at(route))
 
     def _on(self, event: Event) -> None:
         match event:
             case Ended():
-                for result in event.results:
-                    self.outcomes.ended(event.worker, result)
+                self._ended(event)
             case Room():
                 self.roll.changed()
                 self.room()
@@ -344,6 +357,15 @@ class WorkersExecutor:
                 self.outcomes.progress(event)
             case Left():
                 self.reception.left(event)
+
+    def _ended(self, event: Ended) -> None:
+        """Hand in the results; those that a turn of the loop has no time for come first in the next."""
+        until = time.monotonic() + TURN_SECONDS
+        for number, result in enumerate(event.results, 1):
+            self.outcomes.ended(event.worker, result)
+            if number < len(event.results) and time.monotonic() >= until:
+                self._events.appendleft(Ended(event.worker, event.results[number:]))
+                return
 
     # -- time ---------------------------------------------------------------------------------------------------
     async def _tick(self) -> None:

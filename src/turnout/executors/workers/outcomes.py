@@ -178,7 +178,13 @@ class Outcomes:
         self._passing |= passing
         try:
             known = [(attempt, result) for result in fresh if (attempt := attempt_of(result.token)) is not None]
-            results = [await self._taken_elsewhere(_event_of(*attempt), result) for attempt, result in known]
+            # Nothing is loaded for what the worker only says that it holds.
+            wanted = await self._hub.holders.keep(worker.id, sorted({attempt for attempt, _ in known}))
+            results = [
+                await self._taken_elsewhere(_event_of(*attempt), result)
+                for attempt, result in known
+                if attempt in wanted
+            ]
             await self._hub.holders.post(worker.id, results)
         except StoreError as error:
             log.warning("%d results of worker %s have to wait: %s", len(fresh), worker.id, error)
@@ -205,7 +211,7 @@ def _taken(
 ) -> ExecutionResult:
     """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
     try:
-        return result_of(event, result, now=time.time(), context=context, limit=limit)
+        return result_of(event, result.decoded(limit), now=time.time(), context=context, limit=limit)
     except Exception as error:
         log.exception("the result of %s cannot be understood", result.token)
         return ExecutionResult.failed(event, error, retryable=False)

@@ -30,6 +30,8 @@ log = logging.getLogger("turnout.hub")
 
 LOOK_EVERY = 0.25
 """Seconds between two looks at the list of keys."""
+LOOKED_UP = 1_000
+"""Attempts asked for in one statement."""
 RENEWALS = 2
 """In the time of one heartbeat of a worker."""
 
@@ -53,11 +55,10 @@ class Reception:
     async def let_in(self, event: Greeted) -> None:
         """Its session stands in the database before it is given anything."""
         worker = event.worker
-        held = {held.token: attempt for held in event.unknown if (attempt := attempt_of(held.token)) is not None}
         self._hub.watch.joined(worker)
         try:
             drain = await self._hub.holders.joined(self._hub.roll.session_of(worker), self._hub.roll.about(worker))
-            wanted = await self._hub.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+            wanted = await self._wanted(worker, [held.token for held in event.unknown])
         except WorkerInUse as error:
             self._refuse(worker, error)
             return
@@ -67,8 +68,8 @@ class Reception:
             self._hub.protocol.forget(worker)
             self._hub.carry_on()
             return
-        release = [each.token for each in event.unknown if held.get(each.token) not in wanted]
-        self._keep(worker, held)
+        release = [each.token for each in event.unknown if each.token not in wanted]
+        self._keep(worker, wanted)
         self._hub.protocol.welcome(worker, release)
         if drain is not None:
             self._drain(worker, drain)
@@ -138,12 +139,22 @@ class Reception:
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         asked = list(worker.foreign)
-        held = {token: attempt for token in asked if (attempt := attempt_of(token)) is not None}
-        wanted = await self._hub.holders.keep(worker.id, sorted(held.values()))
-        gone = [token for token in asked if held.get(token) not in wanted]
-        self._keep(worker, held)
+        wanted = await self._wanted(worker, asked)
+        gone = [token for token in asked if token not in wanted]
+        self._keep(worker, wanted)
         if gone:
             self._hub.protocol.acknowledge(worker, gone)
+
+    async def _wanted(self, worker: WorkerEntry, tokens: Sequence[str]) -> dict[str, tuple[str, int]]:
+        """Those of these tokens that somebody waits for, with their attempts. A worker may list any number: they are
+        looked up some at a time."""
+        found: dict[str, tuple[str, int]] = {}
+        for start in range(0, len(tokens), LOOKED_UP):
+            some = tokens[start : start + LOOKED_UP]
+            held = {token: attempt for token in some if (attempt := attempt_of(token)) is not None}
+            kept = await self._hub.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+            found.update((token, attempt) for token, attempt in held.items() if attempt in kept)
+        return found
 
     def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
         """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""

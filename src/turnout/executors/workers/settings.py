@@ -10,6 +10,7 @@ from turnout.errors import InvalidSetting
 from turnout.model.bounds import at_least, positive_seconds
 from turnout.model.durations import Duration, seconds
 from turnout.wire.addresses import can_be_listened_on
+from turnout.wire.limits import MAX_RESULTS
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 5890
 
@@ -51,6 +52,10 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
             )
         for name in ("batch", "max_message_bytes", "queue"):
             at_least(getattr(self, name), 1, f"{path}.{name}")
+        if self.batch > MAX_RESULTS:
+            raise InvalidSetting(
+                f"{path}.batch is {self.batch}; a message has at most {MAX_RESULTS} steps", field=f"{path}.batch"
+            )
         for name, value in (("address", self.address), ("advertise", self.advertise or self.address)):
             if not can_be_listened_on(value):
                 raise InvalidSetting(

@@ -1,0 +1,180 @@
+"""A message that holds too much costs little to refuse, and its sender is not heard again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from turnout.model.values import MAX_BYTES
+from turnout.wire.documents import ResultMetadata, StepResult, StepResults
+from turnout.wire.frames import JSON, MSGPACK, check_of, pack, read, unpack
+from turnout.wire.greeting import HubFacts
+from turnout.wire.happenings import Greeted, Left
+from turnout.wire.holdings import Holdings
+from turnout.wire.hub import SUSPENSION, HubProtocol
+from turnout.wire.limits import LIMITS, MAX_RESULTS
+from turnout.wire.link import Link, LinkState
+from turnout.wire.messages import KINDS, Ack, Heartbeat, Held, Hello, OverLimit, Welcome
+from turnout.wire.topics import read_results
+
+MANY = 300_000
+
+
+def frames(kind: str, session: str, body: bytes) -> list[bytes]:
+    parts = [kind.encode(), session.encode(), body]
+    return [*parts, check_of(parts)]
+
+
+def listing(*entries: bytes) -> bytes:
+    return b'{"batch_id":"b","protocol_version":"1.0","results":[' + b",".join(entries) + b"]}"
+
+
+ATTACKS: dict[str, tuple[str, bytes]] = {
+    "bad results": (JSON, listing(*[b'{"metadata":{"token":"t"}}'] * MANY)),
+    "sound results": (JSON, listing(*[b'{"step_id":"","status":"failed","metadata":{"token":""}}'] * MANY)),
+    "numbers": (JSON, listing(*[b"1"] * MANY)),
+    "brackets": (JSON, b"[" * 15_000_000),
+    "brackets in results": (JSON, b'{"batch_id":"b","results":' + b"[" * 15_000_000),
+    "brackets, then quotes": (JSON, b'{"results":' + b"[" * 5_000 + b'"' * 15_000_000),
+    "nils": (MSGPACK, b"\x82\xa8batch_id\xa1b\xa7results\xdd" + (15_000_000).to_bytes(4, "big") + b"\xc0" * 15_000_000),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_results_without_end_are_over_the_limit(attack: str) -> None:
+    codec, body = ATTACKS[attack]
+    for lazily in (False, True):
+        with pytest.raises(OverLimit):
+            read("results", "s", body, codec, lazily=lazily)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind, message in KINDS.items() if set(message.__struct_fields__) & set(LIMITS)]
+)
+def test_every_list_of_a_message_is_bounded(kind: str) -> None:
+    fields = [name for name in KINDS[kind].__struct_fields__ if name in LIMITS]
+    for field in fields:
+        document: dict[str, Any] = {name: _sample(name) for name in KINDS[kind].__struct_fields__}
+        document[field] = [_sample(field)[0]] * (LIMITS[field] + 1)
+        with pytest.raises(OverLimit, match=f"{kind} has .* {field}; the limit is"):
+            unpack(frames(kind, "s", msgspec.json.encode(document)))
+
+
+def _sample(field: str) -> Any:
+    metadata = {"token": "t"}
+    known: dict[str, Any] = {
+        "results": [{"step_id": "", "status": "failed", "metadata": metadata}],
+        "steps": [{"step_id": "", "task_id": "", "step_name": "", "handler_class": "", "metadata": metadata}],
+        "lines": [{"stream": "stdout", "text": ""}],
+        "in_flight": [{"token": "t", "state": "done"}],
+        "labels": {},
+        "total": None,
+        "retry": True,
+        "done": 1.0,
+    }
+    lists = {*LIMITS, "handlers"} - set(known)
+    numbers = {
+        name for message in KINDS.values() for name, kind in message.__annotations__.items() if "int" in str(kind)
+    }
+    if field in known:
+        return known[field]
+    if field in lists:
+        return ["x"]
+    return 1 if field in numbers | {"seq", "credits", "offset"} else "x"
+
+
+def test_an_output_is_decoded_only_when_it_is_asked_for_and_not_above_its_bound() -> None:
+    body = listing(
+        b'{"step_id":"1","status":"completed","metadata":{"token":"large"},"output":[' + b"{}," * 2_000_000 + b"{}]}",
+        b'{"step_id":"1","status":"completed","metadata":{"token":"small"},"output":[{}]}',
+    )
+    message = read("results", "s", body, JSON, lazily=True)
+    assert isinstance(message, StepResults)
+    large, small = message.results
+    assert isinstance(large.output, msgspec.Raw)
+    refused = large.decoded(MAX_BYTES)
+    assert refused.error is not None and refused.error.code == "output_too_large" and not refused.metadata.retryable
+    assert small.decoded(MAX_BYTES) == StepResult(
+        step_id="1", status="completed", output=[{}], metadata=ResultMetadata(token="small")
+    )
+
+
+class Hub:
+    """A hub, and the workers at its routes."""
+
+    def __init__(self) -> None:
+        self.protocol = HubProtocol(HubFacts(hub_id="h"), iter(map(str, range(1, 100))).__next__)
+
+    def hello(self, route: bytes, worker_id: str, key: str | None, now: float = 0.0, seq: int = 1) -> str:
+        hello = Hello(versions=("1.0",), worker_id=worker_id, seq=seq, codecs=("json",), credits=1, handlers=("h",))
+        self.protocol.receive(route, pack(hello, ""), now, key)
+        for event in self.protocol.events:
+            if isinstance(event, Greeted):
+                self.protocol.welcome(event.worker)
+        self.protocol.events.clear()
+        worker = self.protocol.worker_at(route)
+        return "" if worker is None else worker.session
+
+    def said(self, route: bytes) -> list[Any]:
+        mine = [unpack(sent).message for to, sent in self.protocol.outbox if to == route]
+        self.protocol.outbox.clear()
+        return mine
+
+
+def test_a_worker_over_the_limit_is_told_why_expelled_and_not_heard_again() -> None:
+    hub = Hub()
+    session = hub.hello(b"r1", "w1", "key")
+    hub.said(b"r1")
+    attack = frames("results", session, ATTACKS["bad results"][1])
+    hub.protocol.receive(b"r1", attack, 1.0)
+    [error] = hub.said(b"r1")
+    assert (error.code, error.retry) == ("over_limit", False) and "the limit is" in error.message
+    assert [type(event) for event in hub.protocol.events] == [Left]
+    assert not hub.protocol.workers
+    hub.protocol.receive(b"r1", attack, 1.0)
+    hub.protocol.receive(b"r1", pack(Heartbeat(seq=1), session), 1.0)
+    assert hub.hello(b"r1", "w1", "key", 1.0, 2) == "" and not hub.said(b"r1"), "over this connection nothing is heard"
+
+
+def test_the_key_of_a_worker_over_the_limit_is_not_let_in_for_a_while() -> None:
+    hub = Hub()
+    session, other = hub.hello(b"r1", "w1", "key"), hub.hello(b"r2", "w2", "other")
+    hub.protocol.receive(b"r1", frames("results", session, ATTACKS["brackets"][1]), 1.0)
+    assert hub.hello(b"r3", "w3", "key", 2.0) == ""
+    assert [error.code for error in hub.said(b"r3")] == ["over_limit"]
+    assert other and hub.hello(b"r4", "w4", "other", 2.0), "others are not concerned"
+    assert hub.hello(b"r3", "w3", "key", 1.0 + SUSPENSION, 2)
+
+
+def test_a_hello_over_the_limit_is_refused() -> None:
+    hub = Hub()
+    held = tuple(Held("t", "done") for _ in range(LIMITS["in_flight"] + 1))
+    hello = Hello(versions=("1.0",), worker_id="w", seq=1, codecs=("json",), credits=1, handlers=(), in_flight=held)
+    hub.protocol.receive(b"r", pack(hello, ""), 0.0)
+    assert [error.code for error in hub.said(b"r")] == ["over_limit"] and not hub.protocol.workers
+
+
+def test_a_worker_leaves_a_hub_that_is_over_the_limit_for_good() -> None:
+    hello = Hello(versions=("1.0",), worker_id="w", seq=0, codecs=("json",), credits=1, handlers=("h",))
+    link = Link(hello, Holdings())
+    link.open(0.0)
+    welcome = Welcome(
+        protocol_version="1.0", session="s", seq=1, hub_id="h", codec="json", heartbeat_ms=1000, lease_ms=9000,
+        resend_ms=1000, max_message_bytes=1 << 24,
+    )  # fmt: skip
+    link.receive(pack(welcome, ""), 0.0)
+    assert link.state is LinkState.OPEN
+    link.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
+    assert link.state is LinkState.REFUSED and link.refusal.startswith("over_limit: ack has 200,001 tokens")
+
+
+def test_published_results_are_bounded_and_not_read_if_nobody_waits_for_them() -> None:
+    for body in (listing(*[b"{}"] * MANY), b"[" * 15_000_000, b'{"batch_id":"b","results":' + b"[" * 15_000_000):
+        with pytest.raises(OverLimit):
+            read_results(b"results " + body)
+    some = listing(*[b'{"step_id":1,"status":"completed"}'] * MAX_RESULTS)
+    assert len(read_results(b"results " + some).results) == MAX_RESULTS
+    unread = read_results(b"results " + some, lambda batch_id: batch_id != "b")
+    assert (unread.results, unread.unread) == ((), MAX_RESULTS)
