@@ -234,6 +234,28 @@ def wide_workflow(tasks: int) -> Workflow[..., Any]:
     return wide
 
 
+LARGE = 900_000
+"""Characters of one large value."""
+
+
+@task
+def large_value(number: int) -> str:
+    return chr(ord("a") + number % 26) * LARGE
+
+
+@task
+def length_of(value: str) -> int:
+    return len(value)
+
+
+def large_workflow(tasks: int) -> Workflow[..., Any]:
+    @workflow(name=f"large{tasks}")
+    def large() -> list[int]:
+        return [length_of(large_value(number)) for number in range(tasks)]
+
+    return large
+
+
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
     each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned)
 }
@@ -298,6 +320,27 @@ def measure_four(runner: Runner, options: argparse.Namespace) -> None:
     began = time.monotonic()
     runner.run(four, options.seconds)
     say("finished", json.dumps({"seconds": time.monotonic() - began}))
+
+
+def measure_large(runner: Runner, options: argparse.Namespace) -> None:
+    """Runs one after the other, each with so many large values; how much memory there was after each."""
+    large = large_workflow(options.values)
+    before, peaks = memory()["VmRSS"], list[int]()
+    for _ in range(options.runs):
+        assert runner.run(large) == [LARGE] * options.values
+        peaks.append(memory()["VmHWM"])
+    say("finished", json.dumps({"before": before, "peaks": peaks, "resting": resting_memory()}))
+
+
+def resting_memory() -> int:
+    """What there is once nothing more is given back; ten seconds are enough for that."""
+    last, until = memory()["VmRSS"], time.monotonic() + 10
+    quiet = 0
+    while quiet < 6 and time.monotonic() < until:
+        time.sleep(0.5)
+        now = memory()["VmRSS"]
+        quiet, last = (quiet + 1 if now >= last else 0), now
+    return last
 
 
 def measure_wide(runner: Runner, options: argparse.Namespace) -> None:
@@ -407,6 +450,7 @@ def stay(runner: Runner, options: argparse.Namespace) -> None:
 
 
 MODES = {"submit": submit, "stay": stay, "load": load, "serve": serve, "four": measure_four, "wide": measure_wide}
+MODES["large"] = measure_large
 
 
 def arguments() -> argparse.Namespace:
@@ -415,6 +459,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workflow", default="chain")
     parser.add_argument("--input", type=json.loads, default={})
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--values", type=int, default=1)
     parser.add_argument("--letter", default="r")
     parser.add_argument("--window", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=0.0)

@@ -7,6 +7,8 @@ from tests.faults.guarantees import query
 from tests.faults.scale import scaled
 
 TASKS = scaled(2_000, 10_000)
+LARGE_RUNS, LARGE_VALUES = scaled(4, 50), scaled(50, 200)
+MIB = 1024 * 1024
 
 
 def test_four_independent_tasks_of_one_second_take_about_one_second_on_sqlite(sqlite_children: Children) -> None:
@@ -26,3 +28,16 @@ def test_a_run_with_thousands_of_parallel_tasks_completes_in_bounded_memory(chil
     assert len(children.executions) == TASKS + 8
     assert set(children.executions.per_task().values()) == {1}
     assert grown < 64 * 1024 + 6 * TASKS
+
+
+def test_runs_with_large_values_leave_no_memory_behind(children: Children) -> None:
+    found = children.start("large", runs=LARGE_RUNS, values=LARGE_VALUES).finished()
+    before, peaks, resting = found["before"], found["peaks"], found["resting"]
+    one_run = LARGE_VALUES * 900_000
+    print(
+        f"{LARGE_RUNS} runs of {LARGE_VALUES} × 900 kB: {before // MIB} MiB before, {resting // MIB} at rest afterwards"
+    )
+    print(f"at most so far, after each run: {[each // MIB for each in peaks]}")
+    assert resting <= 1.5 * peaks[0]
+    assert resting <= before + 3 * one_run + 32 * MIB
+    assert peaks[-1] <= 2 * peaks[0] + 32 * MIB

@@ -254,6 +254,7 @@ class ThreadExecutor:
     # -- ending -----------------------------------------------------------------------------------------------------
     def _finish(self, attempt: Attempt, result: ExecutionResult | None, began: float | None = None) -> None:
         """The body has returned and its place is free; its result counts unless the attempt has ended before."""
+        attempt.work = None  # what it was given is not kept for as long as its deadline
         if attempt.deadline is not None:
             self._deadlines.discard(attempt.deadline)
         counts = self._live.pop(attempt.key, None) is not None

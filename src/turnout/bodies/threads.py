@@ -119,3 +119,4 @@ class Threads(Generic[T]):
                 run(item)
             except BaseException:
                 log.exception("a thread of %s survived an error outside of any body", self._name)
+            del item  # a thread that waits for work would keep the last one, with all that it was given

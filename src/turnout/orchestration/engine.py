@@ -116,7 +116,7 @@ class Engine:
         self.hub = ""
         """Where workers reach this orchestrator; empty: they do not."""
         self.sight = Sight(partial(status_of, self))
-        self._looking: asyncio.Task[None] | None = None
+        self._looking: list[asyncio.Task[None]] = []
         self._answered_at = -math.inf
         """When a commit got through after others had not."""
         self._background: set[asyncio.Task[Any]] = set()
@@ -136,7 +136,10 @@ class Engine:
             await self.in_thread(self.store.end_session, self.session_id)
             raise
         await self.coordinator.start()
-        self._looking = self._loop.create_task(self.sight.keep_looking())
+        self._looking = [
+            self._loop.create_task(self.sight.keep_looking()),
+            self._loop.create_task(self.ledger.heap.keep_trimmed()),
+        ]
 
     def _new_session(self) -> None:
         settings = self.settings
@@ -161,8 +164,8 @@ class Engine:
             await self._let_go()
             await asyncio.sleep(0.01)
         await self.coordinator.stop(max(0.1, deadline - time.monotonic()))
-        if self._looking is not None:
-            self._looking.cancel()
+        for looking in self._looking:
+            looking.cancel()
         self.admission.close()
         self.keeper.stop()
         self.ledger.close()

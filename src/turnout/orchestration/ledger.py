@@ -23,6 +23,7 @@ from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.orchestration.complaint import Complaint
+from turnout.orchestration.heap import Heap, weight
 
 log = logging.getLogger("turnout.ledger")
 
@@ -31,6 +32,9 @@ OUTAGE_AFTER = 1.0
 """Seconds without a commit before the database counts as gone; a shorter trouble is only waited out."""
 
 
+LARGEST = 8 * 1024 * 1024
+"""Characters of values in one commit, unless a single turn has more: a commit is held in memory several times over, and
+connections keep buffers of the size of the largest."""
 FEWEST_LANES = 2
 """One commit is worked out while another is under way, however small the pools are."""
 
@@ -62,7 +66,9 @@ class Ledger:
         self._max_commit = max_commit
         self._wake = wake
         self._trouble = trouble
-        self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
+        self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]], int]] = []
+        """Writes, who waits for them, and how much text they have."""
+        self.heap = Heap()
         self._width = width
         self._under_way = 0
         self._unbroken = 0
@@ -80,7 +86,9 @@ class Ledger:
         if self._closed.is_set():
             future.set_exception(StoreUnreachable("the ledger is closed"))
             return future
-        self._pending.append((writes, future))
+        size = sum(map(weight, writes))
+        self.heap.passed(size)
+        self._pending.append((writes, future, size))
         self._flush()
         return future
 
@@ -102,7 +110,7 @@ class Ledger:
     def close(self) -> None:
         self._closed.set()
         self._lanes.shutdown(wait=False, cancel_futures=True)
-        for _, future in self._pending:
+        for _, future, _ in self._pending:
             if not future.done():
                 future.set_exception(StoreUnreachable("the ledger is closed"))
         self._pending.clear()
@@ -110,11 +118,15 @@ class Ledger:
     def _flush(self) -> None:
         while self._pending and self._under_way < self._lanes_now() and not self._closed.is_set():
             batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
-            count = 0
-            while self._pending and (not batch or count + len(self._pending[0][0]) <= self._max_commit):
-                item = self._pending.pop(0)
-                batch.append(item)
-                count += len(item[0])
+            count = size = 0
+            while self._pending and (
+                not batch
+                or (count + len(self._pending[0][0]) <= self._max_commit and size + self._pending[0][2] <= LARGEST)
+            ):
+                writes, future, more = self._pending.pop(0)
+                batch.append((writes, future))
+                count += len(writes)
+                size += more
             self._under_way += 1
             writes = [write for some, _ in batch for write in some]
             task = asyncio.get_running_loop().run_in_executor(self._lanes, self._commit, writes)

@@ -23,6 +23,16 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     holder: str | None = None
 
 
+def portion(answers: list[Answer], most: int) -> list[Answer]:
+    """The first of these answers, as many as have so many characters of output together, and at least one."""
+    total = 0
+    for number, answer in enumerate(answers):
+        total += len(answer.result.output or "")
+        if total > most and number:
+            return answers[:number]
+    return answers
+
+
 class Order:
     """A command that waits for the run's next turn: from another process (a row) or from this one (a future)."""
 

@@ -25,8 +25,9 @@ from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.verdict import suspect
 from turnout.orchestration.failures import error_of, given_up
+from turnout.orchestration.ledger import LARGEST
 from turnout.orchestration.moves import Move
-from turnout.orchestration.owned import Answer, Order, OwnedRun
+from turnout.orchestration.owned import Answer, Order, OwnedRun, portion
 from turnout.orchestration.parking import key_of, line_of, rest_of
 from turnout.orchestration.stages import Stage
 
@@ -91,7 +92,7 @@ class Turns:
 
     def _turn(self, owned: OwnedRun, events: list[tuple[str, TaskReadyEvent]]) -> Move | None:
         turn = Turn(owned.machine, time.time(), random.random)
-        results, orders = owned.results, owned.orders
+        results, orders = portion(owned.results, LARGEST), owned.orders
         for answer in results:
             if answer.holder is not None:
                 result = answer.result
@@ -102,13 +103,15 @@ class Turns:
             to_cancel += self._obey(turn, orders)
         self.place(owned, turn, events)
         turn.finish()
-        owned.results, owned.orders, owned.fresh = [], [] if orders else orders, False
+        owned.results, owned.orders, owned.fresh = owned.results[len(results) :], [] if orders else orders, False
         inbox = [answer.inbox for answer in results if answer.inbox is not None]
         commands = [order.row for order in orders if order.row is not None]
         if turn.empty and not inbox and not commands:
             for order in orders:
                 order.carried_out()
             self._engine.settlement.settled(results)
+            if owned.results:
+                self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
             return None
         write = turn.write()
         if inbox or commands:

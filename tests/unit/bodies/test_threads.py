@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import queue
 import threading
+import weakref
 
 import pytest
 
 from tests.fake_loader import WAIT
+from tests.waiting import until
 from turnout.bodies.threads import Threads
 
 
@@ -109,4 +111,19 @@ def test_threads_end_when_closed_and_work_again_when_opened() -> None:
     threads.open()
     threads.put([1])
     assert seen.get(timeout=WAIT) not in used
+    threads.close()
+
+
+def test_a_thread_that_waits_for_work_does_not_keep_what_it_ran_last() -> None:
+    class Item:
+        pass
+
+    ran = threading.Event()
+    threads: Threads[Item] = Threads(1, lambda item: ran.set())
+    item = Item()
+    left = weakref.ref(item)
+    threads.put([item])
+    assert ran.wait(WAIT)
+    del item
+    until(lambda: left() is None)
     threads.close()

@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
@@ -123,6 +124,27 @@ def test_an_idle_ledger_flushes_at_once() -> None:
     assert all(outcome.applied for outcome in outcomes)
     assert store.commits == [["a", "b"]]
     assert (ledger.metrics.commits, ledger.metrics.writes) == (1, 2)
+
+
+def test_a_commit_holds_no_more_text_than_it_may_unless_one_write_does() -> None:
+    def heavy(run_id: str, share: float) -> RunWrite:
+        row = msgspec.structs.replace(completed(), output="x" * int(module.LARGEST * share))
+        return write(run_id, row)
+
+    async def scenario() -> list[list[str]]:
+        store = HeldStore(held=True)
+        ledger = ledger_over(store)
+        written = [ledger.write([write("first")])]
+        assert await begun(store) == ["first"]
+        written += [
+            ledger.write([heavy(name, share)]) for name, share in (("a", 0.6), ("b", 0.3), ("c", 0.2), ("d", 2))
+        ]
+        store.let_go(10)
+        await asyncio.wait_for(asyncio.gather(*written), WAIT)
+        ledger.close()
+        return store.commits
+
+    assert asyncio.run(scenario()) == [["first"], ["a", "b"], ["c"], ["d"]]
 
 
 def test_writes_gather_while_a_commit_is_under_way_and_go_out_together() -> None:

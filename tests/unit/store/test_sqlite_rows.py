@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from turnout.errors import StoreRejected
 from turnout.model.events import ErrorInfo
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.states import TaskState
+from turnout.store.sqlite.ledger import _parts
 from turnout.store.sqlite.rows import changed_tasks, new_tasks
 
 WAITING = TaskRow(pos=2, name="third", priority=5, state=TaskState.PENDING)
@@ -102,3 +104,20 @@ def test_a_narrow_completion_writes_each_field_that_it_may_change(field: str) ->
     written = field in {"output", "started_at", "finished_at", "seq"}
     other = msgspec.structs.replace(COMPLETED, **{field: OTHER[field]})
     assert block_of(other) == ("complete_tasks" if written else "update_tasks")
+
+
+def test_rows_with_large_values_go_one_by_one_and_the_others_together() -> None:
+    """A statement that is kept for its next use keeps what was bound to it last."""
+    small = [("run", 1, pos, 1, "x" * 100, 0.0, 0.0, 1) for pos in range(200)]
+    large = [("run", 1, pos, 1, "x" * 900_000, 0.0, 0.0, 1) for pos in range(200, 204)]
+    rows = [*small[:100], *large, *small[100:]]
+    parts = list(_parts(rows, (4,)))
+    assert sorted(row[2] for part in parts for row in part) == list(range(204))
+    assert [len(part) for part in parts if any(row in large for row in part)] == [1, 1, 1, 1]
+    assert [len(part) for part in parts if not any(row in large for row in part)] == [200]
+
+
+def test_a_nul_is_refused_among_large_values_too() -> None:
+    rows = [("run", 1, 0, 1, "x" * 2_000_000, 0.0, 0.0, 1), ("run", 1, 1, 1, "a\0b", 0.0, 0.0, 1)]
+    with pytest.raises(StoreRejected):
+        list(_parts(rows, (4,)))

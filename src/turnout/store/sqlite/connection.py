@@ -19,6 +19,8 @@ from turnout.store.sqlite.files import create_private
 from turnout.store.waits import Waits
 
 BUSY_SECONDS = 10.0
+SMALL_CACHE, LARGE_CACHE = 2_048, 65_536
+"""KiB of pages in memory, for a connection and for the ledger's."""
 
 
 class SqliteDatabase:
@@ -77,7 +79,7 @@ class SqliteDatabase:
             )
             try:
                 connection.execute("pragma synchronous = full")
-                connection.execute("pragma cache_size = -65536")
+                connection.execute(f"pragma cache_size = -{SMALL_CACHE}")
                 connection.execute("pragma temp_store = memory")
                 # 64 MB of log: at the default of 4 MB every commit of a few hundred steps would be a checkpoint too.
                 connection.execute("pragma wal_autocheckpoint = 16000")
@@ -140,6 +142,10 @@ class SqliteDatabase:
     def begin_lane(self) -> Iterator[sqlite3.Connection]:
         """The same for the ledger, which is busy writing whenever there is work: that is no sign of saturation."""
         with self._begun() as connection:
+            if not getattr(self._local, "lane", False):
+                # Every thread has a connection with a cache: only the one that writes all the time needs much.
+                connection.execute(f"pragma cache_size = -{LARGE_CACHE}")
+                self._local.lane = True
             self.waits.excuse(True)
             try:
                 yield connection

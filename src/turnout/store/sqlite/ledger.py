@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -35,6 +35,8 @@ from turnout.store.writes import check, finishes
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _FREE_TEXT = {"start_tasks": (4,), "complete_tasks": (4,), "insert_history": (6,)}
 """Which columns hold text that is not ours, in the statements that take most rows: decisions, outputs, details."""
+_LARGE = 1024 * 1024
+"""Characters of text in a batch above which its largest rows go one by one."""
 
 
 class _Mismatch(Exception):
@@ -107,15 +109,33 @@ def _clear(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: floa
 def _many(connection: sqlite3.Connection, block: str, rows: Sequence[Values], *shared: object) -> int:
     """Execute the block for all rows, in as few statements as may be; returns how many rows it changed."""
     changed = 0
-    _refuse_nul(rows, _FREE_TEXT.get(block))
-    for start in range(0, len(rows), _SIZES[-1]):
-        part = rows[start : start + _SIZES[-1]]
+    for part in _parts(rows, _FREE_TEXT.get(block)):
         size = next(size for size in _SIZES if size >= len(part))
         width = len(part[0])
         params = [*shared, *chain.from_iterable(part)]
         params.extend([""] * ((size - len(part)) * width))
         changed += connection.execute(_statement(block, size, width), params).rowcount
     return changed
+
+
+def _parts(rows: Sequence[Values], columns: Sequence[int] | None) -> Iterator[Sequence[Values]]:
+    """The rows as they go into statements; those with much text go one by one.
+
+    A statement that is kept for its next use keeps what was bound to it last. There is one for each number of rows, so
+    many rows with large values in one statement would stay in memory for as long as the connection does."""
+    texts = _texts(rows, columns)
+    if sum(map(len, texts)) <= _LARGE:
+        _refuse_nul(texts)
+    else:
+        for text in texts:
+            _refuse_nul([text])
+        large = [row for row in rows if sum(map(len, _texts([row], None))) > _LARGE // len(_SIZES)]
+        if large:
+            kept = {id(row) for row in large}
+            yield from ([row] for row in large)
+            rows = [row for row in rows if id(row) not in kept]
+    for start in range(0, len(rows), _SIZES[-1]):
+        yield rows[start : start + _SIZES[-1]]
 
 
 @cache
@@ -129,11 +149,13 @@ def _expect(changed: int, wanted: int) -> None:
         raise _Mismatch
 
 
-def _refuse_nul(rows: Sequence[Values], columns: Sequence[int] | None) -> None:
-    # SQLite would keep a NUL, and cut the text there in places; PostgreSQL refuses it. Both are to refuse it.
+def _texts(rows: Sequence[Values], columns: Sequence[int] | None) -> list[str]:
     if columns is None:
-        texts = [value for row in rows for value in row if isinstance(value, str)]
-    else:
-        texts = [row[column] or "" for column in columns for row in rows]
+        return [value for row in rows for value in row if isinstance(value, str)]
+    return [row[column] or "" for column in columns for row in rows]
+
+
+def _refuse_nul(texts: Sequence[str]) -> None:
+    # SQLite would keep a NUL, and cut the text there in places; PostgreSQL refuses it. Both are to refuse it.
     if "\0" in "".join(texts):
         raise StoreRejected("the data holds a NUL character")

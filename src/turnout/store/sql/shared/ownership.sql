@@ -78,7 +78,8 @@ returning id
 
 -- name: lock_runs_of_the_dead
 -- Whoever is not a session that still stands owns nothing, so no path can strand a run.
-select id from run
+-- SQLite would rather go through all runs in the order of their ids, with the writer's lock in its hand.
+select id from run /*sqlite indexed by run_owner */
 where owner is not null
     and not exists (select 1 from session where session.id = run.owner and session.ended_at is null)
 order by id
@@ -97,23 +98,24 @@ delete from session where ended_at < :now - 86400.0
 select id from session where id = :id and ended_at is null
 
 -- name: any_claimable
-select id from run
+-- Here and below SQLite would rather go through all runs of these workflows, most of which have ended.
+select id from run /*sqlite indexed by run_unowned */
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
 limit 1
 
 -- name: claimable_runs
-select id from run
+select id from run /*sqlite indexed by run_unowned */
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
 order by priority desc, submitted_at, id
 limit :limit
 /*pg for update of run skip locked */
 
 -- name: unclaimed_versions
-select distinct version from run
+select distinct version from run /*sqlite indexed by run_unowned */
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow not in {workflows}
 
 -- name: claimable_runs_or_versions
-select id from run
+select id from run /*sqlite indexed by run_unowned */
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
     and (workflow in {workflows} or version in {versions})
 order by priority desc, submitted_at, id

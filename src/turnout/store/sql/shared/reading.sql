@@ -110,9 +110,14 @@ returning version
 update workflow set used_at = :now where version = :version returning version
 
 -- name: waiting
-select state, owner is not null, count(*)
-from run
-where owner is not null or (owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+-- By the two indexes that know the runs that have not ended.
+select state, owned, count(*)
+from (
+    select state, 1 as owned from run /*sqlite indexed by run_owner */ where owner is not null
+    union all
+    select state, 0 from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+) as unfinished
 group by 1, 2
 
 -- name: record_routing
