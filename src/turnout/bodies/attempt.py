@@ -50,6 +50,12 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     info: TaskInfo | None = None
     deadline: int | None = None
     started_at: float | None = None
+    arrived: float = 0.0
+    """When it came into the queue that it is in, by the monotonic clock."""
+    loading: bool = False
+    """A thread has it and waits for its work."""
+    estimate: float = 0.0
+    """Seconds that its body may take, while it waits for a thread."""
 
     def begin(self, work: Work, place: Place, now: float) -> TaskInfo:
         self.work = work
@@ -57,6 +63,12 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         self.started_at = now
         self.place = place
         return info
+
+
+def rank_of(attempt: Attempt) -> tuple[int, int]:
+    """Of the attempts that wait, those with the highest rank begin first."""
+    event = attempt.event
+    return (event.priority, event.task_priority)
 
 
 def info_for(work: Work, now: float) -> TaskInfo:

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from turnout.errors import (
 )
 from turnout.model.durations import Duration, seconds
 from turnout.model.events import NO_FAILURE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.reasons import CANCELLED
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,11 @@ class Attended:
         """Why it is being ended early, if it is."""
         self.kill_grace: float | None = None
         self.started_at: float | None = None
+        self.committed = False
+        """Its process may begin it at any moment."""
         self.timer: asyncio.TimerHandle | None = None
+        self.settled: asyncio.Event = asyncio.Event()
+        """It has begun, or has ended."""
 
     def end(self, result: ExecutionResult, grace: float | None = None) -> None:
         """End it early, with this result once its processes are gone. The first to say so is heard."""
@@ -188,6 +193,14 @@ class AttendingExecutor(ABC):
         if attempt is not None and loop is not None:
             loop.call_soon_threadsafe(attempt.end, ExecutionResult.cancelled(event))
 
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[None] | None:
+        """Hand back those of these attempts that have not begun. Those that their processes have been given begin."""
+        attempts, loop = [self._live.get(key_of(event)) for event in events], self._loop
+        if loop is None or not any(attempts):
+            return None
+        found = [attempt for attempt in attempts if attempt is not None]
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_withdraw(found, reason), loop))
+
     def _begin(self, attempts: Sequence[Attended]) -> None:
         for attempt in attempts:
             attempt.task = asyncio.get_running_loop().create_task(self._attend(attempt))
@@ -230,6 +243,7 @@ class AttendingExecutor(ABC):
 
     def _report(self, attempt: Attended, result: ExecutionResult) -> None:
         self._live.pop(attempt.key, None)
+        attempt.settled.set()
         if result.status is not ExecutionStatus.RETURNED:
             self._executed += 1
             self._failed += result.status not in NO_FAILURE
@@ -239,6 +253,16 @@ class AttendingExecutor(ABC):
             attempt.report(result)
         except Exception:
             log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
+
+
+async def _withdraw(attempts: Sequence[Attended], reason: str) -> None:
+    """To be run on the loop that attends to them; ends when each has begun or has ended. What a process has been given
+    begins, unless its run is cancelled: to end that process would cost the attempt, if it was about to begin it."""
+    for attempt in attempts:
+        if not attempt.committed or (reason == CANCELLED and not attempt.settled.is_set()):
+            attempt.end(ExecutionResult.returned(attempt.event, reason), 0.0)
+    for attempt in attempts:
+        await attempt.settled.wait()
 
 
 async def until_done(*awaited: asyncio.Future[Any]) -> None:

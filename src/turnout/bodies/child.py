@@ -20,7 +20,18 @@ from turnout.bodies.capture import capture
 from turnout.bodies.conditions import once_met
 from turnout.bodies.execution import run_body
 from turnout.bodies.locating import MAIN, MAIN_ELSEWHERE, found, unwrapped
-from turnout.bodies.messages import LENGTH, Began, Done, FromChild, Job, Setting, Where, decode_to_child, frame
+from turnout.bodies.messages import (
+    LENGTH,
+    Began,
+    Done,
+    Entered,
+    FromChild,
+    Job,
+    Setting,
+    Where,
+    decode_to_child,
+    frame,
+)
 from turnout.bodies.saying import Saying
 from turnout.contracts.executor import Work
 from turnout.errors import NotImportable
@@ -116,6 +127,7 @@ class Child:
         except NotImportable as error:
             return _in_parents_words(ExecutionResult.failed(job.event, error, retryable=False))
         self._info = info = info_for(work, began)
+        self._send(Entered())
         return _in_parents_words(run_body(work, info, setting.output_limit))
 
     def _work(self, job: Job, setting: Setting) -> Work:

@@ -7,10 +7,11 @@ import contextlib
 import contextvars
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
+
+from turnout.bodies.priority_queue import PriorityQueue, Rank
 
 log = logging.getLogger(__name__)
 
@@ -18,16 +19,23 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Coroutines(Generic[T]):
-    """Runs ``run(item)`` as an asyncio task for each item, at most ``limit`` at once, the rest in order of arrival.
+    """Runs ``run(item)`` as an asyncio task for each item, at most ``limit`` at once; of the rest, the highest
+    rank goes first, in order of arrival within a rank.
 
     ``run`` must not raise anything but CancelledError. All methods may be called from any thread.
     """
 
-    def __init__(self, limit: int, run: Callable[[T], Coroutine[Any, Any, None]], name: str = "turnout-async") -> None:
+    def __init__(
+        self,
+        limit: int,
+        run: Callable[[T], Coroutine[Any, Any, None]],
+        name: str = "turnout-async",
+        rank: Callable[[T], Rank] = lambda _: (0, 0),
+    ) -> None:
         self._limit = limit
         self._run = run
         self._name = name
-        self._items: deque[T] = deque()
+        self._items: PriorityQueue[T] = PriorityQueue(rank)
         self._tasks: dict[T, asyncio.Task[None]] = {}
         self._signalled = False
         self._lock = threading.Lock()
@@ -58,14 +66,13 @@ class Coroutines(Generic[T]):
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._cancel, item)
 
+    def remove(self, gone: Collection[T]) -> None:
+        """Take back those of these that have not started."""
+        self._items.remove(gone)
+
     def drain(self) -> list[T]:
         """Take back what has not started."""
-        left: list[T] = []
-        while True:
-            try:
-                left.append(self._items.popleft())
-            except IndexError:
-                return left
+        return self._items.drain()
 
     def close(self) -> None:
         """Cancel what runs and end the loop's thread, without waiting for either."""

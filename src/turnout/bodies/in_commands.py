@@ -58,6 +58,8 @@ class ShellExecutor(AttendingExecutor):
             if error.errno not in OUT_OF_PROCESSES:
                 raise
             raise ExecutorUnavailable(f"no process could be started: {error.strerror}") from error
+        attempt.committed = True
+        kept.started.add_done_callback(lambda _: attempt.settled.set())
         attempt.began(time.time(), work.timeout)
         try:
             await until_done(kept.gone)

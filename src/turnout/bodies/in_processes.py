@@ -68,6 +68,7 @@ class ProcessExecutor(AttendingExecutor):
         if work.body is None:
             return ExecutionResult.returned(attempt.event, "code_missing")
         job = frame(_job(work))
+        attempt.committed = True
         last = ""
         for _ in range(FALSE_STARTS):
             try:
@@ -82,7 +83,8 @@ class ProcessExecutor(AttendingExecutor):
         if self._memory_limit is not None and self._watching is None:
             self._watch()
         try:
-            result = await child.run(work, job, lambda at: attempt.began(at, work.timeout))
+            began = lambda at: attempt.began(at, work.timeout)  # noqa: E731
+            result = await child.run(work, job, began, attempt.settled.set)
         except asyncio.CancelledError:
             child.stop(self.grace if attempt.kill_grace is None else attempt.kill_grace)
             await until_done(child.gone)

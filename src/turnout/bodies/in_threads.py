@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, is_async, key_of
+from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, is_async, key_of, rank_of
+from turnout.bodies.backlog import Backlog
 from turnout.bodies.coroutines import Coroutines
 from turnout.bodies.deadlines import Deadlines
 from turnout.bodies.execution import run_async_body, run_body
@@ -27,6 +28,7 @@ from turnout.model.events import (
     ExecutorMetrics,
     TaskReadyEvent,
 )
+from turnout.model.reasons import NO_CAPACITY
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
@@ -65,10 +67,11 @@ class ThreadExecutor:
         self._max_output_bytes: int = max_output_bytes
         self._loader: Loader | None = None
         self._live: dict[Key, Attempt] = {}
-        self._threads: Threads[Attempt] = Threads(threads, self._in_thread, f"turnout-{name}")
-        self._coroutines: Coroutines[Attempt] = Coroutines(coroutines, self._on_loop, f"turnout-{name}-async")
+        self._threads: Threads[Attempt] = Threads(threads, self._in_thread, f"turnout-{name}", rank_of)
+        self._coroutines: Coroutines[Attempt] = Coroutines(coroutines, self._on_loop, f"turnout-{name}-async", rank_of)
         self._deadlines: Deadlines[Attempt] = Deadlines(self._expire, f"turnout-{name}-deadlines")
         self._places: Places = Places(threads, coroutines, max_backlog)
+        self._backlog: Backlog = Backlog(self._places, self._waited_too_long, f"turnout-{name}")
         self._async_names: set[str] = set()
         """Tasks whose body was async when last seen: they go to the event loop without a thread's help."""
         self._lock: threading.Lock = threading.Lock()
@@ -94,9 +97,14 @@ class ThreadExecutor:
     @property
     def capacity(self) -> int:
         """How many attempts it takes at once; ``Places`` says how that adapts."""
-        return self._places.capacity(
-            queued=self._threads.waiting, tasks=self._coroutines.running, async_seen=bool(self._async_names)
-        )
+        return self._places.capacity(tasks=self._coroutines.running, async_seen=bool(self._async_names))
+
+    def capacity_of(self, task_name: str) -> int:
+        """How many attempts may be here for one more of this task to be taken."""
+        if task_name in self._async_names:
+            running, queued = self._coroutines.running, self._coroutines.waiting
+            return self._places.capacity_on_loop(live=len(self._live), tasks=running, queued=queued)
+        return self._places.capacity_of(task_name)
 
     @property
     def stuck(self) -> int:
@@ -128,6 +136,7 @@ class ThreadExecutor:
         for key in list(self._live):
             attempt = self._live.pop(key, None)
             if attempt is not None:
+                self._backlog.take(attempt)
                 self._places.abandon(attempt)
                 self._answer_owed(-1)
                 if attempt.info is not None:
@@ -135,6 +144,7 @@ class ThreadExecutor:
         self._threads.close()
         self._coroutines.close()
         self._deadlines.close()
+        self._backlog.close()
 
     # -- taking attempts in -----------------------------------------------------------------------------------------
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
@@ -159,8 +169,10 @@ class ThreadExecutor:
                 (for_loop if event.task_name in self._async_names else for_threads).append(attempt)
         self._answer_owed(len(for_threads) + len(for_loop))
         if for_threads:
+            self._backlog.add(for_threads, for_thread=True)
             self._threads.put(for_threads)
         if for_loop:
+            self._backlog.add(for_loop, for_thread=False)
             self._coroutines.put(for_loop)
         if self._closing:  # since the look above
             self._hand_back()
@@ -171,9 +183,24 @@ class ThreadExecutor:
         if attempt is not None:
             self._end_early(attempt, ExecutionResult.cancelled(event))
 
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> None:
+        """Hand back those of these attempts that have not begun: none of them does once this returns."""
+        self._return(self._backlog.withdraw(map(key_of, events)), reason)
+
+    def _waited_too_long(self, attempts: Sequence[Attempt]) -> None:
+        self._return(attempts, NO_CAPACITY)
+
     def _hand_back(self) -> None:
-        for attempt in (*self._threads.drain(), *self._coroutines.drain()):
-            self._end_early(attempt, ExecutionResult.returned(attempt.event, STOPPING))
+        self._return(self._backlog.withdraw_all(), STOPPING)
+
+    def _return(self, attempts: Sequence[Attempt], reason: str) -> None:
+        """Answer for attempts that were taken out of the backlog."""
+        if attempts:
+            gone = frozenset(attempts)
+            self._threads.remove(gone)
+            self._coroutines.remove(gone)
+            for attempt in attempts:
+                self._end_early(attempt, ExecutionResult.returned(attempt.event, reason))
 
     # -- running ----------------------------------------------------------------------------------------------------
     def _in_thread(self, attempt: Attempt) -> None:
@@ -183,14 +210,16 @@ class ThreadExecutor:
         if is_async(work):
             if len(self._async_names) < MOST_ASYNC_NAMES:
                 self._async_names.add(attempt.event.task_name)
-            self._coroutines.put((attempt,))
-            if self._closing:
-                self._hand_back()
+            attempt.arrived, attempt.loading = time.monotonic(), False
+            if attempt.key in self._live:
+                self._coroutines.put((attempt,))
+            return
+        if not self._backlog.take(attempt):
             return
         info = attempt.begin(work, IN_THREAD, time.time())
         if work.timeout is not None:
             attempt.deadline = self._deadlines.add(work.timeout, attempt)
-        began = self._places.enter_thread()
+        began = self._places.enter_thread(attempt)
         result: ExecutionResult | None = None
         # Ended before it began? From here on, whoever ends it early sees that it has a place.
         if attempt.key in self._live:
@@ -204,6 +233,8 @@ class ThreadExecutor:
         if not is_async(work):
             self._async_names.discard(attempt.event.task_name)
             self._threads.put((attempt,))
+            return
+        if not self._backlog.take(attempt):
             return
         info = attempt.begin(work, ON_LOOP, time.time())
         self._places.enter_loop()
@@ -226,7 +257,9 @@ class ThreadExecutor:
             if work is None and not blocking:
                 self._threads.put((attempt,))
                 return None
-            work = work or loader.load_blocking(event)
+            if work is None:
+                attempt.loading = True
+                work = loader.load_blocking(event)
         except StoreUnreachable:
             # Nothing has started: an outage must not use up the task's attempts.
             self._end_early(attempt, ExecutionResult.returned(event, StoreUnreachable.code))
@@ -268,6 +301,7 @@ class ThreadExecutor:
         """End an attempt from outside of its body, which keeps its place until it returns."""
         if self._live.pop(attempt.key, None) is None:
             return
+        self._backlog.take(attempt)
         place = self._places.abandon(attempt)
         if attempt.info is not None:
             attempt.info.cancelled = True

@@ -67,6 +67,10 @@ class Began(msgspec.Struct, frozen=True, tag="began"):
     at: float
 
 
+class Entered(msgspec.Struct, frozen=True, tag="entered"):
+    """The body was found, and is called now."""
+
+
 class Said(msgspec.Struct, frozen=True, tag="said"):
     """Something that the body has printed or logged, or its progress."""
 
@@ -79,7 +83,7 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
 
 
 ToChild: TypeAlias = Setting | Job
-FromChild: TypeAlias = Began | Said | Done
+FromChild: TypeAlias = Began | Entered | Said | Done
 
 encode_json = msgspec.json.Encoder().encode
 decode_to_child = msgspec.json.Decoder(ToChild).decode

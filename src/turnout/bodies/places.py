@@ -4,57 +4,31 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
 from turnout.bodies.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Place
+from turnout.bodies.pace import HORIZON, Pace, Paces
 
-HORIZON = 0.05
-"""Seconds of work that may wait in front of the threads: enough to hide a trip to the store, and too short to matter if
-another process could have taken it."""
-JOLT = 0.001
 ASYNC_SPARE = 8
-
-
-class Pace:
-    """A moving average of body durations that no single measurement can throw far.
-
-    A body's time includes what its thread waited for the interpreter, milliseconds at times for one that does nothing,
-    so one step grows the average at most by a tenth of itself and a little more. Bodies that really are slow also keep
-    the queue standing, and then nothing waits whatever the average says.
-    """
-
-    def __init__(self) -> None:
-        self.mean: float | None = None
-
-    def add(self, seconds: float) -> None:
-        mean = self.mean
-        if mean is None:
-            self.mean = seconds
-        else:
-            self.mean = mean + 0.1 * (min(seconds, 2 * mean + JOLT) - mean)
-
-    def backlog(self, threads: int, most: int) -> int:
-        """How many attempts may wait while ``threads`` are busy: what they get through in ``HORIZON`` seconds beyond
-        those that they are at. Nothing is known at first, so nothing waits."""
-        if self.mean is None or self.mean >= HORIZON or threads < 1:
-            return 0
-        if self.mean * (most + threads) <= threads * HORIZON:
-            return most
-        return min(most, int(threads * (HORIZON / self.mean - 1)))
+LOOK_INTERVAL = 0.005
+"""Seconds for which the number of long bodies, once counted, stands."""
 
 
 class Places:
-    """Who holds a thread or room on the event loop: an attempt that ended early does so until its body returns.
+    """The attempts that hold a thread or room on the event loop: one that ended early does so until its body returns.
 
-    One number has to serve two kinds of body:
+    Sync bodies have
 
     - a place for each thread that is not stuck in a body whose attempt has ended;
-    - a backlog, so that quick bodies never wait for a trip to the store: what the threads get through in 50 ms, judging
-      by recent bodies. None for bodies of 50 ms and more, which another process could start sooner, and none while the
-      queue stands still, whatever recent bodies were like;
-    - a place for each coroutine on the loop: it needs no thread, so five hundred sleeping coroutines leave room for as
-      many sync bodies as before;
-    - where async bodies have been seen, ``ASYNC_SPARE`` more, so that they get in while long sync bodies hold all
-      threads. Sync bodies that come instead wait in the queue, which is the price of one number.
+    - a backlog, so that quick bodies never wait for a trip to the store: what the threads that are not in long bodies
+      get through in 50 ms, judging by recent bodies of the same task. None for bodies of 50 ms and more, which another
+      process could start sooner, and none for tasks of which no body has returned.
+
+    Async bodies have a place each as long as the event loop takes more. A coroutine needs no thread, so five hundred
+    sleeping ones leave room for as many sync bodies as before.
+
+    Without a task's name, all recent bodies together stand for it, and where async bodies have been seen there are
+    ``ASYNC_SPARE`` places more, so that they get in while long sync bodies hold all threads.
     """
 
     def __init__(self, threads: int, coroutines: int, max_backlog: int) -> None:
@@ -62,28 +36,78 @@ class Places:
         self._coroutines: int = coroutines
         self._max_backlog: int = max_backlog
         self._lock: threading.Lock = threading.Lock()
-        self._pace: Pace = Pace()
+        self._paces: Paces = Paces()
         self._stuck: int = 0
         self._on_loop: int = 0
-        self._last_start: float = 0.0
+        self._bodies: dict[Attempt, float] = {}
+        """When each body that is in a thread now began."""
+        self._waiting: int = 0
+        self._work: float = 0.0
+        """Attempts that have not begun, and the seconds that their bodies may take."""
+        self._moving: int = threads
+        self._looked: float = 0.0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more attempts are here than can be in a thread."""
+        return self._waiting + len(self._bodies) > self._threads
 
     @property
     def stuck(self) -> int:
         """Threads in bodies whose attempts have ended."""
         return self._stuck
 
-    def capacity(self, *, queued: int, tasks: int, async_seen: bool) -> int:
-        """``queued`` attempts wait for a thread; the loop has ``tasks``, abandoned ones included."""
-        threads = self._threads - self._stuck
-        backlog = self._pace.backlog(threads, self._max_backlog)
-        if backlog and queued and time.monotonic() - self._last_start > HORIZON:
-            backlog = 0
+    def capacity(self, *, tasks: int, async_seen: bool) -> int:
+        """For tasks of any name; the loop has ``tasks``, abandoned ones included."""
         spare = max(0, min(ASYNC_SPARE, self._coroutines - tasks)) if async_seen else 0
-        return threads + backlog + self._on_loop + spare
+        return self._for_threads(self._paces.overall) + spare
 
-    def enter_thread(self) -> float:
+    def capacity_of(self, task_name: str) -> int:
+        """For sync bodies of this task."""
+        return self._for_threads(self._paces.of(task_name))
+
+    def capacity_on_loop(self, *, live: int, tasks: int, queued: int) -> int:
+        """For async bodies, with ``live`` attempts of any kind here, and ``queued`` of those in front of the loop."""
+        return live + max(0, self._coroutines - tasks - queued)
+
+    def _for_threads(self, pace: Pace) -> int:
+        threads = self._threads - self._stuck
+        waiting = self._waiting
+        backlog = pace.backlog(min(threads, self._moving_now()), max(0, self._max_backlog - waiting), self._work)
+        return threads + (waiting + backlog if backlog else 0) + self._on_loop
+
+    def _moving_now(self) -> int:
+        """Threads that are idle, or in a body that began less than ``HORIZON`` ago."""
+        now = time.monotonic()
+        if now - self._looked > LOOK_INTERVAL:
+            self._looked = now
+            long_ago = now - HORIZON
+            self._moving = self._threads - sum(began < long_ago for began in list(self._bodies.values()))
+        return self._moving
+
+    # -- attempts that have not begun -------------------------------------------------------------------------------
+    def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
+        """These wait for a thread, or for room on the loop."""
+        work, of = 0.0, self._paces.of
+        if for_thread:
+            for attempt in attempts:
+                attempt.estimate = estimate = of(attempt.event.task_name).mean
+                work += estimate
+        with self._lock:
+            self._waiting += len(attempts)
+            self._work += work
+
+    def waited(self, attempt: Attempt) -> None:
+        """This one begins now, or never will."""
+        with self._lock:
+            self._waiting -= 1
+            # Sums of floats drift; nothing waits, so nothing is the sum.
+            self._work = self._work - attempt.estimate if self._waiting else 0.0
+
+    # -- bodies -----------------------------------------------------------------------------------------------------
+    def enter_thread(self, attempt: Attempt) -> float:
         """A body begins in a thread; returns the time to measure it from."""
-        self._last_start = now = time.monotonic()
+        self._bodies[attempt] = now = time.monotonic()
         return now
 
     def enter_loop(self) -> None:
@@ -103,6 +127,8 @@ class Places:
 
     def leave(self, attempt: Attempt, began: float | None = None) -> None:
         """The body has returned."""
+        if began is not None:
+            self._bodies.pop(attempt, None)
         with self._lock:
             if attempt.place is ON_LOOP:
                 self._on_loop -= not attempt.abandoned
@@ -110,4 +136,4 @@ class Places:
                 self._stuck -= attempt.abandoned
             attempt.place = NOWHERE
             if began is not None:
-                self._pace.add(time.monotonic() - began)
+                self._paces.add(attempt.event.task_name, time.monotonic() - began)

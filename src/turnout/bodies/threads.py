@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
+from turnout.bodies.priority_queue import PriorityQueue, Rank
+
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 GIVE_WAY_EVERY, GIVE_WAY_FOR = 32, 0.00002
 """A thread that goes through quick bodies steps aside now and then: without that, Python would let those that wait for
@@ -20,18 +21,25 @@ the interpreter, a commit among them, have it only every 5 ms."""
 
 
 class Threads(Generic[T]):
-    """Daemon threads, started on demand up to ``limit``, that call ``run(item)`` for each item, first in first out.
+    """Daemon threads, started on demand up to ``limit``, that call ``run(item)`` for each item: the highest rank
+    first, in order of arrival within a rank.
 
     At most one thread is being woken at a time, and the one that wakes wakes the next if there is more to do. While
     bodies hold the interpreter, a single thread therefore drains the queue without switches between threads; as soon
     as one waits for something, the next is at work. ``run`` must not raise.
     """
 
-    def __init__(self, limit: int, run: Callable[[T], None], name: str = "turnout") -> None:
+    def __init__(
+        self,
+        limit: int,
+        run: Callable[[T], None],
+        name: str = "turnout",
+        rank: Callable[[T], Rank] = lambda _: (0, 0),
+    ) -> None:
         self._limit = limit
         self._run = run
         self._name = name
-        self._items: deque[T] = deque()
+        self._items: PriorityQueue[T] = PriorityQueue(rank)
         self._parked: SimpleQueue[bool] = SimpleQueue()
         """What idle threads wait on: True to look for work, False to end."""
         self._lock = threading.Lock()
@@ -50,14 +58,13 @@ class Threads(Generic[T]):
         self._items.extend(items)
         self._wake()
 
+    def remove(self, gone: Collection[T]) -> None:
+        """Take back those of these that no thread has taken."""
+        self._items.remove(gone)
+
     def drain(self) -> list[T]:
         """Take back what no thread has taken."""
-        left: list[T] = []
-        while True:
-            try:
-                left.append(self._items.popleft())
-            except IndexError:
-                return left
+        return self._items.drain()
 
     def close(self) -> None:
         """Let the threads end as soon as they have nothing to run."""
@@ -113,7 +120,7 @@ class Threads(Generic[T]):
             if woken:
                 woken = self._waking = False
             # Read without the lock: whoever changes these looks at the items afterwards itself.
-            if items and not self._waking and (self._idle or self._threads < self._limit):
+            if not self._waking and (self._idle or self._threads < self._limit) and items:
                 self._wake()
             try:
                 run(item)

@@ -15,7 +15,7 @@ from turnout.bodies.capture import relay
 from turnout.bodies.kept import Kept, how_it_ended, python_child
 from turnout.bodies.lines import Lines
 from turnout.bodies.locating import MAIN, main_of
-from turnout.bodies.messages import LENGTH, Began, FromChild, Said, Setting, decode_from_child, frame
+from turnout.bodies.messages import LENGTH, Began, Entered, FromChild, Said, Setting, decode_from_child, frame
 from turnout.contracts.executor import Work
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
@@ -43,6 +43,7 @@ class WarmChild:
         self._heard = bytearray()
         self._event: TaskReadyEvent | None = None
         self._output: Output | None = None
+        self._entered: Callable[[], None] = lambda: None
         self._began: asyncio.Future[float] | None = None
         self._answer: asyncio.Future[ExecutionResult] | None = None
         self._lines = {stream: Lines(_tell(self._say, stream)) for stream in ("stdout", "stderr")}
@@ -80,11 +81,14 @@ class WarmChild:
     def gone(self) -> asyncio.Future[None]:
         return self._kept.gone
 
-    async def run(self, work: Work, job: bytes, began: Callable[[float], None]) -> ExecutionResult:
-        """Do this job; ``began`` is called once the child has taken it. Raises NotBegun or Crash."""
+    async def run(
+        self, work: Work, job: bytes, began: Callable[[float], None], entered: Callable[[], None]
+    ) -> ExecutionResult:
+        """Do this job; ``began`` is called once the child has taken it, ``entered`` when its body is called. Raises
+        NotBegun or Crash."""
         if not self.alive:
             raise NotBegun(how_it_ended(self._kept.ended.result()))
-        self._event, self._output, self.begun_at = work.event, work.output, None
+        self._event, self._output, self._entered, self.begun_at = work.event, work.output, entered, None
         self._began, self._answer = self._loop.create_future(), self._loop.create_future()
         try:
             async with asyncio.timeout(START_LIMIT):
@@ -141,6 +145,8 @@ class WarmChild:
             self.begun_at = message.at
             if self._began is not None and not self._began.done():
                 self._began.set_result(message.at)
+        elif isinstance(message, Entered):
+            self._entered()
         elif isinstance(message, Said):
             self._say(message.stream, message.text)
         elif self._answer is not None and not self._answer.done():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from turnout.contracts.executor import TaskExecutor
 from turnout.contracts.workers import Assigner
@@ -48,9 +49,9 @@ class Dispatcher(Protocol):
         """The keys that tasks are sent to, as far as they are registered here."""
         ...
 
-    def reserve(self, key: str, *, alone: bool = False) -> bool:
-        """Set one place aside for an attempt that is about to be committed; ``alone``: nothing else runs in that
-        executor until it has ended."""
+    def reserve(self, key: str, *, task: str | None = None, alone: bool = False) -> bool:
+        """Set one place aside for an attempt that is about to be committed, of the task with this full name; ``alone``:
+        nothing else runs in that executor until it has ended."""
         ...
 
     def release(self, key: str, holder: str = "") -> None:
@@ -91,6 +92,11 @@ class Dispatcher(Protocol):
 
     def cancel(self, event: TaskReadyEvent) -> None:
         """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
+        ...
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[Future[Any]]:
+        """Take back those of these attempts that have not begun, and their shadow copies: each is ``returned``. None of
+        them begins once what this returns is done."""
         ...
 
     def idle(self, key: str) -> bool:

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -201,12 +201,12 @@ class DefaultDispatcher:
 
     # Places
 
-    def reserve(self, key: str, *, alone: bool = False) -> bool:
+    def reserve(self, key: str, *, task: str | None = None, alone: bool = False) -> bool:
         """Set one place aside. A key that is not registered here has none."""
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
-        if slot.reserve_alone() if alone else slot.reserve():
+        if slot.reserve_alone(task) if alone else slot.reserve(task):
             return True
         slot.refused = True
         self._used.add(key)
@@ -263,6 +263,10 @@ class DefaultDispatcher:
     def cancel(self, event: TaskReadyEvent) -> None:
         """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
         self._delivery.cancel(event)
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[asyncio.Future[Any]]:
+        """Take back those of these attempts that have not begun; none of them begins once what this returns is done."""
+        return self._delivery.withdraw(events, reason)
 
     @property
     def settles(self) -> bool:

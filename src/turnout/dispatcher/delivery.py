@@ -6,9 +6,9 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from turnout.contracts.dispatcher import Results
 from turnout.dispatcher.flights import Batch, Flight, Flights
@@ -91,6 +91,23 @@ class Delivery:
         flight.cancel_asked = True
         if not flight.slot.ask_to_stop(flight.event) and flight.task is not None:
             flight.task.cancel()
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[asyncio.Future[Any]]:
+        """Takes back what has not begun, shadow copies too; returns what to wait for until that is certain."""
+        found: dict[RegisteredExecutor, list[TaskReadyEvent]] = {}
+        waits: list[asyncio.Future[Any]] = []
+        for flight in self.flights.with_shadows(events):
+            if flight.slot.optional("withdraw") is not None:
+                flight.withdrawn = reason
+                found.setdefault(flight.slot, []).append(flight.event)
+            elif flight.task is not None and not flight.started:
+                flight.withdrawn = reason
+                flight.task.cancel()
+        for slot, some in found.items():
+            waiting = slot.withdraw(some, reason)
+            if waiting is not None:
+                waits.append(waiting)
+        return waits
 
     def announce(self, slot: RegisteredExecutor) -> None:
         """Says that a place may be free."""
@@ -179,6 +196,8 @@ class Delivery:
             return
         elif flight.cancel_asked:
             answer = ExecutionResult.cancelled(event)
+        elif flight.withdrawn is not None and not flight.started:
+            answer = ExecutionResult.returned(event, flight.withdrawn)
         elif self.stopping:
             answer = _stopped(flight)
         else:

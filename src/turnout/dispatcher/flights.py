@@ -34,6 +34,8 @@ class Flight(msgspec.Struct, gc=False, eq=False):
     timer: asyncio.TimerHandle | None = None
     started: bool = False
     cancel_asked: bool = False
+    withdrawn: str | None = None
+    """Why it is to come back unless it has begun, if it is: then that is not the executor's refusal."""
     probe: int = 0
     """The round of the executor's breaker in which it was let through, if it was not closed."""
 
@@ -100,6 +102,11 @@ class Flights:
     def of(self, event: TaskReadyEvent) -> Flight | None:
         return self.table.get((event.task_id, event.attempt, event.shadow))
 
+    def with_shadows(self, events: Iterable[TaskReadyEvent]) -> list[Flight]:
+        """Those of these attempts that are in flight, and the copies of them that are."""
+        keys = ((event.task_id, event.attempt, shadow) for event in events for shadow in (False, True))
+        return [flight for key in keys if (flight := self.table.get(key)) is not None]
+
     def drain(self) -> Batch:
         """Everything in the inbox, as one batch of sound results."""
         batch, inbox, table = Batch(), self._inbox, self.table
@@ -136,7 +143,8 @@ class Flights:
         if (status is not STATUS_COMPLETED or guard.wary) and not self.stopping:
             guard.hear(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
-        (batch.refused if status is STATUS_RETURNED else batch.answered).add(slot)
+        refused = status is STATUS_RETURNED and flight.withdrawn is None
+        (batch.refused if refused else batch.answered).add(slot)
         batch.results.append(result)
 
     def _asked(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> Flight | None:

@@ -45,6 +45,7 @@ class RegisteredExecutor:
         "asked",
         "assigner",
         "by_status",
+        "capacity_of",
         "dispatched",
         "dropped",
         "enforces_timeouts",
@@ -84,6 +85,7 @@ class RegisteredExecutor:
         self.execute_many = cast("Callable[[Sequence[TaskReadyEvent], Report], None] | None", many)
         self.assigner = cast("Assigner", executor) if callable(getattr(executor, "assign", None)) else None
         self.limited: bool = getattr(executor, "capacity", None) is not None
+        self.capacity_of = cast("Callable[[str], int] | None", getattr(executor, "capacity_of", None))
         self.enforces_timeouts: bool = bool(getattr(executor, "enforces_timeouts", False))
         self.trusted: bool = bool(getattr(executor, "trusted", False))
         self.outlives: bool = bool(getattr(executor, "outlives", False))
@@ -108,17 +110,17 @@ class RegisteredExecutor:
         """Whether one more attempt may be committed to this executor."""
         return self.free_places() > 0
 
-    def free_places(self) -> int:
-        """How many more attempts may be committed to this executor."""
+    def free_places(self, task: str | None = None) -> int:
+        """How many more attempts, of this task if it is named, may be committed to this executor."""
         if not self.ready or (self.held_until and time.monotonic() < self.held_until):
             return 0
         if self.solitude is not None and self.solitude.closed_to_others(time.monotonic()):
             return 0
-        return self._places()
+        return self._places(task)
 
-    def reserve(self) -> bool:
+    def reserve(self, task: str | None = None) -> bool:
         """Set a place aside."""
-        if self.free_places() <= 0:
+        if self.free_places(task) <= 0:
             return False
         self.reserved += 1
         if self.guard.shut:
@@ -138,11 +140,11 @@ class RegisteredExecutor:
         if self.assigner is not None:
             self.assigner.unassign(holder)
 
-    def reserve_alone(self) -> bool:
+    def reserve_alone(self, task: str | None = None) -> bool:
         """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts
         from one another that is any place."""
         if not self.ready or self.isolates:
-            return self.reserve()
+            return self.reserve(task)
         self.solitude = self.solitude or Solitude()
         empty = not self.reserved and not self.flying
         granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
@@ -159,12 +161,16 @@ class RegisteredExecutor:
             if not self.solitude.wanted:
                 self.solitude = None
 
-    def _places(self) -> int:
+    def _places(self, task: str | None = None) -> int:
         if self.guard.shut and not self.guard.room():
             return 0
         try:
             if self.limited:
-                places = int(cast("Any", self.executor).capacity) - self.reserved - self.flying
+                if task is None or self.capacity_of is None:
+                    capacity = int(cast("Any", self.executor).capacity)
+                else:
+                    capacity = self.capacity_of(task)
+                places = capacity - self.reserved - self.flying
                 return min(places, self.guard.room()) if self.guard.shut else places
             # Without a number, each hand-over must be visible to has_capacity() before the next question.
             return int(not self.reserved and not self.starting and bool(self.executor.has_capacity()))
@@ -212,6 +218,15 @@ class RegisteredExecutor:
             log.exception("executor %s could not cancel %s", self.key, event.task_id)
             return False
         return True
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> asyncio.Future[Any] | None:
+        """Takes back what has not begun; returns what to wait for, if anything. Only for executors that have it."""
+        try:
+            waiting = cast("Any", self.executor).withdraw(events, reason)
+            return asyncio.ensure_future(waiting) if inspect.isawaitable(waiting) else None
+        except Exception:
+            log.exception("executor %s could not withdraw %d attempts", self.key, len(events))
+            return None
 
     def _was_asked(self, asked: asyncio.Future[Any]) -> None:
         self.asked.discard(asked)

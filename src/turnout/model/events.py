@@ -28,6 +28,10 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     shadow: bool = False
     holder: str = ""
     """Who was chosen to hold it, where an executor has several: a worker's id."""
+    priority: int = 0
+    """Of its run: where attempts wait, the highest goes first, in any order of arrival."""
+    task_priority: int = 0
+    """Of the task, among attempts of runs with the same priority."""
 
     @property
     def pipeline_execution_id(self) -> str:

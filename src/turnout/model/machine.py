@@ -99,6 +99,8 @@ class RunMachine:
             attempt=row.attempt,
             max_attempts=last_attempt(task.retry, row.attempt, row.failures),
             holder=row.holder or "",
+            priority=self.new.priority,
+            task_priority=row.priority,
         )
 
     def due(self, pos: int) -> None:

@@ -44,6 +44,7 @@ from turnout.orchestration.stages import Stage
 from turnout.orchestration.throttle import Throttle
 from turnout.orchestration.turns import Turns
 from turnout.orchestration.waiters import Waiters
+from turnout.orchestration.withdrawal import Withdrawal
 
 log = logging.getLogger("turnout.engine")
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class Engine:
         self.admission = Admission(self)
         self.adoption = Adoption(self)
         self.turns = Turns(self)
+        self.withdrawal = Withdrawal(self)
         self.settlement = Settlement(self)
         self.waiters = Waiters(self)
         self.graphs = Graphs(registry)

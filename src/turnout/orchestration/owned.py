@@ -36,7 +36,7 @@ def portion(answers: list[Answer], most: int) -> list[Answer]:
 class Order:
     """A command that waits for the run's next turn: from another process (a row) or from this one (a future)."""
 
-    __slots__ = ("done", "ends_hooks", "kind", "reason", "row")
+    __slots__ = ("done", "ends_hooks", "kind", "reason", "row", "withdrawal")
 
     def __init__(
         self, kind: str, reason: str | None, *, row: int | None = None, done: asyncio.Future[None] | None = None
@@ -47,6 +47,8 @@ class Order:
         self.done = done
         self.ends_hooks: bool | None = None
         """Of an order to cancel, once it was tried: whether the run was being cancelled already."""
+        self.withdrawal: asyncio.Future[None] | None = None
+        """Of an order to pause or cancel: done when none of the run's attempts that had not begun will."""
 
     def carried_out(self) -> None:
         if self.done is not None and not self.done.done():

@@ -93,6 +93,9 @@ class Turns:
     def _turn(self, owned: OwnedRun, events: list[tuple[str, TaskReadyEvent]]) -> Move | None:
         turn = Turn(owned.machine, time.time(), random.random)
         results, orders = portion(owned.results, LARGEST), owned.orders
+        held: Sequence[Order] = ()
+        if orders:
+            orders, held = self._engine.withdrawal.prepared(owned)
         for answer in results:
             if answer.holder is not None:
                 result = answer.result
@@ -101,9 +104,12 @@ class Turns:
         to_cancel = self._take_up(turn) if owned.fresh else []
         if orders:
             to_cancel += self._obey(turn, orders)
-        self.place(owned, turn, events)
+        if not held:
+            self.place(owned, turn, events)
         turn.finish()
-        owned.results, owned.orders, owned.fresh = owned.results[len(results) :], [] if orders else orders, False
+        owned.results, owned.fresh = owned.results[len(results) :], False
+        if orders:
+            owned.orders = [*held]
         inbox = [answer.inbox for answer in results if answer.inbox is not None]
         commands = [order.row for order in orders if order.row is not None]
         if turn.empty and not inbox and not commands:
@@ -192,14 +198,17 @@ class Turns:
         ready = _in_order(owned.machine.graph, turn)
         if owned.shaken:
             ready = self._place_suspects(owned, turn, events, ready)
+        tasks = owned.machine.graph.tasks
         for pos in ready:
-            decision = self._decide(owned.machine, turn.task(pos), pos)
+            row = turn.task(pos)
+            decision = self._decide(owned.machine, row, pos)
             key = line = decision.executor_key
             if assigners and key in assigners:
-                line = self.line(owned.machine, turn.task(pos), decision)
+                line = self.line(owned.machine, row, decision)
             if line in full:
                 continue
-            holder = None if engine.parking.must_queue(owned, line, now) else self.reserve(key, line)
+            name = tasks[pos if row.group is None else row.group].full_name
+            holder = None if engine.parking.must_queue(owned, line, now) else self.reserve(key, line, name)
             if holder is None:
                 full.add(line)
                 engine.parking.park(owned, line, now)
@@ -216,15 +225,15 @@ class Turns:
         if full:
             self._explain(owned, turn, full)
 
-    def reserve(self, key: str, line: str) -> str | None:
-        """Set a place aside there; returns who will hold the attempt, None if there is no room."""
+    def reserve(self, key: str, line: str, task: str) -> str | None:
+        """Set a place aside there for this task; returns who will hold the attempt, None if there is no room."""
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
         if key is line:
-            return self._engine.session_id if dispatcher.reserve(key) else None
+            return self._engine.session_id if dispatcher.reserve(key, task=task) else None
         assigner = dispatcher.assigners[key]
         holder = assigner.assign(rest_of(line))
-        if holder is not None and not dispatcher.reserve(key):
+        if holder is not None and not dispatcher.reserve(key, task=task):
             assigner.unassign(holder)
             return None
         return holder

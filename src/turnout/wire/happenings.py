@@ -61,6 +61,13 @@ class NeverBegun(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Withdrawn(msgspec.Struct, frozen=True):
+    """These have begun, or never will: their worker has heard that they are taken back."""
+
+    worker: WorkerEntry
+    tokens: tuple[str, ...]
+
+
 class Waits(msgspec.Struct, frozen=True):
     """Steps have waited there for long: if others could begin them, ``take_back``."""
 
@@ -115,6 +122,7 @@ Event: TypeAlias = (
     | Lost
     | NeverBegun
     | Waits
+    | Withdrawn
     | Unsendable
     | Overdue
     | Said

@@ -26,6 +26,7 @@ from turnout.wire.happenings import (
     StartAsked,
     Unsendable,
     Waits,
+    Withdrawn,
 )
 from turnout.wire.limits import MAX_TOKENS
 from turnout.wire.messages import (
@@ -92,6 +93,10 @@ class HubProtocol:
         over = [held.token for held in worker.hello.in_flight if held.token in worker.finished]
         worker.released = (*release, *over)
         self._put(worker.route, pack(self._welcome_to(worker), worker.session))
+        for reason in {given.taken_back for given in worker.out.values() if given.withdrawn}:
+            # What was said in the session before may not have been heard.
+            tokens = [token for token, given in worker.out.items() if given.withdrawn and given.taken_back == reason]
+            self.withdraw(worker, tokens, reason)
         self.events.append(Room(worker))
 
     def give(self, worker: WorkerEntry, steps: Sequence[Step], now: float) -> None:
@@ -122,12 +127,24 @@ class HubProtocol:
                 given.cancelled = reason
         self._send(worker, Cancel(tuple(tokens), reason))
 
-    def take_back(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
+    def take_back(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
         """Let it forget these, unless they have begun; its next heartbeats tell."""
         for token in tokens:
-            worker.out[token].taken_back = True
+            worker.out[token].taken_back = reason
         if tokens:
             self._send(worker, Started((), tuple(tokens)))
+
+    def withdraw(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
+        """Take these back, and say with ``Withdrawn`` when the worker has heard of it. They are sent once more: it
+        answers that whatever became of them, and a token that it had does not begin again."""
+        self.take_back(worker, tokens, reason)
+        by_batch: dict[str, list[Step]] = {}
+        for given in (worker.out[token] for token in tokens):
+            given.withdrawn = True
+            given.sends += 1
+            by_batch.setdefault(given.batch_id, []).append(given.step)
+        for batch_id, steps in by_batch.items():
+            self._send_steps(worker, batch_id, steps)
 
     def drain(self, worker: WorkerEntry, reason: str) -> None:
         """Let it leave; it is told again until it asks for nothing more."""
@@ -185,6 +202,7 @@ class HubProtocol:
             for given in worker.out.values():
                 if not given.received and now - given.sent >= resend:
                     given.sent = now
+                    given.sends += 1
                     late.setdefault(given.batch_id, []).append(given.step)
                 if given.ends_by is not None:
                     given.ends_by += away
@@ -297,7 +315,7 @@ class HubProtocol:
         lost = tuple(given.step for given in missing if given.received)
         unseen = tuple(given.step for given in missing if not given.received)
         for given in worker.out.values():
-            given.received = True
+            given.received, given.sends, given.receipts = True, 0, 0
         for given in missing:
             del worker.out[given.step.token]
         if unseen:
@@ -310,9 +328,7 @@ class HubProtocol:
             case StepResults():
                 self._results(worker, message.results)
             case Received():
-                for token in message.tokens:
-                    if (given := worker.out.get(token)) is not None:
-                        given.received = True
+                self._received(worker, message.tokens)
             case Heartbeat():
                 self._beat(worker, message)
             case Credit():
@@ -336,6 +352,18 @@ class HubProtocol:
             case _:
                 name = type(message).__name__.lower()
                 self._send(worker, Error("unknown_message", f"{name} is not for a hub"))
+
+    def _received(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
+        heard: list[str] = []
+        for token in tokens:
+            if (given := worker.out.get(token)) is not None:
+                given.received = True
+                given.receipts += 1
+                if given.withdrawn and given.receipts >= given.sends:
+                    given.withdrawn = False
+                    heard.append(token)
+        if heard:
+            self.events.append(Withdrawn(worker, tuple(heard)))
 
     def _results(self, worker: WorkerEntry, results: Sequence[StepResult]) -> None:
         mine: list[StepResult] = []
@@ -375,17 +403,17 @@ class HubProtocol:
         worker.seq, worker.credits = message.seq, message.credits
         listed = {held.token: held.state for held in message.in_flight}
         lost: list[Step] = []
-        back: list[Step] = []
+        back: dict[str, list[Step]] = {}
         for token, given in list(worker.out.items()):
             given.received = given.received or token in listed
             given.missed = 0 if token in listed or not given.received else given.missed + 1
             given.waits = listed.get(token) == "waiting" and worker.heard - given.sent >= LONG
             if listed.get(token) == "running" and not given.running:
                 given.runs(worker.heard, self.facts.lease_ms / 1000)
-                given.taken_back = False
+                given.taken_back = ""
             if given.taken_back and given.missed:
                 worker.finish(token)
-                back.append(given.step)
+                back.setdefault(given.taken_back, []).append(given.step)
                 continue
             if given.cancelled and listed.get(token, "done") != "done":
                 self._send(worker, Cancel((token,), given.cancelled))
@@ -397,8 +425,8 @@ class HubProtocol:
         worker.kept &= worker.foreign
         if lost:
             self.events.append(Lost(worker, tuple(lost), "its worker does not know of it"))
-        if back:
-            self.events.append(NeverBegun(worker, tuple(back), "another worker could begin it"))
+        for reason, steps in back.items():
+            self.events.append(NeverBegun(worker, tuple(steps), reason))
         if any(given.waits for given in worker.out.values()):
             self.events.append(Waits(worker))
         if changed or lost or back:

@@ -29,8 +29,14 @@ class Given(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """Why its worker was told to stop it."""
     waits: bool = False
     """It has been there for long and has not begun."""
-    taken_back: bool = False
-    """Its worker was told to forget it if it has not begun."""
+    taken_back: str = ""
+    """Why its worker was told to forget it if it has not begun, if it was."""
+    sends: int = 1
+    receipts: int = 0
+    """How often it was sent, and received, in this session: messages keep their order, so a worker that has answered
+    all of them has heard what was said before the last."""
+    withdrawn: bool = False
+    """Whether its worker has heard that it is taken back is waited for."""
     running: bool = False
     ends_by: float | None = None
     """When even a slow worker would have ended it, if it has a timeout and was seen running."""

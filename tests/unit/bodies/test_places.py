@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.fake_loader import FakeLoader
 from turnout.bodies.attempt import Attempt, Place, key_of
-from turnout.bodies.places import ASYNC_SPARE, HORIZON, Pace, Places
+from turnout.bodies.pace import HORIZON, Pace
+from turnout.bodies.places import ASYNC_SPARE, Places
 
 durations = st.lists(st.floats(0, 100), max_size=50)
 
@@ -22,42 +23,64 @@ def pace_of(*seconds: float) -> Pace:
     return pace
 
 
-def in_place(place: Place) -> Attempt:
-    event = FakeLoader().add(None)
+def in_place(place: Place, name: str = "t") -> Attempt:
+    event = FakeLoader().add(None, name=name)
     attempt = Attempt(key_of(event), event, lambda _: None)
     attempt.place = place
     return attempt
 
 
-def capacity(places: Places, *, queued: int = 0, tasks: int = 0, async_seen: bool = False) -> int:
-    return places.capacity(queued=queued, tasks=tasks, async_seen=async_seen)
+def capacity(places: Places, *, tasks: int = 0, async_seen: bool = False) -> int:
+    return places.capacity(tasks=tasks, async_seen=async_seen)
+
+
+def learn(places: Places, name: str, seconds: float, times: int = 1) -> None:
+    """Bodies of this task return, each after so long."""
+    for _ in range(times):
+        attempt = in_place(Place.THREAD, name)
+        began = places.enter_thread(attempt)
+        places.leave(attempt, began - seconds)
+
+
+def room(places: Places, name: str) -> int:
+    return places.capacity_of(f"public::embedded::w::{name}")
 
 
 @pytest.mark.parametrize(
     ("seconds", "backlog"),
     [
-        ((), 0),
-        ((0.000_01,), 512),
-        ((HORIZON,), 0),
-        ((1.0,), 0),
-        ((0.025,), 32),
-        ((0.01,), 128),
+        (0.000_01, 512),
+        (HORIZON, 0),
+        (1.0, 0),
+        (0.025, 32),
+        (0.01, 128),
     ],
 )
-def test_the_backlog_is_what_the_threads_get_through_in_50_ms(seconds: tuple[float, ...], backlog: int) -> None:
-    assert pace_of(*seconds).backlog(32, 512) == backlog
+def test_the_backlog_is_what_the_threads_get_through_in_50_ms(seconds: float, backlog: int) -> None:
+    assert pace_of(*[seconds] * 1_000).backlog(32, 512) == backlog
+
+
+def test_one_quick_body_vouches_for_one_other() -> None:
+    assert pace_of().backlog(32, 512) == 0
+    assert pace_of(0.000_01).backlog(32, 512) == 1
+    assert pace_of(*[0.000_01] * 40).backlog(32, 512) == 40
 
 
 def test_a_single_slow_measurement_leaves_the_backlog_and_a_row_of_slow_bodies_ends_it() -> None:
-    quick = [0.000_01] * 100
+    quick = [0.000_01] * 600
     assert pace_of(*quick, 1.0).backlog(32, 512) == 512
     assert pace_of(*quick, *[1.0] * 60).backlog(32, 512) == 0
     assert pace_of(*quick, *[1.0] * 60, *quick[:40]).backlog(32, 512) > 0
 
 
-@given(durations, st.integers(0, 64), st.integers(0, 1000))
-def test_the_backlog_is_never_negative_nor_above_its_bound(seconds: list[float], threads: int, most: int) -> None:
-    assert 0 <= pace_of(*seconds).backlog(threads, most) <= most
+@given(durations, st.integers(0, 64), st.integers(0, 1000), st.floats(0, 10))
+def test_the_backlog_is_within_its_bounds_and_its_work_within_the_horizon(
+    seconds: list[float], threads: int, most: int, waiting: float
+) -> None:
+    pace = pace_of(*seconds)
+    backlog = pace.backlog(threads, most, waiting)
+    assert 0 <= backlog <= most
+    assert not backlog or backlog * pace.mean + waiting <= threads * HORIZON
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -67,17 +90,46 @@ def test_slower_bodies_never_have_the_longer_backlog(one: float, other: float) -
 
 
 def test_at_first_there_is_a_place_for_each_thread() -> None:
-    assert capacity(Places(4, 8, 512)) == 4
-
-
-def test_a_backlog_that_stands_still_is_not_offered() -> None:
     places = Places(4, 8, 512)
-    places.leave(in_place(Place.THREAD), time.monotonic())
-    places.enter_thread()
-    assert capacity(places, queued=1) == 4 + 512
-    places._last_start -= 2 * HORIZON
-    assert capacity(places, queued=1) == 4
-    assert capacity(places, queued=0) == 4 + 512
+    assert capacity(places) == room(places, "t") == 4
+
+
+def test_a_quick_body_of_one_task_does_not_vouch_for_another_task() -> None:
+    places = Places(4, 8, 512)
+    learn(places, "quick", 0.0, times=1_000)
+    learn(places, "slow", 1.0)
+    assert room(places, "quick") == 4 + 512
+    assert room(places, "slow") == room(places, "unknown") == 4
+
+
+def test_no_mixture_of_tasks_waits_for_longer_than_the_horizon() -> None:
+    places = Places(4, 8, 512)
+    learn(places, "brief", 0.01, times=1_000)
+    learn(places, "briefer", 0.001, times=1_000)
+    waiting: list[Attempt] = []
+    for name in ("brief", "briefer") * 300:
+        if room(places, name) > len(waiting):
+            waiting.append(in_place(Place.QUEUE, name))
+            places.wait(waiting[-1:], for_thread=True)
+    assert len(waiting) > 4
+    assert sum(attempt.estimate for attempt in waiting) <= 4 * HORIZON
+    for attempt in waiting:
+        places.waited(attempt)
+    assert room(places, "briefer") > len(waiting)
+
+
+def test_threads_in_long_bodies_do_not_count_for_the_backlog() -> None:
+    places = Places(4, 8, 512)
+    learn(places, "brief", 0.009_9, times=1_000)
+    assert room(places, "brief") == 4 + 16
+    for _ in range(3):
+        places.enter_thread(in_place(Place.THREAD))
+    places._bodies = dict.fromkeys(places._bodies, time.monotonic() - 2 * HORIZON)
+    places._looked = 0.0
+    assert room(places, "brief") == 4 + 4
+    places._bodies[in_place(Place.THREAD)] = time.monotonic() - 2 * HORIZON
+    places._looked = 0.0
+    assert room(places, "brief") == 4
 
 
 def test_coroutines_take_no_threads_place() -> None:

@@ -20,10 +20,23 @@ from turnout.executors.workers.giving import PATIENCE
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.rows import Renewal, Session
+from turnout.model.spec import Body, TaskSpec
 from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
 from turnout.wire.hub import LONG
-from turnout.wire.messages import Ack, Cancel, Credit, Error, Heartbeat, Held, Message, Started, Welcome
+from turnout.wire.messages import (
+    Ack,
+    Cancel,
+    Credit,
+    Error,
+    Heartbeat,
+    Held,
+    Message,
+    Received,
+    Start,
+    Started,
+    Welcome,
+)
 
 HANDLER = "tests:t"
 RUN = "0190c0de-0000-7000-8000-000000000000"
@@ -262,6 +275,76 @@ def test_no_more_is_taken_back_than_others_could_begin() -> None:
         await desk.beat(*held, now=now)
         [taken] = [message for message in desk.said() if isinstance(message, Started)]
         assert taken.denied == (tokens[2],), "one has the place, one other handlers, one works already"
+
+    run(scenario)
+
+
+def test_a_withdrawal_is_over_when_the_worker_has_heard_of_it_and_takes_what_has_not_begun() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet(credits=4)
+        events = [desk.assigned() for _ in range(2)]
+        await desk.execute(*events)
+        runs, waits = (token_of(event.task_id, event.attempt) for event in events)
+        desk.said()
+        waiting = desk.hub.withdraw(events, "paused")
+        assert waiting is not None
+        withdrawn = asyncio.ensure_future(waiting)
+        await desk.settle()
+        [denied, again] = desk.said()
+        assert isinstance(denied, Started) and (denied.granted, denied.denied) == ((), (runs, waits))
+        assert isinstance(again, StepBatch) and [step.token for step in again.steps] == [runs, waits]
+        await desk.hear(Received((runs, waits)))
+        assert not withdrawn.done(), "that answers the steps as they were sent first"
+        await desk.hear(Received((runs, waits)))
+        assert withdrawn.done() and not desk.results
+        await desk.beat((runs, "running"))
+        [result] = desk.results
+        assert (result.task_id, result.status) == (events[1].task_id, ExecutionStatus.RETURNED)
+        assert result.error_message == "paused"
+
+    run(scenario)
+
+
+def test_a_withdrawal_is_said_again_in_the_next_session_and_does_not_wait_for_a_worker_that_is_gone() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(2)]
+        await desk.execute(*events)
+        tokens = tuple(token_of(event.task_id, event.attempt) for event in events)
+        withdrawn = asyncio.ensure_future(desk.hub.withdraw(events, "paused"))  # type: ignore[arg-type]
+        await desk.settle()
+        desk.said()
+        await desk.greet(route=b"again", seq=2, in_flight=tuple(Held(token, "waiting") for token in tokens))
+        said = desk.said()
+        assert [each.denied for each in said if isinstance(each, Started)] == [tokens]
+        await desk.hear(Received(tokens[:1]))
+        assert not withdrawn.done()
+        desk.hub.protocol.expel(desk.hub.protocol.workers["w"], "it is gone")
+        desk.hub.carry_on()
+        await desk.settle()
+        assert withdrawn.done()
+
+    run(scenario)
+
+
+def test_what_was_not_sent_or_has_no_leave_to_begin_is_withdrawn_at_once() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet(credits=4)
+        once = TaskSpec(name="t", body=Body("python", "tests:t"), at_most_once=True)
+        event, unsent = desk.assigned(), desk.assigned()
+        desk.loader.works[event.task_id] = msgspec.structs.replace(desk.loader.works[event.task_id], task=once)
+        await desk.execute(event)
+        desk.loader.from_store = True
+        desk.hub.execute_many([unsent], desk.results.append)
+        assert desk.hub.withdraw([event, unsent], "paused") is None
+        assert desk.statuses() == [ExecutionStatus.RETURNED] * 2
+        await desk.settle()
+        desk.said()
+        await desk.hear(Start((token_of(event.task_id, event.attempt),)))
+        assert [each.denied for each in desk.said() if isinstance(each, Started)], "it begins never"
 
     run(scenario)
 

@@ -417,6 +417,127 @@ def test_quick_bodies_earn_a_backlog() -> None:
     assert bench.executor.capacity > 2
 
 
+# -- the backlog ---------------------------------------------------------------------------------------------------
+def test_what_has_not_begun_is_withdrawn_and_what_has_goes_on(bench: Bench) -> None:
+    events = [bench.loader.add(bench.waiting) for _ in range(4)]
+    bench.submit(*events)
+    bench.in_body(2)
+    bench.executor.withdraw(events, "paused")
+    returned = bench.results.take(2)
+    assert {(result.status, result.error_message) for result in returned} == {(ExecutionStatus.RETURNED, "paused")}
+    bench.go.set()
+    assert {result.status for result in bench.results.take(2)} == {ExecutionStatus.COMPLETED}
+    bench.stop()
+    assert not bench.entered.acquire(blocking=False)
+    assert bench.results.empty
+
+
+def test_what_is_being_loaded_is_withdrawn_too(bench: Bench) -> None:
+    loading, go_on = threading.Event(), threading.Event()
+    event = bench.loader.add(bench.waiting)
+    load = bench.loader.load_blocking
+
+    def slowly(wanted: TaskReadyEvent) -> Work:
+        loading.set()
+        assert go_on.wait(WAIT)
+        return load(wanted)
+
+    bench.loader.from_store, bench.loader.load_blocking = True, slowly  # type: ignore[method-assign]
+    bench.submit(event)
+    assert loading.wait(WAIT)
+    bench.executor.withdraw([event], "paused")
+    assert bench.results.one().status is ExecutionStatus.RETURNED
+    go_on.set()
+    bench.stop()
+    assert not bench.entered.acquire(blocking=False)
+
+
+def test_an_attempt_is_withdrawn_or_begins_and_never_both() -> None:
+    bench = Bench(threads=4, coroutines=16)
+    begun: list[str] = []
+
+    async def async_body(name: str) -> None:
+        begun.append(name)
+
+    def body(name: str) -> None:
+        begun.append(name)
+
+    events = [bench.loader.add(async_body if n % 2 else body, name=f"n{n % 2}") for n in range(2_000)]
+    for task_id, work in bench.loader.works.items():
+        bench.loader.works[task_id] = msgspec.structs.replace(work, args=(task_id,))
+
+    def withdraw() -> None:
+        for event in events[::3]:
+            bench.executor.withdraw([event], "paused")
+
+    withdrawing = threading.Thread(target=withdraw)
+    for first in range(0, 2_000, 100):
+        bench.submit(*events[first : first + 100])
+        if first == 200:
+            withdrawing.start()
+    results = {result.task_id: result.status for result in bench.results.take(2_000)}
+    withdrawing.join()
+    bench.stop()
+    returned = {task_id for task_id, status in results.items() if status is ExecutionStatus.RETURNED}
+    assert sorted(begun) == sorted(results.keys() - returned)
+    assert bench.results.empty
+
+
+def test_the_highest_priority_overtakes_what_has_not_begun() -> None:
+    bench = Bench(threads=1)
+    begun: list[str] = []
+    bench.submit(bench.loader.add(bench.waiting))
+    bench.in_body()
+    ranked = {"later": (0, 0), "first": (9, -5), "task": (0, 3), "second": (1, 0), "last": (-1, 100)}
+    bench.submit(
+        *(
+            msgspec.structs.replace(bench.loader.add(partial(begun.append, name)), priority=run, task_priority=own)
+            for name, (run, own) in ranked.items()
+        )
+    )
+    bench.go.set()
+    bench.results.take(6)
+    bench.stop()
+    assert begun == ["first", "second", "task", "later", "last"]
+
+
+def test_what_waits_behind_bodies_that_last_is_handed_back_for_others() -> None:
+    bench = Bench(threads=1)
+    bench.submit(*(bench.loader.add(bench.waiting) for _ in range(3)))
+    bench.in_body()
+    returned = bench.results.take(2)
+    assert {(result.status, result.error_message) for result in returned} == {(ExecutionStatus.RETURNED, "no_capacity")}
+    bench.go.set()
+    assert bench.results.one().status is ExecutionStatus.COMPLETED
+    bench.stop()
+
+
+def test_one_quick_body_does_not_open_the_executor_for_slow_ones_of_another_task() -> None:
+    bench = Bench(threads=2, max_backlog=2_048)
+    for _ in range(100):
+        bench.submit(bench.loader.add(lambda: None, name="quick"))
+    bench.results.take(100)
+    assert bench.executor.capacity_of("public::embedded::w::slow") == 2
+    assert bench.executor.capacity_of("public::embedded::w::quick") > 2
+    bench.stop()
+
+
+def test_an_async_body_gets_in_while_sync_bodies_hold_all_threads_by_its_name() -> None:
+    bench = Bench(threads=1, coroutines=100, max_backlog=0)
+
+    async def quick() -> int:
+        return 1
+
+    bench.submit(bench.loader.add(quick, name="quick"))
+    bench.results.one()
+    bench.submit(bench.loader.add(bench.waiting))
+    bench.in_body()
+    assert bench.executor.capacity_of("public::embedded::w::quick") == 1 + 100
+    assert bench.executor.capacity_of("public::embedded::w::t") == 1
+    bench.go.set()
+    bench.stop()
+
+
 # -- life ----------------------------------------------------------------------------------------------------------
 def test_stopping_hands_back_what_has_not_started_and_waits_for_the_rest(bench: Bench) -> None:
     bench.submit(*(bench.loader.add(bench.waiting) for _ in range(5)))

@@ -129,6 +129,14 @@ class ZmqPubSubExecutor:
             self.publisher.window.remove(_token(event))
             self._end(held, ExecutionResult.cancelled(event))
 
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> None:
+        """What was published counts as begun: no message takes it back."""
+        for event in events:
+            held = self._held.get(_token(event))
+            if held is not None and not self.publisher.window.is_published(_token(event)):
+                self.publisher.window.remove(_token(event))
+                self._end(held, ExecutionResult.returned(event, reason))
+
     # -- giving -------------------------------------------------------------------------------------------------
     @property
     def _open(self) -> bool:

@@ -96,6 +96,9 @@ class Window:
             steps[step.step_id] = step
         return steps
 
+    def is_published(self, token: str) -> bool:
+        return token in self._published
+
     # -- back ---------------------------------------------------------------------------------------------------
     def answer(self, heard: Heard) -> list[tuple[Step, StepResult]]:
         """The steps that this answers, each once. What else it says is late, or said twice, or for somebody else."""

@@ -12,7 +12,7 @@ import socket
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -30,6 +30,7 @@ from turnout.executors.workers.reception import Reception
 from turnout.executors.workers.roll import Roll
 from turnout.executors.workers.settings import HubSettings, reached_at
 from turnout.executors.workers.watching import Watch, name_of, trace
+from turnout.executors.workers.withdrawal import withdraw
 from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
@@ -53,6 +54,7 @@ from turnout.wire.happenings import (
     StartAsked,
     Unsendable,
     Waits,
+    Withdrawn,
 )
 from turnout.wire.hub import HubProtocol
 from turnout.wire.translation import handler_of, step_of
@@ -60,6 +62,7 @@ from turnout.wire.translation import handler_of, step_of
 log = logging.getLogger("turnout.hub")
 
 TICK = 0.25
+BETTER_ELSEWHERE = "another worker could begin it"
 
 
 class WorkersExecutor:
@@ -257,6 +260,9 @@ class WorkersExecutor:
             self.protocol.cancel(worker, [flight.token], "cancelled")
             self.carry_on_soon()
 
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
+        return withdraw(self, events, reason)
+
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         self.outcomes.settled(results)
 
@@ -342,7 +348,9 @@ class WorkersExecutor:
             case StartAsked():
                 self.outcomes.start(event)
             case Waits():
-                self.protocol.take_back(event.worker, self.roll.misplaced(event.worker))
+                self.protocol.take_back(event.worker, self.roll.misplaced(event.worker), BETTER_ELSEWHERE)
+            case Withdrawn():
+                self.flights.withdrawn(event.tokens)
             case NeverBegun():
                 self.outcomes.returned([step.token for step in event.steps], event.reason)
             case Unsendable():

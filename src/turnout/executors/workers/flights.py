@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -36,8 +37,14 @@ class Flight(msgspec.Struct, eq=False, gc=False):
     """Its result was handed in and is not durable yet."""
     watched: Watched | None = None
     """What is known of its worker."""
+    withdrawal: asyncio.Future[None] | None = None
+    """Done when it has begun, or never will; None: it was not asked for."""
     probe: int = 0
     """The round of the worker's breaker in which it was let through, if it was not closed."""
+
+    def withdrawn(self) -> None:
+        if self.withdrawal is not None and not self.withdrawal.done():
+            self.withdrawal.set_result(None)
 
 
 class Flights:
@@ -60,6 +67,7 @@ class Flights:
         if not flight.ended:
             flight.ended = True
             self.active -= 1
+        flight.withdrawn()
 
     def get(self, token: str) -> Flight | None:
         return self._by_token.get(token)
@@ -77,6 +85,12 @@ class Flights:
     def remove(self, tokens: Iterable[str]) -> list[Flight]:
         """Forget these; what has no result yet is for the caller to end."""
         return [flight for token in tokens if (flight := self._by_token.pop(token, None)) is not None]
+
+    def withdrawn(self, tokens: Iterable[str]) -> None:
+        """These have begun, or never will."""
+        for token in tokens:
+            if (flight := self._by_token.get(token)) is not None:
+                flight.withdrawn()
 
     def without_result(self) -> Sequence[Flight]:
         return [flight for flight in self._by_token.values() if not flight.ended]

@@ -1,0 +1,44 @@
+"""Steps that no worker has begun are taken back from their workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from turnout.executors.workers.flights import Flight
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.reasons import CANCELLED
+
+if TYPE_CHECKING:
+    from turnout.executors.workers.executor import WorkersExecutor
+
+
+def withdraw(hub: WorkersExecutor, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
+    """Answers ``returned`` for what was not sent, or has no leave to begin. Asks the workers to forget the rest unless
+    it has begun: the awaitable is done when each of them has heard of it, or is gone.
+
+    A cancelled run does not wait for that: its workers are told to stop as soon as the cancellation is stored.
+    """
+    asked: dict[str, list[Flight]] = {}
+    for event in events:
+        flight = hub.flights.of(event)
+        if flight is None or flight.ended:
+            continue
+        worker = hub.protocol.workers.get(event.holder)
+        if not flight.given:
+            hub.outcomes.end(flight, ExecutionResult.returned(event, reason))
+        elif worker is None:
+            continue  # what it had is lost, and that is being said
+        elif flight.confirms and not flight.begun:
+            hub.protocol.answer_start(worker, (), [flight.token])
+            hub.outcomes.end(flight, ExecutionResult.returned(event, reason))
+        elif reason != CANCELLED and flight.token in worker.out:
+            if flight.withdrawal is None or flight.withdrawal.done():
+                flight.withdrawal = asyncio.get_running_loop().create_future()
+            asked.setdefault(worker.id, []).append(flight)
+    for worker_id, flights in asked.items():
+        hub.protocol.withdraw(hub.protocol.workers[worker_id], [flight.token for flight in flights], reason)
+    hub.carry_on_soon()
+    waits = [flight.withdrawal for flights in asked.values() for flight in flights if flight.withdrawal is not None]
+    return asyncio.gather(*waits) if waits else None

@@ -1,0 +1,72 @@
+"""Attempts that have not begun are taken back before their run is paused or cancelled.
+
+A pause or a cancel is committed, and so acknowledged, only when every attempt of the run has begun or never will. Until
+then the run gets no new attempts. An attempt that was taken back is answered ``returned``: it costs no budget, also if
+the order is not carried out after all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from turnout.model.children import CHILD
+from turnout.model.events import TaskReadyEvent
+from turnout.model.reasons import CANCELLED, PAUSED
+from turnout.model.states import TaskState
+from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.stages import Stage
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.withdrawal")
+
+STOPS = {"pause": PAUSED, "cancel": CANCELLED}
+"""Orders after which nothing new begins, and the reason that attempts come back with."""
+
+
+class Withdrawal:
+    """What precedes orders to pause and to cancel."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def prepared(self, owned: OwnedRun) -> tuple[list[Order], Sequence[Order]]:
+        """The run's orders that may be carried out now, and those that have to wait, in their order."""
+        for count, order in enumerate(owned.orders):
+            if order.kind in STOPS and not self._withdrawn(owned, order):
+                return owned.orders[:count], owned.orders[count:]
+        return list(owned.orders), ()
+
+    def _withdrawn(self, owned: OwnedRun, order: Order) -> bool:
+        dispatcher = self._engine.dispatcher
+        if order.withdrawal is None and dispatcher is not None:
+            waits = dispatcher.withdraw(_running(owned), STOPS[order.kind])
+            if waits:
+                order.withdrawal = self._engine.spawn(self._wait(owned, waits))
+        return order.withdrawal is None or order.withdrawal.done()
+
+    async def _wait(self, owned: OwnedRun, waits: Collection[asyncio.Future[Any]]) -> None:
+        timeout = self._engine.settings.lease
+        _, late = await asyncio.wait(waits, timeout=timeout)
+        if late:
+            log.warning("run %s: an executor did not say within %g s what has begun", owned.run_id, timeout)
+        # From a later turn of the loop, when this is done.
+        self._engine.later(0.0, lambda: self._go_on(owned.run_id))
+
+    def _go_on(self, run_id: str) -> None:
+        owned = self._engine.runs.get(run_id)
+        if owned is not None:
+            self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+
+
+def _running(owned: OwnedRun) -> list[TaskReadyEvent]:
+    machine = owned.machine
+    return [
+        machine.event(row.pos, row)
+        for row in machine.tasks
+        if row.state is TaskState.RUNNING and row.holder != CHILD and row.pos not in machine.graph.mapped
+    ]

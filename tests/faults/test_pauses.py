@@ -1,0 +1,175 @@
+"""A pause or cancel that has returned holds: no body of the run begins after it, on any executor, whoever asked."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.guarantees import check_history
+from tests.faults.scale import scaled
+from tests.scripted_hub import start_worker
+from tests.waiting import until
+from turnout import Runner, Workflow, remote, shell, task, workflow
+from turnout.executors.process import ProcessExecutor
+from turnout.executors.shell import ShellExecutor
+from turnout.executors.workers.settings import HubSettings
+from turnout.model.states import RunState
+from turnout.runner import EngineSettings, RunHandle
+
+FEW = scaled(10, 50)
+RUNS = {"threads": 50, "coroutines": 50, "processes": FEW, "commands": FEW, "workers": FEW}
+ITEMS = 8
+TRIALS = scaled(1, 10)
+SECONDS = 0.4
+LET_THROUGH = 0.25
+"""Seconds in which a body that was let through before the order has written its first line, on a busy machine too."""
+QUICK = 400
+"""Bodies that return at once before the slow ones come: so many that the executor lets many wait."""
+
+
+def now() -> float:
+    """By the clock that the start of a process is counted by."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def begin(log: str, run: str) -> None:
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "a") as file:
+        file.write(f"{run} {now()}\n")
+
+
+@task
+def in_thread(item: int, log: str, run: str, seconds: float) -> None:
+    begin(log, run)
+    time.sleep(seconds)
+
+
+@task
+async def on_loop(item: int, log: str, run: str, seconds: float) -> None:
+    begin(log, run)
+    await asyncio.sleep(seconds)
+
+
+@task(executor="process")
+def in_process(item: int, log: str, run: str, seconds: float) -> None:
+    begin(log, run)
+    time.sleep(seconds)
+
+
+in_command = shell(
+    "printf '%s %se-2\\n' {run} $(cut -d' ' -f22 /proc/$$/stat) >> {log}; sleep {seconds} # {item}",
+    name="in_command",
+    executor="shell",
+)
+
+
+on_worker = remote("on_worker", handler="worker_bodies:begin_and_sleep")
+
+
+@workflow
+def threads(items: list[int], log: str, run: str, seconds: float) -> Any:
+    return in_thread.partial(log=log, run=run, seconds=seconds).map(items)
+
+
+@workflow
+def coroutines(items: list[int], log: str, run: str, seconds: float) -> Any:
+    return on_loop.partial(log=log, run=run, seconds=seconds).map(items)
+
+
+@workflow
+def processes(items: list[int], log: str, run: str, seconds: float) -> Any:
+    return in_process.partial(log=log, run=run, seconds=seconds).map(items)
+
+
+@workflow
+def commands(items: list[int], log: str, run: str, seconds: float) -> Any:
+    return in_command.partial(log=log, run=run, seconds=seconds).map(item=items)
+
+
+@workflow
+def workers(items: list[int], log: str, run: str, seconds: float) -> Any:
+    return on_worker.partial(log=log, run=run, seconds=seconds).map(item=items)
+
+
+KINDS: dict[str, Workflow[..., Any]] = {each.name: each for each in (threads, coroutines, processes, commands, workers)}
+
+
+class Bench:
+    """Slow runs in one Runner, and another that only gives orders."""
+
+    def __init__(self, url: str, log: Path) -> None:
+        self.url, self.log = url, log
+        settings = EngineSettings(stop_grace=0.5)
+        executors = {"process": ProcessExecutor(4), "shell": ShellExecutor(4)}
+        options: dict[str, Any] = {"settings": settings, "handle_sigterm": False}
+        hub = HubSettings(address="tcp://127.0.0.1:0")
+        self.runner = Runner(url, executors=executors, hub=hub, workflows=KINDS.values(), **options)
+        self.other = Runner(url, drives=False, workflows=(), **options)
+        self.worker: subprocess.Popen[str] | None = None
+
+    def start_worker(self) -> None:
+        """One that takes twice as many steps as it runs at once."""
+        assert self.runner.hub is not None
+        self.worker = start_worker("--connect", self.runner.hub, "--import", "worker_bodies", "--concurrency", "8")
+
+    def begun(self) -> list[tuple[str, float]]:
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return [(run, float(at)) for run, at in (line.split() for line in lines)]
+
+    def slow(self, kind: str, trial: int, seconds: float) -> list[tuple[str, RunHandle[Any]]]:
+        names = [f"{trial}-{number}" for number in range(RUNS[kind])]
+        said = [{"items": list(range(ITEMS)), "log": str(self.log), "run": name, "seconds": seconds} for name in names]
+        return list(zip(names, self.runner.submit_many(KINDS[kind], said), strict=True))
+
+    def warm(self, kind: str) -> None:
+        run = self.runner.submit(KINDS[kind], list(range(QUICK)), str(self.log), "quick", 0.0)
+        assert run.wait(60) is RunState.COMPLETED
+
+    def close(self) -> None:
+        if self.worker is not None:
+            self.worker.kill()
+            self.worker.communicate()
+        self.other.close()
+        self.runner.close()
+        check_history(self.url)
+
+
+@pytest.fixture
+def bench(sqlite_url: str, tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(sqlite_url, tmp_path / "begun")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("order", ["pause", "cancel"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("asked", ["here", "elsewhere"])
+def test_no_body_begins_after_the_order_has_returned(bench: Bench, kind: str, order: str, asked: str) -> None:
+    if kind in ("threads", "coroutines"):
+        bench.warm(kind)
+    if kind == "workers":
+        bench.start_worker()
+    for trial in range(TRIALS):
+        runs = bench.slow(kind, trial, SECONDS)
+        until(lambda: any(name.startswith(f"{trial}-") for name, _ in bench.begun()))  # noqa: B023
+        runner = bench.runner if asked == "here" else bench.other
+
+        def give(name: str, run_id: str) -> tuple[str, float]:
+            getattr(runner.get(run_id), order)()  # noqa: B023
+            return name, now()
+
+        with ThreadPoolExecutor(10) as pool:
+            returned = dict(pool.map(give, *zip(*((name, run.id) for name, run in runs), strict=True)))
+        time.sleep(SECONDS + LET_THROUGH)  # what waits behind these bodies would begin now
+        late = {name: at - returned[name] for name, at in bench.begun() if name in returned}
+        last = max(late.values())
+        assert last < LET_THROUGH, f"trial {trial}: a body began {last:.3f} s after the {order}"
+        for _, run in runs if order == "pause" else ():
+            run.cancel()
