@@ -24,9 +24,6 @@ const (
 	usualMessageBytes = 16 << 20
 )
 
-// Curve are the keys of an encrypted connection, as Z85 text.
-type Curve struct{ ServerKey, PublicKey, SecretKey string }
-
 // Options of a worker. What is not given comes from the environment.
 type Options struct {
 	Connect     []string          // addresses of hubs; TURNOUT_CONNECT, comma-separated
@@ -34,6 +31,9 @@ type Options struct {
 	Labels      map[string]string // TURNOUT_WORKER_LABELS, as gpu=true,zone=a
 	Concurrency int               // handlers at once, 4; twice as many steps are held; TURNOUT_WORKER_CONCURRENCY
 	Curve       *Curve            // TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY
+	// KeyFile is a file as turnout keys generate makes it, in place of the worker's own pair in Curve;
+	// TURNOUT_CURVE_KEY_FILE.
+	KeyFile string
 
 	// Grace is how long running steps get to finish when the worker is told to stop: 30 s.
 	Grace time.Duration
@@ -48,8 +48,12 @@ type Options struct {
 }
 
 // resolve fills in what was not given, and checks everything.
-func (o Options) resolve(getenv func(string) string) (Options, error) {
+func (o Options) resolve(from environment) (Options, error) {
 	var err error
+	getenv := from.get
+	if o.Logger == nil {
+		o.Logger = log.New(os.Stderr, "turnout-worker: ", log.LstdFlags)
+	}
 	if o.Connect, err = addresses(o.Connect, getenv("TURNOUT_CONNECT")); err != nil {
 		return o, err
 	}
@@ -61,7 +65,7 @@ func (o Options) resolve(getenv func(string) string) (Options, error) {
 	if o.Concurrency, err = concurrency(o.Concurrency, getenv("TURNOUT_WORKER_CONCURRENCY")); err != nil {
 		return o, err
 	}
-	if o.Curve, err = curve(o.Curve, getenv); err != nil {
+	if o.Curve, err = curve(o.Curve, o.KeyFile, from, o.Logger); err != nil {
 		return o, err
 	}
 	if o.Name == "" {
@@ -84,9 +88,6 @@ func (o Options) resolve(getenv func(string) string) (Options, error) {
 	}
 	if len(o.Registry.names()) == 0 {
 		return o, errors.New("turnout: there are no handlers: register them with worker.Handle before Run")
-	}
-	if o.Logger == nil {
-		o.Logger = log.New(os.Stderr, "turnout-worker: ", log.LstdFlags)
 	}
 	return o, nil
 }
@@ -156,26 +157,4 @@ func concurrency(given int, environment string) (int, error) {
 		return 0, fmt.Errorf("turnout: concurrency is %q; it must be a number from 1 to %d", said, mostConcurrency)
 	}
 	return count, nil
-}
-
-var z85Key = regexp.MustCompile(`^[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}$`)
-
-func curve(given *Curve, getenv func(string) string) (*Curve, error) {
-	keys := given
-	if keys == nil {
-		keys = &Curve{
-			getenv("TURNOUT_CURVE_SERVER_KEY"), getenv("TURNOUT_CURVE_PUBLIC_KEY"), getenv("TURNOUT_CURVE_SECRET_KEY"),
-		}
-		if *keys == (Curve{}) {
-			return nil, nil
-		}
-	}
-	for _, each := range []struct{ name, key string }{
-		{"server", keys.ServerKey}, {"public", keys.PublicKey}, {"secret", keys.SecretKey},
-	} {
-		if !z85Key.MatchString(each.key) {
-			return nil, fmt.Errorf("turnout: the CURVE %s key must be 40 characters of Z85 text; all three keys or none", each.name)
-		}
-	}
-	return keys, nil
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func environment(pairs map[string]string) func(string) string {
-	return func(name string) string { return pairs[name] }
+func said(pairs map[string]string) environment {
+	return environment{get: func(name string) string { return pairs[name] }}
 }
 
 // some is a registry with a handler.
@@ -18,7 +18,7 @@ func some() *Registry {
 }
 
 func TestAWorkerWithoutHandlersIsAMistake(t *testing.T) {
-	_, err := Options{Connect: []string{"tcp://a:1"}, Registry: NewRegistry()}.resolve(environment(nil))
+	_, err := Options{Connect: []string{"tcp://a:1"}, Registry: NewRegistry()}.resolve(said(nil))
 	if err == nil || !strings.Contains(err.Error(), "no handlers") {
 		t.Error(err)
 	}
@@ -26,7 +26,7 @@ func TestAWorkerWithoutHandlersIsAMistake(t *testing.T) {
 
 func TestWhatIsNotGivenComesFromTheEnvironment(t *testing.T) {
 	key := strings.Repeat("a", 40)
-	options, err := Options{Registry: some()}.resolve(environment(map[string]string{
+	options, err := Options{Registry: some()}.resolve(said(map[string]string{
 		"TURNOUT_CONNECT": "tcp://a:1, tcp://b:1,tcp://a:1", "TURNOUT_WORKER_NAME": "anvil",
 		"TURNOUT_WORKER_LABELS": "gpu=true, zone=a=b", "TURNOUT_WORKER_CONCURRENCY": "7",
 		"TURNOUT_CURVE_SERVER_KEY": key, "TURNOUT_CURVE_PUBLIC_KEY": key, "TURNOUT_CURVE_SECRET_KEY": key,
@@ -36,14 +36,14 @@ func TestWhatIsNotGivenComesFromTheEnvironment(t *testing.T) {
 	}
 	if !reflect.DeepEqual(options.Connect, []string{"tcp://a:1", "tcp://b:1"}) || options.Name != "anvil" ||
 		!reflect.DeepEqual(options.Labels, map[string]string{"gpu": "true", "zone": "a=b"}) || options.Concurrency != 7 ||
-		*options.Curve != (Curve{key, key, key}) {
+		*options.Curve != (Curve{ServerKey: key, PublicKey: key, SecretKey: key}) {
 		t.Errorf("%+v", options)
 	}
 }
 
 func TestWhatIsGivenCounts(t *testing.T) {
 	given := Options{Connect: []string{"tcp://c:1"}, Name: "mine", Labels: map[string]string{}, Concurrency: 2, Registry: some()}
-	options, err := given.resolve(environment(map[string]string{
+	options, err := given.resolve(said(map[string]string{
 		"TURNOUT_CONNECT": "tcp://a:1", "TURNOUT_WORKER_NAME": "anvil", "TURNOUT_WORKER_LABELS": "broken",
 		"TURNOUT_WORKER_CONCURRENCY": "many",
 	}))
@@ -65,7 +65,7 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		if _, ok := variables["TURNOUT_CONNECT"]; !ok {
 			variables["TURNOUT_CONNECT"] = "tcp://a:1"
 		}
-		if _, err := (Options{Registry: some()}).resolve(environment(variables)); err == nil || !strings.Contains(err.Error(), expected) {
+		if _, err := (Options{Registry: some()}).resolve(said(variables)); err == nil || !strings.Contains(err.Error(), expected) {
 			t.Errorf("%v instead of %s", err, expected)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 //
 // The contexts of handlers have the values of ctx but do not end with it.
 func Run(ctx context.Context, options Options) error {
-	options, err := options.resolve(os.Getenv)
+	options, err := options.resolve(processEnvironment)
 	if err != nil {
 		return err
 	}

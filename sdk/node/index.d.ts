@@ -56,8 +56,11 @@ export interface WorkerOptions {
   labels?: string | Record<string, string | number | boolean>;
   /** How many handlers run at once, 4; twice as many steps are held. TURNOUT_WORKER_CONCURRENCY. */
   concurrency?: number;
-  /** Z85 text. TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY. */
-  curve?: { serverKey: string; publicKey: string; secretKey: string };
+  /**
+   * The hub's public key and the worker's own pair, Z85 text; the pair may be in a file of `turnout keys generate`.
+   * TURNOUT_CURVE_SERVER_KEY, and TURNOUT_CURVE_KEY_FILE or TURNOUT_CURVE_PUBLIC_KEY and TURNOUT_CURVE_SECRET_KEY.
+   */
+  curve?: { serverKey?: string; keyFile: string } | { serverKey?: string; publicKey?: string; secretKey?: string };
   /** Whether to connect to the other hubs that a hub names; it does. */
   discover?: boolean;
   /** Seconds that running steps get to finish when the worker is told to stop, 30. */

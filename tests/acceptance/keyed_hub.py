@@ -5,13 +5,15 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from curve_keys import HubKeys, new_pair
 
 from turnout import Runner, remote, workflow
+from turnout.wire.keys import KeyPair, pair_text
 
 PATIENCE = 120.0
 
@@ -34,8 +36,30 @@ def echoing(word: str) -> Any:
     return echo(word=word)
 
 
+def as_variables(pair: KeyPair, folder: Path) -> dict[str, str]:
+    """The worker's own pair, said by itself."""
+    return {"TURNOUT_CURVE_PUBLIC_KEY": pair.public, "TURNOUT_CURVE_SECRET_KEY": pair.secret}
+
+
+def as_file(pair: KeyPair, folder: Path) -> dict[str, str]:
+    """The worker's own pair in a file that, by mistake, others can read."""
+    file = folder / "worker.key"
+    file.write_text(pair_text(pair))
+    file.chmod(0o644)
+    return {"TURNOUT_CURVE_KEY_FILE": str(file)}
+
+
+WAYS = pytest.mark.parametrize("keys", [as_variables, as_file])
+"""The ways in which a worker is told its own pair."""
+
+
 def encrypted_round(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], *, cwd: Path | None = None
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    own: Callable[[KeyPair, Path], dict[str, str]],
+    cwd: Path | None = None,
 ) -> None:
     """The program does a step for a hub with keys; then its key is taken away, and it ends with an error."""
     keys, mine = HubKeys(folder), new_pair()
@@ -46,8 +70,7 @@ def encrypted_round(
             "TURNOUT_CONNECT": str(runner.hub),
             "TURNOUT_WORKER_LABELS": "zone=a",
             "TURNOUT_CURVE_SERVER_KEY": keys.pair.public,
-            "TURNOUT_CURVE_PUBLIC_KEY": mine.public,
-            "TURNOUT_CURVE_SECRET_KEY": mine.secret,
+            **own(mine, folder),
         }
         with (folder / "worker.log").open("w+") as log:
             program = subprocess.Popen(
@@ -72,6 +95,7 @@ def encrypted_round(
                 program.wait()
         text = (folder / "worker.log").read_text()
         assert "key_refused" in text and mine.secret not in text, text
+        assert ("others on this machine can read" in text) == (own is as_file), text
 
 
 def refused_round(

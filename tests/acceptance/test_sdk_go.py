@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.acceptance.keyed_hub import encrypted_round, refused_round
+from tests.acceptance.keyed_hub import WAYS, encrypted_round, refused_round
 from turnout.conformance.sockets import has_ipv6
 
 ROOT = Path(__file__).parents[2]
@@ -79,10 +80,11 @@ def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Pa
     assert done.returncode == 0
 
 
-def test_the_go_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(go: str, tmp_path: Path) -> None:
+@WAYS
+def test_the_go_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(go: str, tmp_path: Path, keys: Any) -> None:
     built = run(go, "build", "-o", str(tmp_path / "worker"), "./conformance")
     assert built.returncode == 0, built.stderr
-    encrypted_round([str(tmp_path / "worker")], tmp_path, environment())
+    encrypted_round([str(tmp_path / "worker")], tmp_path, environment(), own=keys)
 
 
 def test_a_go_worker_with_a_key_that_is_not_listed_ends_and_says_why(go: str, tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.acceptance.keyed_hub import encrypted_round, refused_round
+from tests.acceptance.keyed_hub import WAYS, encrypted_round, refused_round
 from turnout.conformance.running import NO_IPV6
 
 ROOT = Path(__file__).parents[2]
@@ -93,10 +94,11 @@ def test_the_node_worker_keeps_the_protocol_in_every_session(node: str, sdk: Pat
     assert done.returncode == 0
 
 
+@WAYS
 def test_the_node_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(
-    node: str, sdk: Path, tmp_path: Path
+    node: str, sdk: Path, tmp_path: Path, keys: Any
 ) -> None:
-    encrypted_round([node, str(sdk / "conformance/worker.mjs")], tmp_path, environment(), cwd=sdk)
+    encrypted_round([node, str(sdk / "conformance/worker.mjs")], tmp_path, environment(), own=keys, cwd=sdk)
 
 
 def test_a_node_worker_with_a_key_that_is_not_listed_ends_and_says_why(node: str, sdk: Path, tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.acceptance.keyed_hub import encrypted_round, refused_round
+from tests.acceptance.keyed_hub import WAYS, encrypted_round, refused_round
 from turnout.conformance.running import NO_IPV6
 
 ROOT = Path(__file__).parents[2]
@@ -66,8 +67,11 @@ def test_the_ruby_worker_keeps_the_protocol_in_every_session(ruby: str) -> None:
     assert done.returncode == 0
 
 
-def test_the_ruby_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(ruby: str, tmp_path: Path) -> None:
-    encrypted_round([ruby, str(ROOT / "sdk/ruby/conformance/worker.rb")], tmp_path, environment())
+@WAYS
+def test_the_ruby_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(
+    ruby: str, tmp_path: Path, keys: Any
+) -> None:
+    encrypted_round([ruby, str(ROOT / "sdk/ruby/conformance/worker.rb")], tmp_path, environment(), own=keys)
 
 
 def test_a_ruby_worker_with_a_key_that_is_not_listed_ends_and_says_why(ruby: str, tmp_path: Path) -> None:

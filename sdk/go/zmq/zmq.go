@@ -116,6 +116,17 @@ func (s *Socket) Endpoint() (string, error) {
 	return C.GoString(text), nil
 }
 
+// CurvePublic is the public half of a secret key, both as Z85 text.
+func CurvePublic(secret string) (string, error) {
+	text := C.CString(secret)
+	defer C.free(unsafe.Pointer(text))
+	found := make([]C.char, 41)
+	if code, err := C.zmq_curve_public(&found[0], text); code != 0 {
+		return "", fmt.Errorf("zmq: %w", err)
+	}
+	return C.GoString(&found[0]), nil
+}
+
 // Connect connects it to an address; libzmq keeps trying.
 func (s *Socket) Connect(address string) error {
 	text := C.CString(address)

@@ -7,18 +7,13 @@ import { hostname } from 'node:os';
 import { ConfigurationError } from './errors.js';
 import { CODEC } from './frames.js';
 import { identity } from './identity.js';
+import { keys } from './keys.js';
 import { PROTOCOL } from './messages.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const ADDRESS = /^(tcp|ipc):\/\/./;
-const Z85_KEY = /^[0-9A-Za-z.\-:+=^!/*?&<>()[\]{}@%$#]{40}$/;
-const CURVE = {
-  serverKey: 'TURNOUT_CURVE_SERVER_KEY',
-  publicKey: 'TURNOUT_CURVE_PUBLIC_KEY',
-  secretKey: 'TURNOUT_CURVE_SECRET_KEY',
-};
 
 /** @param {import('../index.js').WorkerOptions} given */
 export function options(given = {}, env = process.env) {
@@ -27,7 +22,7 @@ export function options(given = {}, env = process.env) {
     name: given.name ?? (env.TURNOUT_WORKER_NAME || `${hostname()}-${process.pid}`),
     labels: pairs(given.labels ?? env.TURNOUT_WORKER_LABELS ?? {}),
     concurrency: count(given.concurrency ?? (env.TURNOUT_WORKER_CONCURRENCY || 4)),
-    curve: keys(given.curve, env),
+    curve: keys(given.curve, env, given.logger ?? said),
     discover: given.discover ?? true,
     grace: milliseconds('grace', given.grace ?? 30),
     killGrace: milliseconds('killGrace', given.killGrace ?? 5),
@@ -83,16 +78,6 @@ function count(value) {
 function milliseconds(name, seconds) {
   if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
   throw new ConfigurationError(`${name} is ${seconds}; it must be seconds, not below 0`);
-}
-
-function keys(given, env) {
-  const curve = given ?? Object.fromEntries(Object.entries(CURVE).map(([name, variable]) => [name, env[variable]]));
-  const missing = Object.keys(CURVE).filter((name) => !curve[name]);
-  if (missing.length === Object.keys(CURVE).length) return null;
-  if (missing.length > 0) throw new ConfigurationError(`CURVE needs all three keys; missing: ${missing.join(', ')}`);
-  const bad = Object.keys(CURVE).filter((name) => !Z85_KEY.test(curve[name]));
-  if (bad.length > 0) throw new ConfigurationError(`${bad.join(', ')} must be 40 characters of Z85 text`);
-  return curve;
 }
 
 function said(text) {

@@ -16,7 +16,6 @@ from turnout.runner.working import handlers_of, worker_settings
 from turnout.wire.tracing import shown
 from turnout.wire.translation import SHELL_HANDLER
 from turnout.worker.health import HealthServer
-from turnout.worker.settings import SECRET_KEY
 from turnout.worker.worker import Worker
 
 log = logging.getLogger("turnout.worker")
@@ -35,8 +34,6 @@ def work(
     write_as_a_service(log_level, (log.name,))
     config = configuration()
     settings = worker_settings(config, os.environ, options)
-    # Commands get the environment of the worker, and may print it.
-    os.environ.pop(SECRET_KEY, None)
     handlers = handlers_of(config, modules, shell=shell)
     worker = Worker(handlers, settings, trace=_print if trace else None)
     health = None

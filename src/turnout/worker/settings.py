@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 import msgspec
 
@@ -14,7 +16,10 @@ from turnout.errors import InvalidSetting
 from turnout.model.texts import checked_text
 from turnout.wire.addresses import can_be_connected_to
 from turnout.wire.greeting import LONGEST_TEXT
+from turnout.wire.keys import own_pair
 from turnout.worker.keys import CurveKeys
+
+log = logging.getLogger("turnout.worker")
 
 CONNECT, NAME, LABELS, CONCURRENCY = (
     "TURNOUT_CONNECT",
@@ -27,7 +32,8 @@ SERVER_KEY, PUBLIC_KEY, SECRET_KEY = (
     "TURNOUT_CURVE_PUBLIC_KEY",
     "TURNOUT_CURVE_SECRET_KEY",
 )
-VARIABLES = (CONNECT, NAME, LABELS, CONCURRENCY, SERVER_KEY, PUBLIC_KEY, SECRET_KEY)
+KEY_FILE = "TURNOUT_CURVE_KEY_FILE"
+VARIABLES = (CONNECT, NAME, LABELS, CONCURRENCY, SERVER_KEY, PUBLIC_KEY, SECRET_KEY, KEY_FILE)
 SLIP = 0.93
 """How much alike two names are of which one was written for the other."""
 DEFAULT_CONCURRENCY = 4
@@ -103,8 +109,36 @@ def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
         name=environment.get(NAME, ""),
         labels=labels_of((part for part in environment.get(LABELS, "").split(",") if part.strip()), LABELS),
         concurrency=int(said),
-        keys=CurveKeys.of(*(environment.get(name, "") for name in (SERVER_KEY, PUBLIC_KEY, SECRET_KEY))),
+        keys=_keys(environment),
     )
+
+
+_taken: dict[str, str] = {}
+"""Secret keys that were taken out of the environment of this process, by their public halves."""
+
+
+def _keys(environment: Mapping[str, str]) -> CurveKeys | None:
+    server, public, file = (environment.get(name, "") for name in (SERVER_KEY, PUBLIC_KEY, KEY_FILE))
+    secret = _secret(environment, public)
+    if not file:
+        return CurveKeys.of(server, public, secret)
+    if public or secret:
+        raise InvalidSetting(
+            f"{KEY_FILE} and {PUBLIC_KEY if public else SECRET_KEY} are both there: a worker has one pair of keys",
+            code="two_key_pairs",
+            field=KEY_FILE,
+        )
+    own = own_pair(Path(file), log)
+    return CurveKeys.of(server, own.public, own.secret)
+
+
+def _secret(environment: Mapping[str, str], public: str) -> str:
+    """The secret key. What the worker starts gets its environment, and may print it: the key does not stay there."""
+    if environment is not os.environ:
+        return environment.get(SECRET_KEY, "")
+    if secret := os.environ.pop(SECRET_KEY, ""):
+        _taken[public] = secret
+    return _taken.get(public, "") if public else secret
 
 
 def _slip(name: str) -> str | None:

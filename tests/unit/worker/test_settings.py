@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import zmq
 import zmq.auth
+from curve_keys import new_pair
 
 from turnout.errors import InvalidSetting
 from turnout.runner.config import Config, read_config
 from turnout.runner.working import handlers_of, worker_settings
+from turnout.wire.keys import pair_text
 from turnout.worker import WorkerSettings, from_environment
 from turnout.worker.keys import CurveKeys
 from turnout.worker.settings import labels_of
@@ -36,6 +41,32 @@ def test_the_variables_that_every_worker_knows() -> None:
     assert said.connect == ("tcp://a:1", "tcp://b:2") and said.name == "ada" and said.concurrency == 8
     assert said.labels == {"gpu": "true", "zone": "a"} and said.keys == CurveKeys("s" * 40, "p" * 40, "x" * 40)
     assert "x" * 40 not in repr(said)
+
+
+def test_the_secret_key_does_not_stay_in_the_environment_that_children_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    first = from_environment(os.environ)
+    assert first.keys is not None and first.keys.secret == "x" * 40
+    printed = subprocess.run([sys.executable, "-c", "import os; print(os.environ)"], capture_output=True, check=True)
+    assert b"TURNOUT_CURVE_PUBLIC_KEY" in printed.stdout and b"x" * 40 not in printed.stdout
+    assert from_environment(os.environ) == first, "the next worker of this process has it, too"
+    monkeypatch.setenv("TURNOUT_CURVE_PUBLIC_KEY", "q" * 40)
+    with pytest.raises(InvalidSetting, match="secret key is missing"):
+        from_environment(os.environ)
+
+
+def test_the_pair_may_be_in_a_file_that_a_variable_names(tmp_path: Path) -> None:
+    pair = new_pair()
+    file = tmp_path / "worker.key"
+    file.touch(mode=0o600)
+    file.write_text(pair_text(pair))
+    said = {"TURNOUT_CURVE_SERVER_KEY": "s" * 40, "TURNOUT_CURVE_KEY_FILE": str(file)}
+    assert from_environment(said).keys == CurveKeys("s" * 40, pair.public, pair.secret)
+    with pytest.raises(InvalidSetting, match="TURNOUT_CURVE_KEY_FILE and TURNOUT_CURVE_PUBLIC_KEY are both there"):
+        from_environment({**KEYS, **said})
+    with pytest.raises(InvalidSetting, match="server key is missing"):
+        from_environment({"TURNOUT_CURVE_KEY_FILE": str(file)})
 
 
 def test_without_variables_there_are_four_places_and_no_hub() -> None:

@@ -42,6 +42,8 @@ module Turnout
             @options[:concurrency] = number
           end
           parser.on("--name NAME", "for people (TURNOUT_WORKER_NAME)") { |name| @options[:name] = name }
+          parser.on("--server-key Z85", "the hub's public key (TURNOUT_CURVE_SERVER_KEY)") { |key| curve(server_key: key) }
+          parser.on("--key-file FILE", "its own pair of keys (TURNOUT_CURVE_KEY_FILE)") { |file| curve(key_file: file) }
           parser.on("--grace SECONDS", "for running steps when it stops, else 30") { |time| @options[:grace] = time }
           parser.on("--no-discover", "connect to no hub that is not named here") { @options[:discover] = false }
           parser.on("--autoload [MODULE]", "find handlers as classes by their names, in MODULE if given") do |namespace|
@@ -52,6 +54,8 @@ module Turnout
           end
         end
       end
+
+      def curve(**given) = @options[:curve] = { **@options.fetch(:curve, {}), **given }
 
       def label(pair)
         name, value = pair.split("=", 2)

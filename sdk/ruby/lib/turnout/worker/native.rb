@@ -19,6 +19,13 @@ module Turnout
       attach_function :zmq_msg_more, %i[pointer], :int
       attach_function :zmq_msg_close, %i[pointer], :int
       attach_function :zmq_getsockopt, %i[pointer int pointer pointer], :int
+      attach_function :zmq_curve_public, %i[pointer pointer], :int
+
+      # The public half of a secret key, both as Z85 text.
+      def self.curve_public(secret)
+        found = FFI::MemoryPointer.new(:char, 41)
+        found.read_string if zmq_curve_public(found, FFI::MemoryPointer.from_string(secret)).zero?
+      end
     end
   end
 end

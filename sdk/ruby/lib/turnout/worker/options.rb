@@ -7,16 +7,12 @@ require "turnout/errors"
 require "turnout/version"
 require "turnout/wire/frames"
 require "turnout/worker/identity"
+require "turnout/worker/keys"
 
 module Turnout
   class Worker
     # How is a worker told what to do? What is not given comes from the environment.
     class Options
-      # The three keys of an encrypted connection, as Z85 text.
-      Curve = Struct.new(:server_key, :public_key, :secret_key)
-
-      CURVE_VARIABLES = %w[TURNOUT_CURVE_SERVER_KEY TURNOUT_CURVE_PUBLIC_KEY TURNOUT_CURVE_SECRET_KEY].freeze
-      Z85_KEY = /\A[0-9A-Za-z.\-:+=^!\/*?&<>()\[\]{}@%$#]{40}\z/
       ADDRESS = %r{\A(tcp|ipc)://.}
       MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -26,7 +22,7 @@ module Turnout
       # +connect+:: addresses of hubs: text (comma-separated) or a list
       # +labels+:: a Hash, or text ("gpu=true,zone=a")
       # +concurrency+:: how many handlers run at once; twice as many steps are held
-      # +curve+:: a Hash with +server_key+, +public_key+ and +secret_key+
+      # +curve+:: a Hash with +server_key+ and either +key_file+ or +public_key+ and +secret_key+
       # +capture+:: whether what handlers write to $stdout and $stderr goes to the run's log
       # +discover+:: whether to connect to the other hubs that a hub names
       # +grace+:: seconds that running steps get to finish when the worker is told to stop
@@ -35,18 +31,18 @@ module Turnout
       def initialize(connect: nil, name: nil, labels: nil, concurrency: nil, curve: nil, capture: true,
                      discover: true, grace: 30.0, kill_grace: 5.0, max_message_bytes: MAX_MESSAGE_BYTES, logger: nil,
                      env: ENV)
+        @logger = logger || Logger.new($stderr, progname: "turnout-worker")
+        @curve = Keys.of(curve, env, @logger)
         env = env.to_h.reject { |_name, value| value.strip.empty? }
         @connect = list(connect || env["TURNOUT_CONNECT"])
         @name = name || env["TURNOUT_WORKER_NAME"] || "#{Socket.gethostname}-#{Process.pid}"
         @labels = pairs(labels || env["TURNOUT_WORKER_LABELS"] || {})
         @concurrency = count(concurrency || env["TURNOUT_WORKER_CONCURRENCY"] || 4)
-        @curve = keys(curve || env.slice(*CURVE_VARIABLES))
         @capture = capture
         @discover = discover
         @grace = seconds("grace", grace)
         @kill_grace = seconds("kill_grace", kill_grace)
         @max_message_bytes = max_message_bytes
-        @logger = logger || Logger.new($stderr, progname: "turnout-worker")
         @worker_id = SecureRandom.hex(16)
       end
 
@@ -94,20 +90,6 @@ module Turnout
         return number if number&.between?(1, 10_000)
 
         raise ConfigurationError, "concurrency is #{value.inspect}; it must be a number from 1 to 10000"
-      end
-
-      def keys(given)
-        given = given.transform_keys { |name| name.to_s.downcase.delete_prefix("turnout_curve_") }
-        given = given.reject { |_name, value| value.nil? || value.empty? }
-        return if given.empty?
-
-        missing = Curve.members.map(&:name) - given.keys
-        raise ConfigurationError, "CURVE needs all three keys; missing: #{missing.join(', ')}" unless missing.empty?
-
-        bad = given.reject { |_name, value| Z85_KEY.match?(value) }.keys
-        raise ConfigurationError, "#{bad.join(', ')} must be 40 characters of Z85 text" unless bad.empty?
-
-        Curve.new(*given.values_at(*Curve.members.map(&:name)))
       end
     end
   end
