@@ -27,6 +27,8 @@ TurnoutError
 ├── StoreError
 │   ├── StoreUnreachable       may be tried again
 │   ├── DatabaseNotFound       asked only to look, and there is nothing of Turnout's to look into
+│   ├── StoreUnusable          somebody has to mend it first: schema_missing, tables_missing, database_missing,
+│   │                          access_denied, no_privilege, wrong_encoding, store_damaged
 │   ├── StoreReadOnly
 │   ├── StoreFull
 │   ├── StoreRejected          the database refused this very data
@@ -188,6 +190,12 @@ class StoreUnreachable(StoreError):
 
 class DatabaseNotFound(StoreError):
     code = "database_not_found"
+
+
+class StoreUnusable(StoreError):
+    """There is a database, but not one that can be used as it is. Trying again is of no use."""
+
+    code = "store_unusable"
 
 
 class StoreReadOnly(StoreError):

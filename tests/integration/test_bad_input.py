@@ -27,6 +27,7 @@ from turnout.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnreachable,
+    StoreUnusable,
     TooLarge,
     TurnoutError,
 )
@@ -379,8 +380,8 @@ def test_an_unreachable_database_is_an_error_at_once(tmp_path):
     )
     (tmp_path / "noise.db").write_bytes(b"this is not a database" * 100)
     refused(
-        StoreUnreachable,
-        "store_unreachable",
+        StoreUnusable,
+        "store_damaged",
         "noise.db",
         by=lambda: Runner(f"sqlite:///{tmp_path}/noise.db", workflows=()),
     )

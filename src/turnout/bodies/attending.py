@@ -23,6 +23,7 @@ from turnout.errors import (
     InputError,
     InvalidSetting,
     StoreUnreachable,
+    StoreUnusable,
 )
 from turnout.model.durations import Duration, seconds
 from turnout.model.events import NO_FAILURE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
@@ -224,9 +225,9 @@ class AttendingExecutor(ABC):
         async with self._room:
             try:
                 work = await self._load(event)
-            except StoreUnreachable:
+            except (StoreUnreachable, StoreUnusable) as error:
                 # Nothing has started: an outage must not use up the task's attempts.
-                return ExecutionResult.returned(event, StoreUnreachable.code)
+                return ExecutionResult.returned(event, error.code)
             except Exception as error:
                 return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
             try:

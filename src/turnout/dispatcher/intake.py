@@ -17,6 +17,7 @@ from turnout.errors import (
     PermanentFailure,
     RetryAfter,
     StoreUnreachable,
+    StoreUnusable,
     TaskSignal,
     TooLarge,
 )
@@ -57,7 +58,7 @@ def nonsense(event: TaskReadyEvent, executor: str, what: str) -> ExecutionResult
 def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     """What an exception out of an executor means for the attempt."""
     # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
-    if isinstance(error, NoCapacity | StoreUnreachable):
+    if isinstance(error, NoCapacity | StoreUnreachable | StoreUnusable):
         return ExecutionResult.returned(event, printable(str(error)))
     if isinstance(error, AttemptFenced):
         return ExecutionResult.returned(event, error.code)

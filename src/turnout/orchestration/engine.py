@@ -173,7 +173,7 @@ class Engine:
         self.ledger.close()
         try:
             await asyncio.wait_for(self.in_thread(self.store.end_session, self.session_id), 5.0)
-        except (StoreUnreachable, TimeoutError) as error:
+        except (StoreError, TimeoutError) as error:
             log.warning("could not hand over, the lease will run out instead: %s", error)
         self.admission.abandon()
         self.share.close()

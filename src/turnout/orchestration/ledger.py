@@ -20,7 +20,7 @@ from typing import TypeVar
 import msgspec
 
 from turnout.contracts.store import Store
-from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.heap import Heap, weight
@@ -165,7 +165,7 @@ class Ledger:
             except StoreRejected as error:
                 return self._split(writes, str(error), unsure)
             except StoreError as error:
-                known = isinstance(error, StoreFull | StoreReadOnly) and not unsure
+                known = isinstance(error, StoreFull | StoreReadOnly | StoreUnusable) and not unsure
                 if self._closed.is_set() or (known and all(write.insert is not None for write in writes)):
                     # Nothing was written, for a reason that will not pass by itself: submissions are told at once.
                     raise

@@ -7,14 +7,15 @@ from typing import Any
 
 import psycopg
 
-from turnout.errors import DatabaseNotFound, StoreReadOnly
+from turnout.errors import DatabaseNotFound, StoreReadOnly, StoreUnusable
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
-from turnout.store.postgres.connection import PostgresDatabase, translated
+from turnout.store.postgres.connection import PostgresDatabase
+from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.listening import Listener
 from turnout.store.postgres.settings import PostgresSettings
@@ -44,6 +45,7 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
             connection = lent.connection
             if connection.execute("show transaction_read_only").fetchone() == ("on",):
                 raise StoreReadOnly("the database is read-only")
+            _check_encoding(connection)
             if not self._create and not _present(connection):
                 raise DatabaseNotFound(f"the database {shown_url(self.url)} has no tables of Turnout", url=self.url)
             patience = str(self._settings.migration_lock_timeout_ms)
@@ -74,6 +76,17 @@ class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         return Listener(self._postgres, on_wake).stop
+
+
+def _check_encoding(connection: psycopg.Connection[Any]) -> None:
+    found = connection.execute("show server_encoding").fetchone()
+    if found is not None and found[0] != "UTF8":
+        raise StoreUnusable(
+            f"the database is encoded in {found[0]}, which cannot keep every text: make one with createdb -E UTF8 -T "
+            "template0",
+            code="wrong_encoding",
+            encoding=found[0],
+        )
 
 
 def _present(connection: psycopg.Connection[Any]) -> bool:

@@ -8,13 +8,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeAlias
 
 import psycopg
-from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import TextLoader
 
-from turnout.errors import InvalidSetting, StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
+from turnout.errors import InvalidSetting, StoreUnreachable
 from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
+from turnout.store.postgres.errors import translated
 from turnout.store.postgres.pool import Connection, ConnectionPool
 from turnout.store.postgres.settings import PostgresSettings
 
@@ -163,36 +163,3 @@ def _parsed(url: str) -> dict[str, Any]:
             "with special characters in the password as %XX",
             code="bad_database_url",
         ) from None
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """PostgreSQL's exceptions as StoreErrors. Messages never hold the connection string."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise _translate(error) from error
-    except UnicodeEncodeError as error:
-        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
-
-
-_REFUSED = (
-    psycopg.DataError,
-    psycopg.IntegrityError,
-    psycopg.NotSupportedError,
-    pg.RaiseException,
-    pg.ProgramLimitExceeded,
-    pg.StatementTooComplex,
-)
-
-
-def _translate(error: psycopg.Error) -> StoreError:
-    text = error.diag.message_primary or (str(error).strip() or type(error).__name__).splitlines()[0]
-    if isinstance(error, pg.ReadOnlySqlTransaction):
-        return StoreReadOnly(f"the database is read-only: {text}")
-    if isinstance(error, pg.DiskFull):
-        return StoreFull(f"there is no room left for the database: {text}")
-    if isinstance(error, _REFUSED):
-        return StoreRejected(f"the database refused the data: {text}", sqlstate=error.sqlstate)
-    # The rest says nothing about the data: a lost link, a shutdown, a deadlock, a timeout, a missing privilege.
-    return StoreUnreachable(f"the database cannot be reached or did not answer: {text}", sqlstate=error.sqlstate)

@@ -10,7 +10,8 @@ import msgspec
 from turnout.errors import StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.database import Rows, json_list, json_text
-from turnout.store.postgres.connection import PostgresDatabase, translated
+from turnout.store.postgres.connection import PostgresDatabase
+from turnout.store.postgres.errors import translated
 from turnout.store.writes import check
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from turnout.errors import StoreReadOnly, StoreUnreachable
+from turnout.errors import StoreError, StoreReadOnly, StoreUnreachable
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
 from turnout.store.logs import Logs
@@ -75,7 +75,7 @@ class SqliteStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
         while not stop.wait(POLL_SECONDS):
             try:
                 version = self._version()
-            except StoreUnreachable:
+            except StoreError:
                 continue
             # The first look wakes too: what was committed before it may have been missed.
             if version != last:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from turnout.contracts.clock import boot_time
-from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
 from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.sqlite.clock import boot_id
@@ -184,10 +184,23 @@ def translated(path: str) -> Iterator[None]:
         raise StoreUnreachable(f"the database {path} cannot be opened: {error.strerror}", path=path) from error
     except UnicodeEncodeError as error:
         raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+    except UnicodeDecodeError as error:
+        # What it read, or complains of, is no text: its schema, or a text that it keeps.
+        raise _damaged(path, f"it holds text that is not UTF-8, {error.object[:40]!r}") from error
+
+
+def _damaged(path: str, text: str) -> StoreUnusable:
+    return StoreUnusable(
+        f"{path} is not a usable database: {text}; put a copy from before in its place, or name another file",
+        code="store_damaged",
+        path=path,
+    )
 
 
 def _translate(error: sqlite3.Error, path: str) -> StoreError:
     text = str(error)
+    if "malformed" in text or "not UTF-8" in text or "Could not decode" in text:
+        return _damaged(path, text)
     if "readonly" in text:
         return StoreReadOnly(f"the database {path} is read-only", path=path)
     if "is full" in text:
@@ -195,5 +208,5 @@ def _translate(error: sqlite3.Error, path: str) -> StoreError:
     if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return StoreUnreachable(f"the database {path} cannot be used: {text}", path=path)
     if type(error) is sqlite3.DatabaseError:
-        return StoreUnreachable(f"{path} is not a usable database: {text}", path=path)
+        return _damaged(path, text)
     return StoreRejected(f"the database refused the data: {text}")

@@ -1,0 +1,83 @@
+"""What PostgreSQL's complaints mean: what may be tried again, what was wrong with the data, what has to be mended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors as pg
+
+from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
+
+_REFUSED = (
+    psycopg.DataError,
+    psycopg.IntegrityError,
+    psycopg.NotSupportedError,
+    pg.RaiseException,
+    pg.ProgramLimitExceeded,
+    pg.StatementTooComplex,
+)
+
+_SCHEMA = "create the schema, or correct search_path in the URL"
+_TABLES = (
+    "open it with a Runner or `turnout orchestrate` first, which make the tables, or correct search_path in the URL"
+)
+_DATABASE = "create it (createdb), or correct the URL"
+_ACCESS = "correct the user and password in the URL, or let the server (pg_hba.conf) accept them"
+_PRIVILEGE = (
+    "the user of the URL needs CONNECT on the database, and USAGE and CREATE on the schema or to own its tables"
+)
+
+_UNUSABLE: tuple[tuple[type[psycopg.Error], str, str], ...] = (
+    (pg.InvalidSchemaName, "schema_missing", _SCHEMA),
+    (pg.UndefinedTable, "tables_missing", _TABLES),
+    (pg.UndefinedColumn, "tables_missing", _TABLES),
+    (pg.InvalidCatalogName, "database_missing", _DATABASE),
+    (pg.InvalidPassword, "access_denied", _ACCESS),
+    (pg.InvalidAuthorizationSpecification, "access_denied", _ACCESS),
+    (pg.InsufficientPrivilege, "no_privilege", _PRIVILEGE),
+)
+
+# A server that turns a connection down says so in text only.
+_TURNED_DOWN: tuple[tuple[str, str, str], ...] = (
+    (r'database ".*" does not exist', "database_missing", _DATABASE),
+    (r'role ".*" does not exist', "access_denied", _ACCESS),
+    (r"authentication failed", "access_denied", _ACCESS),
+    (r"no password supplied", "access_denied", _ACCESS),
+    (r"no pg_hba\.conf entry", "access_denied", _ACCESS),
+    (r"permission denied for", "no_privilege", _PRIVILEGE),
+)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """PostgreSQL's exceptions as StoreErrors. Messages never hold the connection string."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise meaning(error) from error
+    except UnicodeEncodeError as error:
+        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+
+
+def meaning(error: psycopg.Error) -> StoreError:
+    """The StoreError that the exception is."""
+    text = error.diag.message_primary or (str(error).strip() or type(error).__name__).splitlines()[0]
+    if isinstance(error, pg.ReadOnlySqlTransaction):
+        return StoreReadOnly(f"the database is read-only: {text}")
+    if isinstance(error, pg.DiskFull):
+        return StoreFull(f"there is no room left for the database: {text}")
+    for kind, code, advice in _UNUSABLE:
+        if isinstance(error, kind):
+            return StoreUnusable(f"the database cannot be used: {text}; {advice}", code=code, sqlstate=error.sqlstate)
+    if isinstance(error, _REFUSED):
+        return StoreRejected(f"the database refused the data: {text}", sqlstate=error.sqlstate)
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        said = str(error)
+        for pattern, code, advice in _TURNED_DOWN:
+            if found := re.search(rf"(FATAL:|fe_sendauth:).*{pattern}[^\n]*", said):
+                return StoreUnusable(f"the database cannot be used: {found[0]}; {advice}", code=code)
+    # The rest says nothing about the data: a lost link, a shutdown, a deadlock, a timeout.
+    return StoreUnreachable(f"the database cannot be reached or did not answer: {text}", sqlstate=error.sqlstate)
