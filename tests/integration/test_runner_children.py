@@ -684,13 +684,14 @@ def test_a_child_whose_code_nobody_has_waits_with_the_reason(make_runner, until)
     without = make_runner(settings=EngineSettings(sweep=0.1, stop_grace=1.0))
     core = without._core
     core.graph_of(outer)
-    with core.registry._lock:
-        core.registry._specs.pop("public::embedded::quadruple")
+    drawn = core.registry._today["public::embedded::outer"].children
+    child = core.registry._today.pop("public::embedded::quadruple")
+    drawn.clear()
     run = without.submit(outer)
     until(lambda: (run.tasks()[1].reason or "").startswith("no_orchestrator_has"), "it says why it waits")
     assert run.tasks()[1].reason == "no_orchestrator_has{public::embedded::quadruple}"
     assert run.tasks()[1].state == "ready"
-    core.registry._specs["public::embedded::quadruple"] = quadruple.spec
+    core.registry._today["public::embedded::quadruple"] = child
     assert run.result(30) == 8
 
 

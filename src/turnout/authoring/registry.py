@@ -1,22 +1,29 @@
-"""Which Python function is the body of a stored task?
+"""The workflows that a program has the code for, and the Python function that is the body of a stored task.
 
-A restarted program, or another one with the same code, finds it by workflow and task name first: that is what people
-mean when they change a function and start again. The body's own reference is the second way, for tasks that the
+A restarted program, or another one with the same code, finds a body by workflow and task name first: that is what
+people mean when they change a function and start again. The body's own reference is the second way, for tasks that the
 workflow of today no longer has under that name.
+
+Within one program a workflow may be defined anew (a notebook cell is run again, a module is reloaded). Runs that were
+submitted before keep the definition of their time. Two definitions of one name that are both live are refused.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Collection, Mapping
+import time
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from turnout.authoring.child import ChildTask
-from turnout.authoring.options import RetryPredicate
+from turnout.authoring.definition import Definition
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.errors import DefinitionError
+from turnout.model.rows import NewRun
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 AnyWorkflow = Workflow[..., Any]
@@ -24,88 +31,139 @@ AnyTask = Task[..., Any]
 
 
 class Registry:
-    """The workflows that this program has the code for. May be asked and added to from any thread."""
+    """May be asked and added to from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._workflows: dict[str, AnyWorkflow] = {}
-        self._specs: dict[str, WorkflowSpec] = {}
-        self._by_name: dict[tuple[str, str], AnyTask] = {}
-        self._by_ref: dict[str, AnyTask] = {}
+        self._lock = threading.RLock()
+        self._today: dict[str, Definition] = {}
+        self._periods: dict[str, list[tuple[float, Definition]]] = {}
+        """Of workflows that were defined anew: since when runs belong to which definition, oldest first."""
+        self._kept: dict[str, Definition] = {}
+        """Of open runs that belong to another definition than that of their time, by run."""
+        self._by_ref: dict[str, AnyTask | None] = {}
+        """None where several functions have the same reference."""
+        self._latest = -math.inf
+        """When the newest run of this program was made."""
 
+    # -- adding -------------------------------------------------------------------------------------------------
     def add(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> WorkflowSpec:
         """Register the workflow with its tasks and children, and return its spec. Adding it again changes nothing."""
-        spec = workflow.spec_for(tenant)
-        full_name = spec.full_name
-        known = self._workflows.get(full_name)
-        if known is workflow:
-            return self._specs[full_name]
-        # The same function defined anew (a notebook cell, a reload) replaces what was there.
-        if known is not None and known.source.ref != workflow.source.ref:
-            raise DefinitionError(
-                f"two workflows are named {full_name!r}, {known.source.ref} and {workflow.source.ref}: "
-                "give one another name or package",
-                code="duplicate_workflow",
-                workflow=full_name,
-            )
-        for child in children_of(workflow):
-            self.add(child, tenant)
-        with self._lock:
-            for name, task in workflow.tasks.items():
-                self._by_name[full_name, name] = task
-                self._by_ref[task.ref] = task
-            self._specs[full_name] = spec
-            self._workflows[full_name] = workflow
-        return spec
+        return self.define(workflow, tenant).spec
 
-    def add_task(self, task: AnyTask) -> None:
-        """Register a task of no workflow here, to be found by its reference."""
+    def define(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> Definition:
+        """The workflow's definition, registered with its tasks and children."""
+        full_name = f"{tenant}::{workflow.package}::{workflow.name}"
+        known = self._today.get(full_name)
+        if known is not None and known.is_of(workflow):
+            return known
         with self._lock:
-            self._by_ref[task.ref] = task
+            made = workflow.define(tenant)
+            known = self._today.get(full_name)
+            if known is not None:
+                if known.is_of(workflow) or known.same_as(made):
+                    return known
+                if not known.superseded_by(workflow.source):
+                    raise _duplicate(full_name, known, made)
+            for task in made.tasks.values():
+                if isinstance(task, ChildTask):
+                    child = self.define(task.workflow, tenant)
+                    made.children[child.spec.full_name] = child
+            self._put(full_name, made, known)
+        return made
 
+    def _put(self, full_name: str, made: Definition, known: Definition | None) -> None:
+        for task in made.tasks.values():
+            self._add_ref(task)
+        if known is not None:
+            periods = self._periods.setdefault(full_name, [(-math.inf, known)])
+            # After every run so far, whatever the clock says: runs are told apart by when they were made.
+            periods.append((math.nextafter(max(time.time(), self._latest), math.inf), made))
+        self._today[full_name] = made
+
+    def _add_ref(self, task: AnyTask) -> None:
+        known = self._by_ref.setdefault(task.ref, task)
+        # Of a name at the top of a module the newest counts. Functions made in a function all have one name.
+        if known is None or known.function is not task.function:
+            self._by_ref[task.ref] = None if "<locals>" in task.ref else task
+
+    # -- the workflows of today -----------------------------------------------------------------------------------
     @property
-    def workflows(self) -> Mapping[str, AnyWorkflow]:
-        """Workflows by full name."""
-        return MappingProxyType(self._workflows)
+    def workflows(self) -> Mapping[str, Definition]:
+        """Definitions by full name."""
+        return MappingProxyType(self._today)
 
     def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
         """The specs of the workflow and of all that it calls, however deep."""
         found: dict[str, WorkflowSpec] = {}
-        open_ = [workflow]
+        open_ = [self.define(workflow, tenant)]
         while open_:
             each = open_.pop()
-            spec = self.add(each, tenant)
-            if spec.full_name not in found:
-                found[spec.full_name] = spec
-                open_.extend(children_of(each))
+            if each.spec.full_name not in found:
+                found[each.spec.full_name] = each.spec
+                open_.extend(each.children.values())
         return list(found.values())
 
     def spec_of(self, workflow_full_name: str) -> WorkflowSpec | None:
         """The spec that today's code draws."""
-        return self._specs.get(workflow_full_name)
+        known = self._today.get(workflow_full_name)
+        return None if known is None else known.spec
 
-    def body_of(self, workflow_full_name: str, task: TaskSpec) -> Callable[..., Any] | None:
-        """The function that is this task's body; None if this program does not have it."""
-        found = self.find(workflow_full_name, task)
-        return None if found is None else found.function
+    # -- runs ---------------------------------------------------------------------------------------------------
+    def keep(self, run: NewRun, definition: Definition) -> None:
+        """The run, which is about to be stored, belongs to this definition."""
+        with self._lock:
+            self._latest = max(self._latest, run.created_at)
+            if self.definition_of(run) is not definition:
+                self._kept[run.run_id] = definition
 
-    def predicate_of(self, workflow_full_name: str, task: TaskSpec) -> RetryPredicate | None:
-        """The task's ``retry_if``, if it has one."""
-        found = self.find(workflow_full_name, task)
-        return None if found is None else found.retry_if
+    def forget(self, run_id: str) -> None:
+        """The run has ended."""
+        self._kept.pop(run_id, None)
 
-    def conditions_of(self, workflow_full_name: str, task: TaskSpec) -> Collection[str]:
-        """The predicates that this task may wait for, as its own code names them."""
-        if task.body.kind == "handler":
-            return task.body.conditions
-        found = self.find(workflow_full_name, task)
-        return () if found is None else found.conditions
+    def definition_of(self, run: NewRun) -> Definition | None:
+        """The definition that the run belongs to; None if this program does not have its workflow."""
+        kept = self._kept.get(run.run_id)
+        if kept is not None:
+            return kept
+        periods = self._periods.get(run.workflow)
+        if periods is None:
+            return self._today.get(run.workflow)
+        return periods[max(0, bisect_right(periods, run.created_at, key=lambda period: period[0]) - 1)][1]
 
-    def find(self, workflow_full_name: str, task: TaskSpec) -> AnyTask | None:
+    def child_of(self, run: NewRun, workflow_full_name: str) -> Definition | None:
+        """The workflow that a task of this run calls, as the run's own workflow was drawn with it."""
+        parent = self.definition_of(run)
+        drawn = None if parent is None else parent.children.get(workflow_full_name)
+        return drawn or self._today.get(workflow_full_name)
+
+    def find(self, run: NewRun, task: TaskSpec) -> AnyTask | None:
         """The task as it was written; None if this program does not have it, or it is no Python function."""
         if task.body.kind != "python":
             return None
-        return self._by_name.get((workflow_full_name, task.name)) or self._by_ref.get(task.body.ref)
+        definition = self.definition_of(run)
+        found = None if definition is None else definition.tasks.get(task.name)
+        return found or self._by_ref.get(task.body.ref)
+
+    def conditions_of(self, run: NewRun, task: TaskSpec) -> Collection[str]:
+        """The predicates that this task may wait for, as its own code names them."""
+        if task.body.kind == "handler":
+            return task.body.conditions
+        found = self.find(run, task)
+        return () if found is None else found.conditions
+
+
+def _duplicate(full_name: str, known: Definition, made: Definition) -> DefinitionError:
+    one, other = known.source.where, made.source.where
+    why = (
+        "both are still in use: give each a name of its own, or use the one that is defined now"
+        if one == other
+        else "give one another name or package"
+    )
+    return DefinitionError(
+        f"two workflows are named {full_name!r}, {one} and {other}: {why}",
+        code="duplicate_workflow",
+        workflow=full_name,
+    )
 
 
 def children_of(workflow: AnyWorkflow) -> list[AnyWorkflow]:

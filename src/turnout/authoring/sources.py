@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, Protocol
 
 import msgspec
@@ -34,6 +34,10 @@ class Source(Protocol):
     result: Template | None
     ref: str | None
     """``module:qualname`` of the workflow function."""
+    home: Mapping[str, Any]
+    """The globals of the module that defines it."""
+    where: str
+    """Where it is defined, for people."""
 
     @property
     def types(self) -> Mapping[str, Typed]:
@@ -52,6 +56,8 @@ class FunctionSource:
         self.name = name
         self.function = function
         self.ref: str | None = f"{function.__module__}:{function.__qualname__}"
+        self.home: Mapping[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
+        self.where = self.ref
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
             raise InvalidWorkflow(
                 f"workflow {name!r} is async or a generator: write a plain function; its tasks may be async",
@@ -113,8 +119,10 @@ class ContextSource:
     ref: str | None = None
     types: Mapping[str, Typed] = NO_TYPES
 
-    def __init__(self, name: str, tasks: Iterable[Task[..., Any] | Callable[..., Any]]) -> None:
+    def __init__(self, name: str, tasks: Iterable[Task[..., Any] | Callable[..., Any]], author: FrameType) -> None:
         self.name = name
+        self.home: Mapping[str, Any] = author.f_globals
+        self.where = f"{author.f_code.co_filename}:{author.f_lineno}"
         self.tasks: tuple[Task[..., Any], ...] = tuple(each if isinstance(each, Task) else Task(each) for each in tasks)
 
     def draw(self, drawing: Drawing) -> None:

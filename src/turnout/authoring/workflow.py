@@ -11,19 +11,17 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack, overload
 
 import msgspec
 
-from turnout.authoring.annotations import RETURN
 from turnout.authoring.child import ChildTask
 from turnout.authoring.default_runner import Submitted, current_runner
+from turnout.authoring.definition import Definition
 from turnout.authoring.drawing import Drawing, current_drawing
 from turnout.authoring.hooks import add_hooks
 from turnout.authoring.options import Hooks, TaskOptions, optional_seconds, selector
-from turnout.authoring.places import place
+from turnout.authoring.places import author, place, raised_at
 from turnout.authoring.sources import ContextSource, FunctionSource, Source
 from turnout.authoring.task import Task
-from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, WrongType
-from turnout.model.annotations import Unfit
+from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
-from turnout.model.inputs import check_input
 from turnout.model.spec import Body, TaskSpec, WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
 
@@ -67,7 +65,7 @@ class Workflow(Generic[P, R]):
     ) -> None:
         tasks = [ChildTask(each) if isinstance(each, Workflow) else each for each in tasks]
         hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
-        self._set_up(ContextSource(name, tasks), name, package, timeout, worker_selector, hooks)
+        self._set_up(ContextSource(name, tasks, author()), name, package, timeout, worker_selector, hooks)
 
     @classmethod
     def from_function(
@@ -125,49 +123,17 @@ class Workflow(Generic[P, R]):
         """Its tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
+    def define(self, tenant: str = DEFAULT_TENANT) -> Definition:
+        """What it is under that tenant, as a value that outlives a redefinition."""
+        return Definition(self, self.spec_for(tenant), self.tasks, self.source)
+
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of a call as a run's input: by name, checked, defaults filled in."""
-        spec = self.spec
-        if spec.context_style:
-            return self._bind_context(args, kwargs)
-        names = self.source.positional
-        if len(args) > len(names):
-            raise InvalidInput(
-                f"workflow {self.name!r} takes {len(names)} positional arguments but {len(args)} were given",
-                code="unknown_parameter",
-            )
-        given = dict(zip(names, args, strict=False))
-        for name in kwargs:
-            if name in given:
-                raise InvalidInput(
-                    f"workflow {self.name!r} got two values for the parameter {name!r}", code="duplicate_parameter"
-                )
-        return check_input(spec, {**given, **kwargs}, self.source.types)
-
-    def _bind_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        if len(args) > 1 or not all(isinstance(each, Mapping) for each in args):
-            raise InvalidInput(
-                f"workflow {self.name!r} takes one dict as its context, and keywords that are set in it",
-                code="invalid_input",
-            )
-        return check_input(self.spec, {**(args[0] if args else {}), **kwargs})
+        return self.define().bind(*args, **kwargs)
 
     def returned(self, value: Any) -> Any:
-        """A run's result, a JSON value, as the workflow function's return annotation says. None stays None: what a
-        result is made of may have been skipped."""
-        known = self.source.types.get(RETURN)
-        if value is None or known is None or known.is_json or known.convert is None:
-            return value
-        try:
-            return known.convert(value)
-        except Unfit as error:
-            raise WrongType(
-                f"the run completed, but its result does not fit the annotation of workflow {self.name!r}: "
-                f"{known.text} is expected, but a value of type {type(value).__name__} was returned: {error}",
-                workflow=self.name,
-                type=type(value).__name__,
-                value=value,
-            ) from error
+        """A run's result, a JSON value, as the workflow function's return annotation says."""
+        return self.define().returned(value)
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it durably on the default Runner and return its result."""
@@ -244,11 +210,23 @@ class Workflow(Generic[P, R]):
                 token = _being_drawn.set((*_being_drawn.get(), self))
                 try:
                     self.source.draw(drawing)
+                except TurnoutError:
+                    raise
+                except Exception as error:
+                    raise self._failed_to_draw(error) from error
                 finally:
                     _being_drawn.reset(token)
                 add_hooks(drawing, self.hooks)
                 self._drawn = drawing, self._validated(drawing, DEFAULT_TENANT)
             return self._drawn
+
+    def _failed_to_draw(self, error: Exception) -> InvalidWorkflow:
+        return InvalidWorkflow(
+            f"workflow {self.name!r} ({self.source.where}) raised {type(error).__name__} while its graph was drawn: "
+            f"{error}{raised_at(error)}; a workflow function only calls tasks, what may fail belongs in one",
+            code="drawing_failed",
+            workflow=self.name,
+        )
 
     def _refuse_recursion(self) -> None:
         open_ = _being_drawn.get()

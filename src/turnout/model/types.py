@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, get_origin
 import msgspec
 
 from turnout.errors import DefinitionError, NotJson
+from turnout.model.json_path import MAX_DEPTH, named
 
 T = TypeVar("T")
 Dump: TypeAlias = Callable[[Any], Any]
 Load: TypeAlias = Callable[[Any], Any]
 
-MAX_DEPTH = 100
 ALREADY_KNOWN = (msgspec.Struct, Enum, dict, list, tuple, set, frozenset, str, int, float, bytes, type(None))
 PLAIN = frozenset({type(None), bool, int, float, str})
 
@@ -71,6 +71,13 @@ class NoWay(TypeError):
 
 def plain(value: Any, what: str = "output") -> Any:
     """The value with everything that is not JSON in it made so: ``what`` names it in errors. Tuples become lists."""
+    try:
+        return _converted(value, what)
+    except NotJson as error:
+        raise named(error, value, what, _converted) from error.__cause__
+
+
+def _converted(value: Any, what: str) -> Any:
     try:
         return _plain(value, what, 0)
     except NotJson:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from turnout.errors import NotJson, TooLarge
-from turnout.model.types import MAX_DEPTH, not_a_key, plain
+from turnout.model.json_path import MAX_DEPTH, named
+from turnout.model.types import not_a_key, plain
 
 MAX_BYTES = 1024 * 1024
 
@@ -27,6 +28,13 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
     """The value as JSON text, or the error that says why it cannot be kept. Values of other types are converted."""
     if value is None:
         return "null"
+    try:
+        return _text(value, what, limit)
+    except NotJson as error:
+        raise named(error, value, what, _text) from error.__cause__
+
+
+def _text(value: Any, what: str, limit: int = MAX_BYTES) -> str:
     if not isinstance(value, _JSON):
         value = plain(value, what)
     try:

@@ -32,6 +32,7 @@ from turnout.orchestration.reruns import reused_rows, stored_graph
 from turnout.orchestration.results import run_result
 
 if TYPE_CHECKING:
+    from turnout.authoring.definition import Definition
     from turnout.contracts.executor import Work
     from turnout.orchestration.engine import Engine
 
@@ -54,11 +55,12 @@ class Births:
         event = machine.event(row.pos, row)
         try:
             work = self._loader.load_now(event) or await engine.in_thread(self._loader.load_blocking, event)
-            graph = engine.graphs.today(work.task.body.ref)
-            if graph is None:
+            definition = engine.registry.child_of(machine.new, work.task.body.ref)
+            if definition is None:
                 return None
+            graph = definition.graph
             self._check_depth(machine, work)
-            input = self._bind(graph, work)
+            input = _bound(definition, work)
             text = dump_output(input, limit=self.output_limit, what="input")
         except InputError as error:
             code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
@@ -84,6 +86,7 @@ class Births:
             parent_attempt=row.attempt,
             depth=machine.new.depth + 1,
         )
+        engine.registry.keep(new, definition)
         return Request(graph, new, Future(), Future(), reuse)
 
     def _check_depth(self, machine: RunMachine, work: Work) -> None:
@@ -95,11 +98,6 @@ class Births:
                 code=CHILD_TOO_DEEP,
                 task=work.task.full_name,
             )
-
-    def _bind(self, graph: Graph, work: Work) -> dict[str, Any]:
-        workflow = self._engine.registry.workflows[graph.spec.full_name]
-        args, kwargs = child_input(graph.spec, work.args, dict(work.kwargs), work.context)
-        return workflow.bind(*args, **kwargs)
 
     def _former(self, machine: RunMachine, row: TaskRow, workflow: str) -> StoredRun | None:
         """The child that did not complete, of the attempt before this one, or of the run that this is a rerun of."""
@@ -147,3 +145,8 @@ class Births:
             graph = self._graphs[run.new.version] = stored_graph(store, run.new.version)
         rows = {row.pos: row for row in store.tasks(child, outputs=False)}
         return run_result(graph, run.new.input, rows, lambda positions: store.outputs(child, positions))
+
+
+def _bound(definition: Definition, work: Work) -> dict[str, Any]:
+    args, kwargs = child_input(definition.spec, work.args, dict(work.kwargs), work.context)
+    return definition.bind(*args, **kwargs)

@@ -53,7 +53,7 @@ class Children:
             if not is_child(graph, row):
                 continue
             name = graph.tasks[pos if row.group is None else row.group].body.ref
-            if engine.graphs.today(name) is None:
+            if engine.registry.child_of(machine.new, name) is None:
                 turn.explain(pos, f"no_orchestrator_has{{{name}}}")
                 continue
             child = child_run_id(owned.run_id, pos, row.attempt + 1)

@@ -31,7 +31,6 @@ from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.coordination.share import Share
 from turnout.orchestration.coordination.sight import Sight
 from turnout.orchestration.coordination.status import status_of
-from turnout.orchestration.graphs import Graphs
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.moves import Request
@@ -87,7 +86,6 @@ class Engine:
         self.withdrawal = Withdrawal(self)
         self.settlement = Settlement(self)
         self.waiters = Waiters(self)
-        self.graphs = Graphs(registry)
         self.commands = Commands(self)
         self.children = Children(self)
         self.wake: Callable[[str], None] = lambda topic: None
@@ -336,6 +334,8 @@ class Engine:
         owned.dropped = True
         if self.runs.get(owned.run_id) is owned:
             del self.runs[owned.run_id]
+        if owned.machine.row.state.terminal:
+            self.registry.forget(owned.run_id)
         if owned.timer is not None:
             owned.timer.cancel()
         if owned.results and self.dispatcher is not None and self.dispatcher.settles:

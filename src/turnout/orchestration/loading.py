@@ -29,7 +29,7 @@ from turnout.model.mapping import rows_near
 from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.outputs import Outputs
-from turnout.model.rows import RunRow, TaskRow
+from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.arguments import Call
@@ -82,7 +82,7 @@ class StoreLoader:
             event,
             graph,
             pos,
-            stored.new.input,
+            stored.new,
             texts,
             self._registry,
             stored.row,
@@ -175,7 +175,7 @@ class MemoryLoader(StoreLoader):
             event,
             graph,
             pos,
-            input,
+            machine.new,
             texts,
             self._registry,
             machine.row,
@@ -206,7 +206,7 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
     event: TaskReadyEvent,
     graph: Graph,
     pos: int,
-    input: str,
+    new: NewRun,
     texts: Mapping[int, str],
     registry: Registry,
     run: RunRow,
@@ -219,7 +219,7 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
 ) -> Work:
     """The attempt's work, its values freshly decoded so that a body may change what it is given."""
     task = graph.tasks[pos] if call is None else call.task
-    found = registry.find(graph.full_name, task)
+    found, input = registry.find(new, task), new.input
     body = None if found is None else found.function
 
     def output_of(name: str) -> Any:

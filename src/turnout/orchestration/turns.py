@@ -131,7 +131,7 @@ class Turns:
         if result.deferral is None or result.deferral.condition is None:
             return result
         task = machine.spec_of(answer.pos)
-        declared = self._engine.registry.conditions_of(machine.graph.full_name, task)
+        declared = self._engine.registry.conditions_of(machine.new, task)
         counts = vetted(result, task.full_name, declared)
         if counts is not result and counts.error is not None:
             holder = machine.tasks[answer.pos].holder

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
+from turnout.authoring.definition import Definition
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
 from turnout.bodies.work_runner import WorkRunner
@@ -217,7 +218,11 @@ class Core:
     # -- submitting ---------------------------------------------------------------------------------------------
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
         """The workflow's graph, registered and checked against the rules."""
-        spec = self.registry.add(workflow, self.config.tenant)
+        return self._define(workflow).graph
+
+    def _define(self, workflow: Workflow[..., Any]) -> Definition:
+        definition = self.registry.define(workflow, self.config.tenant)
+        spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
             if self.dispatcher is not None:
                 family = self.registry.family_of(workflow, self.config.tenant)
@@ -225,9 +230,7 @@ class Core:
                 if self.config.drives and self.workers is not None and not self.workers.listens:
                     refuse_workers(self.dispatcher, family)
             self._checked[spec.full_name] = spec
-        graph = self.engine.graphs.today(spec.full_name)
-        assert graph is not None, "it was registered just now"
-        return graph
+        return definition
 
     def request(
         self,
@@ -241,13 +244,13 @@ class Core:
             raise InvalidWorkflow(
                 f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
             )
-        graph = self.graph_of(workflow)
-        input = workflow.bind(*args, **kwargs)
-        return self._request(graph, input, options)
+        definition = self._define(workflow)
+        return self._request(definition.graph, definition, definition.bind(*args, **kwargs), options)
 
     def _request(
         self,
         graph: Graph,
+        definition: Definition | None,
         input: Mapping[str, Any],
         options: Options,
         *,
@@ -272,6 +275,8 @@ class Core:
             timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
             rerun_of=rerun_of,
         )
+        if definition is not None:
+            self.registry.keep(new, definition)
         return Request(graph, new, Future(), Future(), reuse)
 
     def submit(self, requests: Sequence[Request]) -> None:
@@ -294,9 +299,9 @@ class Core:
         run = self.stored(run_id)
         old = stored_graph(self.store, run.new.version)
         # The workflow of today; as it was then if this program does not have it.
-        graph = self.engine.graphs.today(run.new.workflow) or old
-        workflow = self.registry.workflows.get(graph.spec.full_name)
-        types = None if workflow is None else workflow.source.types
+        definition = self.registry.workflows.get(run.new.workflow)
+        graph = old if definition is None else definition.graph
+        types = None if definition is None else definition.source.types
         given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
         reuse = reused_rows(self.store, run, graph, given, from_task)
         if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
@@ -308,7 +313,7 @@ class Core:
             )
         timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
         options = Options(priority=run.new.priority, timeout=timeout)
-        return self._request(graph, given, options, reuse=reuse, rerun_of=run.new.run_id)
+        return self._request(graph, definition, given, options, reuse=reuse, rerun_of=run.new.run_id)
 
     # -- reading ------------------------------------------------------------------------------------------------
     def stored(self, run_id: str) -> StoredRun:
@@ -349,8 +354,8 @@ class Core:
             raise failure_of(run, [row for row in rows.values() if row.pos not in graph.hooks])
         fetch = partial(self.store.outputs, run.new.run_id)
         value = run_result(graph, run.new.input, rows, fetch, one_by_one=final.machine is not None)
-        workflow = self.registry.workflows.get(graph.spec.full_name)
-        return value if workflow is None else workflow.returned(value)
+        definition = self.registry.definition_of(run.new)
+        return value if definition is None else definition.returned(value)
 
     def take(self, run_id: str) -> None:
         """Drive this run here if nobody else does; returns once somebody does, or it has ended."""

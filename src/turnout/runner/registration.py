@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Iterable
 from typing import Any
@@ -27,8 +26,10 @@ def registry_of(workflows: Iterable[Workflow[..., Any]] | None, tenant: str) -> 
     for name, some in found.items():
         # A name that stands for two workflows, or a workflow that cannot be drawn, is an error only for who uses it.
         if len(some) == 1:
-            with contextlib.suppress(DefinitionError):
+            try:
                 registry.add(some[0], tenant)
+            except DefinitionError as error:
+                log.warning("workflow %s is left out: %s", name, error.message)
         else:
             log.debug("%d workflows are named %s: registered when submitted", len(some), name)
     return registry

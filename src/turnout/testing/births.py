@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
-from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import Work
 from turnout.errors import InputError
 from turnout.model.children import CHILD_INPUT, CHILD_RESULT, child_input, child_left, child_result, shorter
@@ -32,7 +32,7 @@ class Birth:
         self._pos = pos
         self._former = former
 
-    def call(self) -> tuple[Workflow[..., Any], dict[str, Any]]:
+    def call(self) -> tuple[Definition, dict[str, Any]]:
         """The child's workflow and its checked input."""
         work = self._work
         workflow = self.registry.workflows[work.task.body.ref]

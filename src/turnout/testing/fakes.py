@@ -15,6 +15,7 @@ from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import DefinitionError
 from turnout.model.info import current_task
+from turnout.model.rows import NewRun
 from turnout.model.spec import TaskSpec
 from turnout.model.suggestions import close
 
@@ -48,8 +49,8 @@ class FakedRegistry(Registry):
                 faked = self._stand_ins[full_name, name] = copy(task)
                 faked.function = stand_in(task.function, fake)
 
-    def find(self, workflow_full_name: str, task: TaskSpec) -> Task[..., Any] | None:
-        return self._stand_ins.get((workflow_full_name, task.name)) or super().find(workflow_full_name, task)
+    def find(self, run: NewRun, task: TaskSpec) -> Task[..., Any] | None:
+        return self._stand_ins.get((run.workflow, task.name)) or super().find(run, task)
 
 
 def _named(tasks: Mapping[str, Task[..., Any]], who: Any) -> list[str]:

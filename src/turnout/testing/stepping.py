@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 
+from turnout.authoring.definition import Definition
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.attempt import info_for
 from turnout.bodies.execution import run_body
@@ -66,7 +67,7 @@ class InlineRun(Generic[R]):
 
     def __init__(
         self,
-        workflow: Workflow[..., R],
+        workflow: Workflow[..., R] | Definition,
         input: Mapping[str, Any],
         fakes: Fakes | None = None,
         clock: ManualClock | None = None,
@@ -81,7 +82,9 @@ class InlineRun(Generic[R]):
         """Every move, in order: what a store would have written."""
         self._workflow = workflow
         # A child's fakes were checked with its parent's.
-        self._registry = FakedRegistry(workflow, self._fakes) if birth is None else birth.registry
+        self._registry = (
+            FakedRegistry(cast("Workflow[..., R]", workflow), self._fakes) if birth is None else birth.registry
+        )
         graph = Graph(workflow.spec)
         new = NewRun(
             run_id=new_run_id(),
@@ -140,7 +143,7 @@ class InlineRun(Generic[R]):
         pos = min(ready, key=lambda each: -turn.task(each).priority)
         event = turn.place(pos, HERE, HOLDER)
         self._commit(turn)
-        declared = self._registry.conditions_of(self._machine.graph.full_name, self._machine.spec_of(pos))
+        declared = self._registry.conditions_of(self._machine.new, self._machine.spec_of(pos))
         result = vetted(self._execute(event, pos), event.task_name, declared)
         turn = self._turn()
         turn.result(result, pos)

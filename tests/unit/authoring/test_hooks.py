@@ -9,6 +9,7 @@ import pytest
 from turnout import Context, RunOutcome, TaskInfo, Workflow, always, task, workflow
 from turnout.authoring.registry import Registry
 from turnout.errors import InvalidWorkflow
+from turnout.model.rows import NewRun
 from turnout.model.spec import Hook
 
 
@@ -67,7 +68,8 @@ def test_the_registry_finds_the_body_of_a_hook() -> None:
     made = hooked(on_exit=tidy)
     registry = Registry()
     spec = registry.add(made)
-    assert registry.body_of(spec.full_name, spec.tasks[-1]) is tidy.function
+    run = NewRun(run_id="run", workflow=spec.full_name, version="v", input="{}", created_at=0.0)
+    assert registry.find(run, spec.tasks[-1]) is tidy
 
 
 def test_a_plain_function_may_be_a_hook_and_info_is_no_outcome() -> None:

@@ -217,7 +217,7 @@ def test_the_function_is_executed_once_when_first_needed() -> None:
     assert calls == [1]
 
 
-def test_an_error_in_the_function_comes_out_as_it_is_and_may_be_mended() -> None:
+def test_an_error_in_the_function_names_the_workflow_and_its_line_and_may_be_mended() -> None:
     broken = [True]
 
     @workflow
@@ -226,8 +226,12 @@ def test_an_error_in_the_function_comes_out_as_it_is_and_may_be_mended() -> None
             raise KeyError("mine")
         charge(order)
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(InvalidWorkflow) as caught:
         _ = flow.spec
+    assert caught.value.code == "drawing_failed" and isinstance(caught.value.__cause__, KeyError)
+    said = caught.value.message
+    assert "workflow 'flow'" in said and "raised KeyError while its graph was drawn: 'mine'" in said
+    assert "test_workflows.py:" in said and '(raise KeyError("mine"))' in said
     broken.clear()
     assert charge(1) is None, "the drawing is closed again"
     assert len(flow.spec.tasks) == 1

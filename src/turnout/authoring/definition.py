@@ -1,0 +1,133 @@
+"""A workflow as it was drawn: a spec, and the tasks behind its names. Runs keep theirs when it is defined anew."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sys
+import weakref
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from turnout.authoring.annotations import RETURN
+from turnout.authoring.sources import Source
+from turnout.authoring.task import Task
+from turnout.errors import InvalidInput, WrongType
+from turnout.model.annotations import Unfit
+from turnout.model.graph import Graph
+from turnout.model.inputs import check_input
+from turnout.model.spec import WorkflowSpec
+
+_HISTORY = re.compile(r"_+|_+\d+")
+"""Names under which an interactive session keeps its last results: nobody defined a workflow by them."""
+
+
+class Definition:
+    """What a run of a workflow needs of the program that defined it. It does not keep the workflow's object alive."""
+
+    def __init__(
+        self, workflow: object, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]], source: Source
+    ) -> None:
+        self.spec = spec
+        self.tasks = tasks
+        self.source = source
+        self.children: dict[str, Definition] = {}
+        """The definitions of the workflows that it calls, by full name."""
+        self._origin = weakref.ref(workflow)
+        self._named = bool(names_of(workflow, source.home))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Made once, shared by all runs of this definition."""
+        return Graph(self.spec)
+
+    # -- values -------------------------------------------------------------------------------------------------
+    def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The arguments of a call as a run's input: by name, checked, defaults filled in."""
+        spec, name = self.spec, self.spec.name
+        if spec.context_style:
+            return self._bind_context(args, kwargs)
+        names = self.source.positional
+        if len(args) > len(names):
+            raise InvalidInput(
+                f"workflow {name!r} takes {len(names)} positional arguments but {len(args)} were given",
+                code="unknown_parameter",
+            )
+        given = dict(zip(names, args, strict=False))
+        for each in kwargs:
+            if each in given:
+                raise InvalidInput(
+                    f"workflow {name!r} got two values for the parameter {each!r}", code="duplicate_parameter"
+                )
+        return check_input(spec, {**given, **kwargs}, self.source.types)
+
+    def _bind_context(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        if len(args) > 1 or not all(isinstance(each, Mapping) for each in args):
+            raise InvalidInput(
+                f"workflow {self.spec.name!r} takes one dict as its context, and keywords that are set in it",
+                code="invalid_input",
+            )
+        return check_input(self.spec, {**(args[0] if args else {}), **kwargs})
+
+    def returned(self, value: Any) -> Any:
+        """A run's result, a JSON value, as the workflow function's return annotation says. None stays None: what a
+        result is made of may have been skipped."""
+        known = self.source.types.get(RETURN)
+        if value is None or known is None or known.is_json or known.convert is None:
+            return value
+        try:
+            return known.convert(value)
+        except Unfit as error:
+            name = self.spec.name
+            raise WrongType(
+                f"the run completed, but its result does not fit the annotation of workflow {name!r}: "
+                f"{known.text} is expected, but a value of type {type(value).__name__} was returned: {error}",
+                workflow=name,
+                type=type(value).__name__,
+                value=value,
+            ) from error
+
+    # -- being one of several -------------------------------------------------------------------------------------
+    def is_of(self, workflow: object) -> bool:
+        """Whether this is the definition of that very object."""
+        return self._origin() is workflow
+
+    def same_as(self, other: Definition) -> bool:
+        """Whether runs of either would do the same: one graph, one set of functions behind it."""
+        return (
+            self.spec == other.spec
+            and _returns(self.source) == _returns(other.source)
+            and all(_alike(task, other.tasks[name]) for name, task in self.tasks.items())
+        )
+
+    def superseded_by(self, source: Source) -> bool:
+        """Whether a workflow from there takes the place of this one, which can no longer be reached where it was
+        defined; otherwise both are live."""
+        home = self.source.home
+        if home is not source.home and home.get("__name__") == source.home.get("__name__"):
+            module = sys.modules.get(str(home.get("__name__")))
+            if module is not None and vars(module) is source.home:
+                return True  # its module was imported anew
+        if self._gone_or_renamed():
+            return True
+        gc.collect()  # what only refers to itself is not live
+        return self._origin() is None
+
+    def _gone_or_renamed(self) -> bool:
+        workflow = self._origin()
+        return workflow is None or (self._named and not names_of(workflow, self.source.home))
+
+
+def names_of(workflow: object, home: Mapping[str, Any]) -> list[str]:
+    """The names that the module of its definition has for this workflow."""
+    return [name for name, value in list(home.items()) if value is workflow and not _HISTORY.fullmatch(name)]
+
+
+def _returns(source: Source) -> Any:
+    known = source.types.get(RETURN)
+    return None if known is None else known.annotation
+
+
+def _alike(task: Task[..., Any], other: Task[..., Any]) -> bool:
+    return task.function is other.function and task.retry_if is other.retry_if and task.conditions == other.conditions
