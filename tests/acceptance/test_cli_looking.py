@@ -103,7 +103,7 @@ def test_each_task_s_route_is_explained(project: Project) -> None:
     assert one.out.startswith("public::embedded::doubling::check → small") and "routing rules" in one.out
     assert trace.out.count("routing rules") == 3
     assert [set(each) for each in document.json] == [
-        {"task", "full_name", "executor", "labels", "reason", "trace", "workers"} for _ in range(3)
+        {"task", "full_name", "executor", "labels", "reason", "trace", "workers", "warning"} for _ in range(3)
     ]
     assert [each["executor"] for each in document.json] == ["default", "small", "default"]
 
@@ -272,7 +272,7 @@ def test_a_new_project_keeps_the_configuration_that_is_there(tmp_path: Path) -> 
     shop.mkdir()
     (shop / "turnout.yaml").write_text("tenant: acme\n")
     made = project.run("init", "shop", "--json")
-    assert made.json["written"] == ["README.md", "flows.py", "test_flows.py"]
+    assert made.json["written"] == [".gitignore", "README.md", "flows.py", "test_flows.py"]
     assert made.json["kept"] == ["turnout.yaml"]
 
 
@@ -280,11 +280,11 @@ def test_a_new_project_runs_and_its_files_are_never_overwritten(tmp_path: Path) 
     project = Project(tmp_path)
     made = project.run("init", "shop", "--json")
     assert made.code == 0 and made.json["kept"] == []
-    assert made.json["written"] == ["README.md", "flows.py", "test_flows.py", "turnout.toml"]
+    assert made.json["written"] == [".gitignore", "README.md", "flows.py", "test_flows.py", "turnout.toml"]
     shop = tmp_path / "shop"
     (shop / "flows.py").write_text((shop / "flows.py").read_text() + "# mine\n")
     again = project.run("init", "shop", "--json")
-    assert again.json["written"] == [] and len(again.json["kept"]) == 4
+    assert again.json["written"] == [] and len(again.json["kept"]) == 5
     assert (shop / "flows.py").read_text().endswith("# mine\n")
     inside = Project.__new__(Project)
     inside.folder = shop

@@ -78,6 +78,7 @@ def test_with_json_there_is_one_document(project: Project) -> None:
         "reason": None,
         "result": "it is 6",
         "failures": [],
+        "warnings": [],
         "error": None,
     }
     assert bad.code == 1 and bad.json["state"] == "failed" and bad.json["result"] is None

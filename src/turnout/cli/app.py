@@ -27,6 +27,7 @@ from turnout.cli import (
     worker,
     workers,
 )
+from turnout.cli.groups import Group
 
 HELP = """Durable workflows for Python.
 
@@ -45,7 +46,7 @@ turnout workers ls                         who is connected, and what they have
 """
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=False, invoke_without_command=True, pretty_exceptions_enable=False
+    cls=Group, rich_markup_mode=None, no_args_is_help=False, invoke_without_command=True, pretty_exceptions_enable=False
 )
 
 

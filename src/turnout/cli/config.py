@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from turnout.cli.groups import Group
 from turnout.cli.options import Json
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Show or check the configuration.")
+app = typer.Typer(cls=Group, rich_markup_mode=None, no_args_is_help=True, help="Show or check the configuration.")
 
 
 @app.command()
@@ -32,7 +33,10 @@ def show(
 
 @app.command()
 def check(as_json: Json = False) -> None:
-    """Check that the file is right, the executors can be made, and the rules can work with the workflows."""
+    """Check that an orchestrator would start with this configuration.
+
+    The file is right, the executors can be made, and the rules can work with the workflows.
+    """
     from turnout.cli.configured import check_all
     from turnout.cli.output import say, say_json
     from turnout.runner.settings import configuration

@@ -31,7 +31,9 @@ def conformance(
     ] = 1.0,
     as_json: Json = False,
 ) -> int:
-    """Play every session of the worker protocol against a worker program. Exit code 0 if none failed, else 1.
+    """Check that a worker program keeps the worker protocol.
+
+    Every session of the protocol is played against it. Exit code 0 if none failed, else 1.
 
     A scripted hub is set up on loopback. For each session the program is started with TURNOUT_CONNECT and its fellows
     in its environment, taken through the script, and ended. It must have the handlers conformance.echo, fail,

@@ -6,9 +6,9 @@ from turnout.cli.options import Json
 
 
 def demo(as_json: Json = False) -> int:
-    """Run an example order: its graph, where each task goes and why, the live tree, the result.
+    """Run an example order and show what Turnout does with it.
 
-    It uses a database of its own in a temporary folder.
+    The graph, where each task goes and why, the live tree, the result. Its database is in a temporary folder.
     """
     from turnout.cli.demonstration import demonstrate
 

@@ -6,7 +6,9 @@ from turnout.cli.options import Database, Json
 
 
 def doctor(as_json: Json = False, database: Database = None) -> int:
-    """Check the database, its schema and clock, versions, executors and limits. Exit code 0 if all is well.
+    """Check database, clock, versions, executors and limits.
+
+    Exit code 0 if all is well.
 
     \b
     turnout doctor

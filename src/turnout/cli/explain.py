@@ -19,8 +19,9 @@ def explain(
     as_json: Json = False,
     database: Database = None,
 ) -> None:
-    """Say which executor each task goes to, and the rule that chose it; of those that go to workers, which workers that
-    are connected could run them.
+    """Say which executor each task goes to, and why.
+
+    The rule that chose it is named; of tasks that go to workers, which connected workers could run them.
 
     \b
     turnout explain shop.orders:fulfil
@@ -34,10 +35,10 @@ def explain(
     from turnout.model.suggestions import close
     from turnout.runner.planning import Plan, remote_needs
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflow
+    from turnout.runner.targets import find_workflow
 
     config = configuration()
-    workflow = load_workflow(target, (config.root,))
+    workflow = find_workflow(target, config.get("workflows") or (), (config.root,))
     plan = Plan(config, hub)
     found = plan.explain(workflow)
     if task is not None:

@@ -27,7 +27,7 @@ def graph(
     as_json: Json = False,
     database: Database = None,
 ) -> None:
-    """Draw a workflow's graph; of a run, with the state of each task.
+    """Draw a workflow's graph; of a run, with its states.
 
     \b
     turnout graph flows.py

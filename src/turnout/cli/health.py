@@ -6,7 +6,9 @@ from turnout.cli.options import Database, Json
 
 
 def health(as_json: Json = False, database: Database = None) -> int:
-    """Say how the orchestrators on the database are, from any process. Exit code 0 if all are healthy, 1 otherwise.
+    """Say how the orchestrators on the database are.
+
+    It can be asked from any process. Exit code 0 if all are healthy, 1 otherwise.
 
     In the names of pools "task" means run and "step" means task.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,9 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where; it is made if it does not exist.")] = Path(),
     as_json: Json = False,
 ) -> None:
-    """Write a workflow, its test, a turnout.toml and a README. Files that exist are left as they are.
+    """Write a workflow, its test, a turnout.toml and a README.
+
+    Also a .gitignore. Files that exist are left as they are.
 
     \b
     turnout init shop && cd shop
@@ -31,4 +34,7 @@ def init(
         say([("✓ ", "green"), (f"{folder / name}", "")])
     for name in kept:
         say([("· ", "dim"), (f"{folder / name} exists: left as it is", "dim")])
-    say("\nnext: turnout run flows.py -p name=Ada")
+    say("\nnext:")
+    if folder.resolve() != Path.cwd():
+        say(f"  {shlex.join(('cd', str(folder)))}")
+    say("  turnout run flows.py -p name=Ada")

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from turnout.cli.groups import Group
 from turnout.cli.options import Json
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make and show keys of hubs and workers.")
+app = typer.Typer(
+    cls=Group, rich_markup_mode=None, no_args_is_help=True, help="Make and show keys of hubs and workers."
+)
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The file with both halves.")]
 
@@ -20,7 +23,9 @@ def generate(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file; its keys are lost.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a pair of keys, write it to a file that only you can read, and print its public half.
+    """Make a pair of keys, and print its public half.
+
+    Both go to a file that only you can read.
 
     \b
     turnout keys generate hub.key

@@ -6,7 +6,7 @@ from turnout.cli.options import Database
 
 
 def metrics(database: Database = None) -> None:
-    """Print the metrics of all live orchestrators in the format that Prometheus reads.
+    """Print the figures of all orchestrators for Prometheus.
 
     \b
     turnout metrics

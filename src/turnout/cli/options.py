@@ -8,7 +8,10 @@ import typer
 
 Target = Annotated[
     str,
-    typer.Argument(metavar="TARGET", help="module:workflow, file.py:workflow, or without :workflow if there is one."),
+    typer.Argument(
+        metavar="TARGET",
+        help="A configured workflow's name, or module:workflow, file.py:workflow; without :workflow if there is one.",
+    ),
 ]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or `last`.")]
 Database = Annotated[
@@ -31,6 +34,7 @@ LogLevel = Annotated[
         help="From which level on records of loggers are kept with their tasks and shown here; warning unless said.",
     ),
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Only store the run, for another orchestrator, and print its id.")
 ]

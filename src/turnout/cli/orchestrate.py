@@ -28,7 +28,9 @@ def orchestrate(
     as_json: Json = False,
     database: Database = None,
 ) -> int:
-    """Drive runs until SIGTERM or Ctrl-C, then hand them over to other orchestrators; a second one does not wait.
+    """Drive runs as a process of its own, until SIGTERM or Ctrl-C.
+
+    Then it hands them over to other orchestrators; a second signal does not wait for what runs.
 
     \b
     turnout orchestrate shop.orders --hub tcp://127.0.0.1:5890

@@ -12,7 +12,7 @@ from turnout.model.svg import svg
 from turnout.runner.lookup import LAST, find_run
 from turnout.runner.settings import configuration
 from turnout.runner.stored_specs import spec_of_version
-from turnout.runner.targets import load_workflow
+from turnout.runner.targets import find_workflow
 
 
 def subject_of(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
@@ -23,7 +23,7 @@ def subject_of(subject: str, database: str | None) -> tuple[WorkflowSpec, States
             states = {row.name: row.state for row in store.tasks(run.new.run_id, outputs=False)}
             return spec_of_version(store, run.new.version), states
     config = configuration()
-    return load_workflow(subject, (config.root,)).spec, None
+    return find_workflow(subject, config.get("workflows") or (), (config.root,)).spec, None
 
 
 def _looks_like_an_id(text: str) -> bool:

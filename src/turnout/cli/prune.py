@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
-from turnout.cli.options import Database, Json
+from turnout.cli.options import Database, Json, Yes
 
 
 def prune(
     older_than: Annotated[str, typer.Option("--older-than", metavar="DURATION", help="As 30d, 12h or 1d12h.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many runs would go.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
     database: Database = None,
-) -> None:
-    """Delete runs that ended longer ago, with all that belongs to them, in small steps.
+) -> int:
+    """Delete runs that ended longer ago, in small steps.
+
+    All that belongs to them goes too. On a terminal it asks first; --yes does not.
 
     \b
     turnout prune --older-than 30d --dry-run
     turnout prune --older-than 30d
     """
+    from turnout.cli.asking import agreed
+    from turnout.cli.failure import Exit
     from turnout.cli.opening import open_store
     from turnout.cli.output import say, say_json
     from turnout.model.durations import seconds
@@ -29,20 +35,24 @@ def prune(
 
     age = seconds(older_than, "--older-than")
     with open_store(database) as store:
-        if dry_run:
-            found = store.expired_runs(store.clock() - age, sorted(RUN_TERMINAL), _MANY)
-            if as_json:
-                say_json({"runs": len(found), "deleted": False})
-            else:
-                more = " or more" if len(found) == _MANY else ""
-                say(f"{len(found):,}{more} runs would be deleted")
-            return
+        found = len(store.expired_runs(store.clock() - age, sorted(RUN_TERMINAL), _MANY))
+    many = f"{found:,}{' or more' if found == _MANY else ''} runs"
+    if dry_run:
+        if as_json:
+            say_json({"runs": found, "deleted": False})
+        else:
+            say(f"{many} would be deleted")
+        return Exit.OK
+    if found and not agreed(f"delete {many} that ended more than {older_than} ago?", yes=yes or as_json):
+        say("nothing was deleted", to=sys.stderr)
+        return Exit.FAILED
     with Runner(database, workflows=(), drives=False) as runner:
         gone = runner.prune(age)
     if as_json:
         say_json({"runs": gone.runs, "deleted": True, "rows": gone.rows, "workflows": gone.workflows})
     else:
         say(f"{gone.runs:,} runs deleted, {gone.rows:,} rows of theirs")
+    return Exit.OK
 
 
 _MANY = 100_000

@@ -14,7 +14,7 @@ def run(
     parameters: Parameters = None,
     file: Annotated[
         str | None,
-        typer.Option("--input", "-i", metavar="FILE", help="JSON object of parameters; - is standard input."),
+        typer.Option("--input", "-i", metavar="FILE|JSON", help="JSON object of parameters; - is standard input."),
     ] = None,
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same key and input give the same run.")] = None,
     priority: Annotated[int, typer.Option(help="Higher goes first.")] = 0,
@@ -23,10 +23,11 @@ def run(
     as_json: Json = False,
     database: Database = None,
 ) -> int:
-    """Run a workflow, show its tasks while they run, and print its result.
+    """Run a workflow, show its tasks, and print its result.
 
     \b
     turnout run shop.orders:fulfil -p customer=Ada -p total=21
+    turnout run fulfil --input '{"customer": "Ada"}'      # a workflow of those that are configured
     turnout run flows/etl.py --input order.json --timeout 5m
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
@@ -35,11 +36,11 @@ def run(
     from turnout.cli.running import Again, driving, submitted
     from turnout.model.durations import seconds
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflow
+    from turnout.runner.targets import find_workflow
 
     config = configuration()
     limit = None if timeout is None else seconds(timeout, "--timeout")
-    workflow = load_workflow(target, (config.root,))
+    workflow = find_workflow(target, config.get("workflows") or (), (config.root,))
     input = parse_parameters(workflow, parameters or (), input_file(file))
     with driving(config, database, [workflow], as_json=as_json, drives=not no_wait) as driver:
         runner = driver.runner

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run
+from turnout.cli.groups import Group, refuse_options_before
+from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run, Yes
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Look at runs, control them, run them again.")
+app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
 
 class State(StrEnum):
@@ -24,11 +26,31 @@ class State(StrEnum):
     cancelled = "cancelled"
 
 
+OfWorkflow = Annotated[str | None, typer.Option("--workflow", help="Only runs of this workflow.")]
+InState = Annotated[list[State] | None, typer.Option("--state", help="Only runs in this state; may be repeated.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")]
+
+
+@app.callback()
+def runs(
+    context: typer.Context,
+    workflow: OfWorkflow = None,
+    state: InState = None,
+    limit: Limit = 20,
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """Look at runs, control them, run them again. Without a command, list them."""
+    refuse_options_before(context)
+    if context.invoked_subcommand is None:
+        ls(workflow, state, limit, as_json, database)
+
+
 @app.command()
 def ls(
-    workflow: Annotated[str | None, typer.Option(help="Only runs of this workflow.")] = None,
-    state: Annotated[list[State] | None, typer.Option(help="Only runs in this state; may be repeated.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 20,
+    workflow: OfWorkflow = None,
+    state: InState = None,
+    limit: Limit = 20,
     as_json: Json = False,
     database: Database = None,
 ) -> None:
@@ -183,23 +205,35 @@ def rerun(
 def delete(
     run: Run,
     force: Annotated[bool, typer.Option("--force", help="Cancel it first if it has not ended.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
     database: Database = None,
-) -> None:
-    """Delete a run that has ended, with its child runs and all that was kept of them."""
+) -> int:
+    """Delete a run that has ended, with its child runs.
+
+    All that was kept of them goes too. On a terminal it asks first; --yes does not.
+    """
+    from turnout.cli.asking import agreed
+    from turnout.cli.failure import Exit
     from turnout.cli.opening import open_store
     from turnout.cli.output import say, say_json
+    from turnout.cli.wording import last_name
     from turnout.runner import Runner
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
-        run_id = find_run(store, run).new.run_id
+        stored = find_run(store, run)
+        run_id = stored.new.run_id
+    if not agreed(f"delete run {run_id} of {last_name(stored.new.workflow)}, {stored.row.state}?", yes=yes or as_json):
+        say("nothing was deleted", to=sys.stderr)
+        return Exit.FAILED
     with Runner(database, workflows=(), drives=False) as runner:
         gone = runner.delete(run_id, force=force)
     if as_json:
         say_json({"run_id": run_id, "runs": gone.runs, "rows": gone.rows})
     else:
         say(f"deleted run {run_id}")
+    return Exit.OK
 
 
 def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:

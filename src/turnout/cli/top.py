@@ -14,10 +14,10 @@ def top(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was seen once, as JSON.")] = False,
     database: Database = None,
 ) -> None:
-    """Show orchestrators, pools, task executors and the database, live. `q` or Ctrl-C leaves.
+    """Show runs, orchestrators, pools and executors, live.
 
-    Orchestrators say how they are with every heartbeat, so the picture is a few seconds old at most; what several of
-    them do is summed up. In the names of pools "task" means run and "step" means task.
+    `q` or Ctrl-C leaves. Orchestrators say how they are with every heartbeat, so the picture is a few seconds old at
+    most; what several of them do is summed up. In the names of pools "task" means run and "step" means task.
 
     \b
     turnout top

@@ -17,7 +17,9 @@ def validate(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Draw and check workflows and their routes, without running or storing anything.
+    """Check workflows and their routes without running anything.
+
+    Nothing is stored either.
 
     \b
     turnout validate flows/*.py

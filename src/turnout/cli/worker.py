@@ -52,7 +52,9 @@ def worker(
     log_level: LogLevel = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
 ) -> int:
-    """Run tasks for a hub elsewhere, until SIGTERM or Ctrl-C; a second one does not wait for what runs.
+    """Run tasks for a hub elsewhere, until SIGTERM or Ctrl-C.
+
+    A second signal does not wait for what runs.
 
     \b
     turnout worker --connect tcp://127.0.0.1:5890 --import shop.tasks --label gpu=true --concurrency 8

@@ -12,8 +12,8 @@ from turnout.errors import InvalidWorkflow
 Duration: TypeAlias = float | str | timedelta
 """A number of seconds, text such as ``"30s"``, ``"5m"``, ``"1h30m"``, or a timedelta."""
 
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*")
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)\s*")
 _WHOLE = re.compile(rf"(?:{_PART.pattern})+")
 
 
@@ -30,7 +30,7 @@ def seconds(value: Duration, what: str = "duration") -> float:
             number = math.nan
     if not math.isfinite(number) or number < 0:
         raise InvalidWorkflow(
-            f'{what} is {value!r}: write a number of seconds, text such as "30s", "5m" or "1h30m", or a timedelta',
+            f'{what} is {value!r}: write a number of seconds, text such as "30s", "1h30m" or "2w", or a timedelta',
             code="bad_duration",
             value=value,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -20,6 +21,7 @@ from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.suggestions import close
 
 AnyWorkflow = Workflow[..., Any]
+_BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
 
 
 def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
@@ -44,6 +46,41 @@ def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
             target=target,
         )
     return next(iter(found.values()))
+
+
+def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path] = ()) -> AnyWorkflow:
+    """The one workflow that the target names; a bare name is first looked for among the configured workflows."""
+    places = tuple(search)
+    if not _BARE.fullmatch(target):
+        return load_workflow(target, places)
+    found: list[tuple[str, AnyWorkflow]] = []
+    broken: TurnoutError | None = None
+    for place in configured:
+        try:
+            found += [(place, each) for each in load_workflows(place, places)]
+        except TurnoutError as error:
+            broken = broken or error
+    named = {place: each for place, each in found if target in (each.name, f"{each.package}::{each.name}")}
+    if len(named) == 1:
+        return next(iter(named.values()))
+    if named:
+        where = ", ".join(f"{_split(place)[0]}:{target}" for place in named)
+        raise InvalidTarget(
+            f"several configured workflows are named {target!r}: write one of {where}",
+            code="several_workflows",
+            target=target,
+        )
+    try:
+        return load_workflow(target, places)
+    except InvalidTarget as error:
+        if error.code != "no_such_module":
+            raise
+        if broken is not None:
+            raise broken from None
+        known = close(target, [each.name for _, each in found])
+        raise InvalidTarget(
+            f"no configured workflow and no module is named {target!r}{known}", code="no_such_module", target=target
+        ) from None
 
 
 def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
@@ -86,7 +123,7 @@ def _split(target: str) -> tuple[str, str | None]:
 def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
     """The module of that name, or of that file."""
     if place.endswith(".py") or "/" in place:
-        return _from_file(Path(place))
+        return _from_file(Path(place), search)
     for folder in (*search, Path.cwd()):
         search_in(folder)
     try:
@@ -103,9 +140,10 @@ def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
         raise _import_failed(place, error) from error
 
 
-def _from_file(path: Path) -> ModuleType:
-    file = path.resolve()
-    if not file.is_file():
+def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
+    """The module of a file, which is looked for in the working directory and then in these folders."""
+    file = next((each for folder in (Path.cwd(), *search) if (each := (folder / path).resolve()).is_file()), None)
+    if file is None:
         raise InvalidTarget(f"there is no file {str(path)!r}", code="no_such_file", target=str(path))
     root, parts = file.parent, [file.stem]
     while (root / "__init__.py").is_file():

@@ -179,7 +179,17 @@ def test_a_wrong_value_is_refused_where_it_is_written() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [(30, 30), ("30s", 30), ("5m", 300), ("1h", 3600), ("1h30m", 5400), ("250ms", 0.25), (" 1.5 d ", 129600), (0, 0)],
+    [
+        (30, 30),
+        ("30s", 30),
+        ("5m", 300),
+        ("1h", 3600),
+        ("1h30m", 5400),
+        ("1w", 604800),
+        ("250ms", 0.25),
+        (" 1.5 d ", 129600),
+        (0, 0),
+    ],
 )
 def test_durations_can_be_written_in_many_ways(text: Any, value: float) -> None:
     assert seconds(text) == value
