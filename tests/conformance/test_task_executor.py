@@ -18,8 +18,9 @@ from tests.fake_loader import WAIT, FakeLoader
 from tests.gates import Gate, pass_gate
 from turnout import task
 from turnout.bodies.capture import capture
+from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Loader, TaskExecutor, Work
-from turnout.dispatcher.intake import raised
+from turnout.dispatcher.intake import accepted, raised
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
@@ -69,7 +70,8 @@ class _Wire:
         sent = msgspec.json.decode(msgspec.json.encode(step_of(work, token=work.token)), type=Step)
         handlers = Handlers(shell=False)
         handlers.add(sent.handler_class, task(retry_if=work.retry_predicate)(work.body))
-        return StepLoader(handlers, work.output).put(sent)
+        loader = StepLoader(handlers, work.output)
+        return loader.put(sent) if work.fence is None else loader.put(sent, work.fence())
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
@@ -162,6 +164,27 @@ def test_retry_after_carries_its_delay(make: Callable[[], Any]) -> None:
     result = run(make, loader, loader.add(bodies.in_a_while))
     assert result.status is ExecutionStatus.RETRY
     assert result.retry_after == 12.5
+
+
+@pytest.mark.parametrize("body", [bodies.leave_a_mark, bodies.leave_a_mark_later])
+@pytest.mark.parametrize("left", [-1.0, 0.001])
+def test_a_body_does_not_begin_when_its_time_to_is_over(
+    make: Callable[[], Any], tmp_path: Path, body: Callable[..., Any], left: float
+) -> None:
+    """Also if it passes on the way: a child takes longer to start than this."""
+    loader, mark = FakeLoader(), tmp_path / "mark"
+    until = boot_time() + (left if make is MAKERS["process"] else -1.0)
+    event = loader.add(body, str(mark), fence=lambda: until)
+    result = accepted(event, run(make, loader, event), "any")
+    assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "attempt_fenced")
+    assert not mark.exists()
+
+
+def test_a_body_begins_while_its_time_to_is_not_over(make: Callable[[], Any], tmp_path: Path) -> None:
+    loader, mark = FakeLoader(), tmp_path / "mark"
+    until = boot_time() + 3600.0
+    assert run(make, loader, loader.add(bodies.leave_a_mark, str(mark), fence=lambda: until)).error is None
+    assert mark.exists()
 
 
 def test_an_output_that_is_not_json_fails_the_attempt(make: Callable[[], Any]) -> None:

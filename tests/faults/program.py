@@ -28,9 +28,11 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.status import status_of
-from turnout.runner import EngineSettings, RunHandle
+from turnout.runner import EngineSettings, Poller, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+STAMPS = os.open(f"{os.environ['TURNOUT_FAULTS_FILE']}.stamps", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+"""Gets the token and the time of day of every body that is to be compared with the history."""
 FAN = 8
 """Items of a mapped task."""
 LOADERS = 8
@@ -42,6 +44,10 @@ C = ctypes.PyDLL(None)
 def record(key: str, info: TaskInfo) -> None:
     line = f"{key} {info.task_name.rpartition('::')[2]} {info.attempt} {os.getpid()}\n"
     os.write(FILE, line.encode())
+
+
+def stamp(info: TaskInfo) -> None:
+    os.write(STAMPS, f"{info.token} {time.time()!r} {os.getpid()}\n".encode())
 
 
 @task
@@ -207,6 +213,32 @@ def fanned(key: str, seconds: float) -> list[str]:
     return collected(key, passed)
 
 
+@task
+def brief(key: str, seconds: float, info: TaskInfo) -> str:
+    stamp(info)
+    time.sleep(seconds)
+    return key
+
+
+@task(at_most_once=True)
+def brief_once(key: str, seconds: float, info: TaskInfo) -> str:
+    stamp(info)
+    time.sleep(seconds)
+    return key
+
+
+@task
+async def brief_async(key: str, seconds: float, info: TaskInfo) -> str:
+    stamp(info)
+    time.sleep(seconds)
+    return key
+
+
+@workflow
+def stamped(key: str, seconds: float) -> tuple[str, ...]:
+    return (brief(key, seconds), brief_once(key, seconds), brief_async(key, seconds))
+
+
 GUILTY = "r7"
 
 
@@ -257,7 +289,8 @@ def large_workflow(tasks: int) -> Workflow[..., Any]:
 
 
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
-    each.name: each for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned)
+    each.name: each
+    for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped)
 }
 
 
@@ -449,13 +482,22 @@ def stay(runner: Runner, options: argparse.Namespace) -> None:
     serve(runner, options)
 
 
+def poll(options: argparse.Namespace) -> None:
+    """Run what pollers are offered until told to stop."""
+    executor = ThreadExecutor(threads=options.threads)
+    with Poller(workflows=[stamped], executor=executor, lease=options.settings["lease"], poll=0.1):
+        say("ready")
+        threading.Event().wait()
+
+
 MODES = {"submit": submit, "stay": stay, "load": load, "serve": serve, "four": measure_four, "wide": measure_wide}
 MODES["large"] = measure_large
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=MODES)
+    parser.add_argument("mode", choices=[*MODES, "poll"])
+    parser.add_argument("--polled", type=int, default=0)
     parser.add_argument("--workflow", default="chain")
     parser.add_argument("--input", type=json.loads, default={})
     parser.add_argument("--runs", type=int, default=1)
@@ -481,6 +523,8 @@ def main() -> None:
         turnout.runner.core.connect = lambda url, **bounds: KilledAfterCommit(  # type: ignore
             connect(url, **bounds), options.die_after_commits
         )
+    if options.mode == "poll":
+        return poll(options)
     settings = EngineSettings(**options.settings, limits=Limits(losses=options.losses))
     hub = None
     if options.hub is not None:
@@ -489,7 +533,8 @@ def main() -> None:
         WORKFLOWS.update(REMOTE)
         hub = HubSettings(**options.hub)
     runner = Runner(
-        executors={"default": ThreadExecutor(threads=options.threads)},
+        executors=None if options.polled else {"default": ThreadExecutor(threads=options.threads)},
+        **({"dispatcher": None} if options.polled else {}),
         settings=settings,
         hub=hub,
         workflows=None if options.serves is None else [WORKFLOWS[options.serves]],

@@ -104,14 +104,12 @@ def test_what_workers_hold_goes_on_under_another_hub_that_they_had_not_joined(sc
     eventually("all have begun", lambda: len(scene.workers.notes) >= PAYING)
     first.kill()
     url = scene.children.url
-    leases = "select count(*) from session where kind = 'worker' and ended_at is null"
     time.sleep(1.2 * LEASE)
     scene.workers.hubs = both
     other = scene.start("serve", hub=1)
     other.wait_for("ready")
     owner = "select count(*) from run where owner is not null"
     eventually("it drives all runs", lambda: query(url, owner)[0][0] == PAYING)
-    assert query(url, leases)[0][0] == len(scene.workers.programs), "nobody has been declared dead yet"
     second = scene.start(**given)  # where the workers look for their hub
     assert second.finished() == {"completed": PAYING}
     scene.each_began_once(PAYING)

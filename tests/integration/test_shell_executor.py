@@ -17,6 +17,7 @@ import pytest
 
 from tests.fake_loader import FakeLoader
 from tests.gates import PATIENCE, Gate
+from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Work
 from turnout.executors.shell import ShellExecutor
 from turnout.model.blame import at_fault
@@ -48,6 +49,7 @@ class Bench:
         *,
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
+        fence: Callable[[], float] | None = None,
         **more: Any,
     ) -> TaskReadyEvent:
         event = self.loader.add(None)
@@ -62,6 +64,7 @@ class Bench:
             idempotency_key="the-key",
             token="the-key:1",
             output=self,
+            fence=fence,
         )
         self.executor.execute_many((event,), self.results.put)
         return event
@@ -234,3 +237,15 @@ def test_a_command_that_is_too_long_is_not_the_executors_failure(bench: Bench) -
     result = bench.run(["true", "x" * 3_000_000])
     assert result.status in (ExecutionStatus.FAILED, ExecutionStatus.RETRY)
     assert at_fault(result, isolates=True) is False
+
+
+@pytest.mark.parametrize("left", [-1.0, 0.001])
+def test_a_command_does_not_begin_when_its_time_to_is_over(bench: Bench, tmp_path: Path, left: float) -> None:
+    """Also if it passes on the way: a keeper takes longer to start than this."""
+    until, mark = boot_time() + left, tmp_path / "mark"
+    result = bench.run(["touch", str(mark)], fence=lambda: until)
+    assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "attempt_fenced")
+    assert result.started_at is None
+    assert not mark.exists()
+    assert bench.run(["touch", str(mark)], fence=lambda: boot_time() + 3600.0).status is ExecutionStatus.COMPLETED
+    assert mark.exists()

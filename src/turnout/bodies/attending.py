@@ -17,6 +17,7 @@ from turnout.bodies.outcome import describe
 from turnout.bodies.single import execute_one
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.errors import (
+    AttemptFenced,
     DefinitionError,
     ExecutionFailed,
     ExecutorUnavailable,
@@ -232,6 +233,8 @@ class AttendingExecutor(ABC):
                 return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
             try:
                 return await self._run(attempt, work)
+            except AttemptFenced as error:
+                return ExecutionResult.returned(event, error.code)
             except ExecutorUnavailable as error:
                 return ExecutionResult.returned(event, error.message, unavailable=True)
             except (DefinitionError, InputError) as error:

@@ -156,6 +156,7 @@ class Child:
             output=self._saying,
             retry_predicate=predicate,
             call=self._caller(body, args, job.kwargs, job.context),
+            fence=None if (until := job.begin_by) is None else lambda: until,
         )
         if job.condition is None:
             return work

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 
 from turnout.bodies.attending import Attended, AttendingExecutor, until_done
 from turnout.bodies.capture import relay
-from turnout.bodies.kept import Kept
+from turnout.bodies.kept import Kept, command_child
 from turnout.bodies.lines import Lines
 from turnout.bodies.outcome import describe, returned_value
 from turnout.contracts.executor import Work
-from turnout.errors import CommandFailed, CommandNotFound, ExecutorUnavailable
+from turnout.errors import AttemptFenced, CommandFailed, CommandNotFound, ExecutorUnavailable
 from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.shell import Captured, ShellSpec, outcome, render, retryable
@@ -50,7 +50,12 @@ class ShellExecutor(AttendingExecutor):
         env = {**os.environ, **_about(event, work), **command.env}
         try:
             kept = Kept(
-                ["exec", *command.argv], output=output, grace=self.grace, env=env, cwd=command.cwd, flags=QUICKLY
+                command_child(command.argv, work.begin_by()),
+                output=output,
+                grace=self.grace,
+                env=env,
+                cwd=command.cwd,
+                flags=QUICKLY,
             )
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             return ExecutionResult.failed(event, f"it cannot run in {command.cwd!r}: {error.strerror}", retryable=False)
@@ -76,6 +81,9 @@ class ShellExecutor(AttendingExecutor):
         self, attempt: Attended, work: Work, spec: ShellSpec, kept: Kept, captured: Mapping[str, Captured], program: str
     ) -> ExecutionResult:
         event, finished = attempt.event, time.time()
+        if kept.late:
+            attempt.started_at = None
+            return ExecutionResult.returned(event, AttemptFenced.code)
         if kept.failure is not None:
             error = CommandNotFound(f"{program!r} cannot be run: {kept.failure.strerror}", command=program)
             return ExecutionResult.failed(event, describe(error), retryable=False)

@@ -67,10 +67,10 @@ class ProcessExecutor(AttendingExecutor):
     async def _run(self, attempt: Attended, work: Work) -> ExecutionResult:
         if work.body is None:
             return ExecutionResult.returned(attempt.event, "code_missing")
-        job = frame(_job(work))
         attempt.committed = True
         last = ""
         for _ in range(FALSE_STARTS):
+            job = frame(_job(work))  # each time: the time until which it may begin moves on
             try:
                 return await self._in_child(self._next_child(), attempt, work, job)
             except NotBegun as error:
@@ -182,6 +182,7 @@ def _job(work: Work) -> Job:
         index=work.index,
         labels=work.labels,
         timeout=work.timeout,
+        begin_by=work.begin_by(),
         idempotency_key=work.idempotency_key,
         token=work.token,
         saved=work.saved,

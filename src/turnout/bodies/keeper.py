@@ -4,11 +4,12 @@ It is run as a program, by its path, and imports nothing of Turnout: it costs li
 the reaper of all its descendants, so none escapes it, whatever sessions and groups they make. It ends them when it is
 asked to, when the child itself has ended, and when the orchestrator is gone, however that died.
 
-    python keeper.py CONTROL GRACE exec COMMAND [ARGUMENT …]      the child is a command
+    python keeper.py CONTROL GRACE exec BY COMMAND [ARGUMENT …]   the child is a command; begun until BY, or not at all
     python keeper.py CONTROL GRACE python DATA FOLDER MODULE      the child calls MODULE.main(DATA)
 
-It says, one line each on the socket CONTROL: ``started PID``, ``failed ERRNO`` (no such command), ``ended STATUS`` (as
-waitpid gives it) and ``gone`` (nothing is left). It takes ``stop SECONDS``: SIGTERM now, SIGKILL after that time.
+It says, one line each on the socket CONTROL: ``started PID``, ``failed ERRNO`` (no such command), ``late`` (not begun),
+``ended STATUS`` (as waitpid gives it) and ``gone`` (nothing is left). It takes ``stop SECONDS``: SIGTERM now, SIGKILL
+after that time.
 """
 
 from __future__ import annotations
@@ -179,7 +180,10 @@ def _become_child(keeper: int, control: socket.socket, kind: str, rest: list[str
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         try:
-            os.execvp(rest[0], rest)
+            if rest[0] != "-" and _boot_time() > float(rest[0]):
+                control.sendall(b"late\n")
+                os._exit(0)
+            os.execvp(rest[1], rest[1:])
         except OSError as error:
             control.sendall(f"failed {error.errno}\n".encode())
             os._exit(127)
@@ -188,6 +192,12 @@ def _become_child(keeper: int, control: socket.socket, kind: str, rest: list[str
     sys.path.insert(0, folder)
     __import__(module)
     sys.modules[module].main(int(data))
+
+
+def _boot_time() -> float:
+    """As ``turnout.contracts.clock`` has it, which is not at hand here."""
+    clock = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 def _wake_on(*signals: int) -> int:

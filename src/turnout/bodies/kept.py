@@ -50,6 +50,8 @@ class Kept:
         self.ended: asyncio.Future[int] = self._loop.create_future()
         self.gone: asyncio.Future[None] = self._loop.create_future()
         self.failure: OSError | None = None
+        self.late = False
+        """The command has not begun: its time to do so was over."""
         self._output = output
         self._heard = b""
         self._streams: dict[str, int] = {}
@@ -130,6 +132,8 @@ class Kept:
                     _set(self.started, int(value[0]))
                 case "failed":
                     self.failure = OSError(int(value[0]), os.strerror(int(value[0])))
+                case "late":
+                    self.late = True
                 case "ended":
                     _set(self.ended, int(value[0]))
                 case _:
@@ -148,6 +152,11 @@ class Kept:
         _set(self.started, 0)
         _set(self.ended, signal.SIGKILL)
         _set(self.gone, None)
+
+
+def command_child(argv: Sequence[str], begin_by: float | None) -> list[str]:
+    """The arguments of a keeper whose child is this command, if it can begin before that moment."""
+    return ["exec", "-" if begin_by is None else repr(begin_by), *argv]
 
 
 def python_child(module: str, data: int) -> list[str]:

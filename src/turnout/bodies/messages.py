@@ -50,6 +50,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     index: int | None = None
     labels: dict[str, str] = {}
     timeout: float | None = None
+    begin_by: float | None = None
+    """Until when it may begin, by ``contracts.clock.boot_time``: it is checked where the body is called."""
     idempotency_key: str = ""
     token: str = ""
     saved: Any = None

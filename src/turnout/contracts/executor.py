@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -123,9 +124,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         # The fence first: a process that is stopped in between finds that the time is over.
         return self.fence is None or self.fence() >= boot_time()
 
-    def _invoke(self, info: TaskInfo) -> Any:
-        if not self.may_begin():
+    def begin_by(self) -> float | None:
+        """Until when the body may begin, for one that another process of this machine calls; None: at any time. Raises
+        AttemptFenced if that is over."""
+        until = math.inf if self.fence is None else self.fence()
+        if until < boot_time():
             raise AttemptFenced("its time to begin was over: it may be somebody else's by now")
+        return until if until < math.inf else None
+
+    def _invoke(self, info: TaskInfo) -> Any:
+        self.begin_by()
         if self.call is not None:
             return self.call(info)
         assert self.body is not None

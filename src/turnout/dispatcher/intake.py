@@ -41,6 +41,9 @@ def accepted(event: TaskReadyEvent, result: object, executor: str, limit: int = 
         return nonsense(event, executor, f"{type(result).__name__} instead of an ExecutionResult")
     if (result.task_id, result.attempt, result.run_id) != (event.task_id, event.attempt, event.run_id):
         return nonsense(event, executor, "a result of another attempt")
+    if isinstance(result.error, ErrorInfo) and result.error.code == AttemptFenced.code:
+        # Executors that take every exception of ``Work.invoke`` for a failure: the body was not called.
+        return ExecutionResult.returned(event, AttemptFenced.code)
     try:
         return _mended(event, result, limit)
     except InputError as error:

@@ -134,7 +134,12 @@ class Link:
 
     def in_contact(self, now: float) -> bool:
         """Whether steps of this hub may begin: it cannot have given them to others yet."""
-        return self.state is LinkState.OPEN and now - self.contact < FENCE * self._lease
+        return self.state is LinkState.OPEN and now < self.contact_until
+
+    @property
+    def contact_until(self) -> float:
+        """When the contact is over, unless the hub answers again."""
+        return self.contact + FENCE * self._lease
 
     def may_come_back(self, now: float) -> bool:
         """Whether what this hub gave is still its own: it answers, or has not been silent for a lease."""

@@ -72,14 +72,15 @@ class Attempts:
         found = self._running.get(key)
         return None if found is None else found[0].token
 
-    def begin(self, steps: Sequence[Step]) -> list[StepResult]:
-        """Start these; returns the results of those that cannot be."""
+    def begin(self, steps: Sequence[tuple[Step, float]]) -> list[StepResult]:
+        """Start these, each until a moment by ``boot_time`` or not at all; returns the results of those that cannot
+        be."""
         python: list[TaskReadyEvent] = []
         commands: list[TaskReadyEvent] = []
         refusals: list[StepResult] = []
-        for step in steps:
+        for step, begin_by in steps:
             try:
-                work = self._loader.put(step)
+                work = self._loader.put(step, begin_by)
             except Exception as error:
                 refusals.append(refused(step, error))
                 continue

@@ -69,9 +69,10 @@ class Hubs:
             return None
         return self._connections[0].address, self._connections[0].link.refusal
 
-    def contacts(self, now: float) -> Mapping[str, bool]:
-        """Whether steps of a hub may begin, by the hub's id."""
-        return {each.link.hub: each.link.in_contact(now) for each in self._connections}
+    def contacts(self, now: float) -> Mapping[str, float]:
+        """Until when steps may begin, of the hubs that there is contact with, by the hub's id."""
+        links = (each.link for each in self._connections)
+        return {link.hub: link.contact_until for link in links if link.in_contact(now)}
 
     def interval(self) -> float:
         """Seconds until the next ``tick``: short enough for what the hubs want."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import msgspec
 
 from turnout.authoring.calling import caller
@@ -38,9 +40,9 @@ class StepLoader:
         self._output = output
         self._works: dict[Key, Work] = {}
 
-    def put(self, step: Step) -> Work:
-        """Take in a step. Raises HandlerMissing, or what is wrong with it."""
-        work = self._work(step)
+    def put(self, step: Step, begin_by: float = inf) -> Work:
+        """Take in a step, to begin until then. Raises HandlerMissing, or what is wrong with it."""
+        work = self._work(step, begin_by)
         self._works[key_of(work.event)] = work
         return work
 
@@ -59,16 +61,17 @@ class StepLoader:
             raise ExecutionFailed(f"{event.task_id} has ended")
         return work
 
-    def _work(self, step: Step) -> Work:
+    def _work(self, step: Step, begin_by: float) -> Work:
         name = step.handler_class
         found = self._handlers.find(name)
         if found is None:
             if name == SHELL_HANDLER and self._handlers.shell:
-                return work_of(step, None, output=self._output)
+                return msgspec.structs.replace(work_of(step, None, output=self._output), fence=lambda: begin_by)
             raise HandlerMissing(name)
         body, arguments = found.function, found.arguments(step)
         call = caller(body, *arguments, step.metadata.context)
         work = work_of(step, body, arguments=arguments, call=call, retry_predicate=found.retry_if, output=self._output)
+        work = msgspec.structs.replace(work, fence=lambda: begin_by)
         if work.condition is None:
             return work
         predicate = found.conditions.get(work.condition.ref)

@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import threading
-import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ import zmq
 from turnout.bodies.attempt import Key
 from turnout.bodies.capture import capture
 from turnout.bodies.identity import boot_id, pid_namespace, process_started
+from turnout.contracts.clock import boot_time
 from turnout.errors import WorkerRefused
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
@@ -82,7 +82,7 @@ class Worker:
         self._full = False
         self._stuck_since = inf
         self._ended: Counter[str] = Counter()
-        self._started = time.monotonic()
+        self._started = boot_time()
 
     def _hello(self, handlers: Handlers) -> Hello:
         settings = self.settings
@@ -113,7 +113,7 @@ class Worker:
 
     @property
     def figures(self) -> Figures:
-        now = time.monotonic()
+        now = boot_time()
         running, waiting = len(self._attempts), len(self._holdings.waiting)
         return Figures(
             worker_id=self.worker_id,
@@ -143,7 +143,7 @@ class Worker:
         before = self._take_signals()
         try:
             while not self._over():
-                left = max(0.0, self._next_tick - time.monotonic())
+                left = max(0.0, self._next_tick - boot_time())
                 self._round(dict(self._poller.poll(int(left * 1000) + 1)))
             return not self._holdings
         finally:
@@ -163,7 +163,7 @@ class Worker:
         for holding in self._holdings:
             if holding.state == "running":
                 self._finish(unable(holding.step, "lost", "its worker was stopped"))
-        self._hubs.tell(self._holdings.news(), time.monotonic())
+        self._hubs.tell(self._holdings.news(), boot_time())
         self._hubs.flush()
 
     def _take_signals(self) -> dict[int, Any]:
@@ -176,7 +176,7 @@ class Worker:
             raise WorkerRefused(f"hub {refusal[0]} refuses this worker: {refusal[1]}", hub=refusal[0])
         if not self._asked_to_stop:
             return False
-        now = time.monotonic()
+        now = boot_time()
         if self._asked_to_stop > 1 or now >= self._stop_by:
             return True
         if len(self._holdings):
@@ -190,7 +190,7 @@ class Worker:
 
     # -- a round ----------------------------------------------------------------------------------------------------
     def _round(self, ready: Mapping[object, int]) -> None:
-        now = time.monotonic()
+        now = boot_time()
         if self._waking in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._waking, 4096)
@@ -200,8 +200,9 @@ class Worker:
         if self._asked_to_stop:
             self._drain(now)
         self._take_results()
-        # The process may have been stopped since the round began: whether steps may begin is asked of the clock anew.
-        self._begin(time.monotonic())
+        # The process may have been stopped since the round began: whether steps may begin is asked of the clock anew,
+        # and once more right before each body.
+        self._begin(boot_time())
         if news := self._holdings.news():
             self._hubs.tell(news, now)
         if now >= self._next_tick:
@@ -230,14 +231,15 @@ class Worker:
                 break
             if holding.overdue(now):
                 self._holdings.give_back(holding.token, OVERDUE)
-            elif not contacts.get(holding.hub) or self._attempts.busy_with(holding.step):
+            elif holding.hub not in contacts or self._attempts.busy_with(holding.step):
                 continue
             elif holding.granted:
                 chosen.append(holding)
             else:
                 self._holdings.ask(holding.token)
                 asking += 1
-        for refused in self._attempts.begin([self._holdings.begin(each.token) for each in chosen]):
+        steps = [(self._holdings.begin(each.token), contacts[each.hub]) for each in chosen]
+        for refused in self._attempts.begin(steps):
             self._finish(refused)
 
     def _finish(self, result: StepResult) -> None:

@@ -1,0 +1,130 @@
+"""A process that was stopped (SIGSTOP) past its lease begins nothing that has ended without it."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.faults.children import Child, Children, eventually
+from tests.faults.guarantees import query
+from tests.faults.scale import scaled
+
+RUNS = scaled(40, 100)
+TRIALS = scaled(2, 10)
+SECONDS = 0.01
+LEASE = 1.5
+SHORT = {"heartbeat": 0.5, "self_fence": 1.2, "lease": LEASE, "sweep": 0.2}
+
+
+class Stamp(NamedTuple):
+    """One body: its attempt, and when it began by the clock of this machine, which is the database's, too."""
+
+    token: str
+    at: float
+    pid: int
+
+
+def stamps(children: Children) -> list[Stamp]:
+    path = Path(f"{children.executions.path}.stamps")
+    lines = (line.split() for line in path.read_text().splitlines()) if path.exists() else ()
+    return [Stamp(token, float(at), int(pid)) for token, at, pid in lines]
+
+
+def late(children: Children) -> list[str]:
+    """Bodies that began after their attempts had ended in the store."""
+    moves = query(children.url, "select run_id, pos, attempt, at from history where old = 'running' and pos >= 0")
+    ended = {f"{run_id}.{pos}:{attempt}": at for run_id, pos, attempt, at in moves}
+    return [
+        f"{each.token} began {each.at - at:.3f} s after its end, in {each.pid}"
+        for each in stamps(children)
+        if (at := ended.get(each.token)) is not None and each.at > at
+    ]
+
+
+def stands_still(child: Child) -> bool:
+    """Whether all of its threads have stopped."""
+    states = [(each / "stat").read_text().rpartition(")")[2].split()[0] for each in threads_of(child)]
+    return set(states) == {"T"}
+
+
+def threads_of(child: Child) -> list[Path]:
+    return list(Path(f"/proc/{child.pid}/task").iterdir())
+
+
+def holds_a_lock(url: str) -> bool:
+    """Whether a process was stopped in the midst of a transaction, which holds up all others for as long."""
+    if not url.startswith("sqlite"):
+        idle = (
+            "select count(*) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()"
+        )
+        return all(query(url, idle)[0][0] for _ in range(10))
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=0.3, isolation_level=None)
+    try:
+        connection.execute("begin immediate")
+    except sqlite3.OperationalError:
+        return True
+    else:
+        connection.execute("rollback")
+        return False
+    finally:
+        connection.close()
+
+
+def open_runs(url: str) -> int:
+    return query(url, "select count(*) from run where state not in ('completed', 'failed', 'cancelled')")[0][0]
+
+
+def sessions_of(children: Children, child: Child) -> list[tuple[str, float]]:
+    return query(children.url, f"select id, lease_until from session where pid = {child.pid} and ended_at is null")
+
+
+def stop_past_its_lease(children: Children, stopped: Child, *, others: str) -> None:
+    """Stop it in the midst of its work, until others have ended everything; then let it go on, and come to itself."""
+    begun = len(stamps(children))
+    eventually("its bodies run", lambda: len([s for s in stamps(children)[begun:] if s.pid == stopped.pid]) > 5)
+    while True:
+        time.sleep(random.random() * 0.05)  # any moment
+        stopped.signal(signal.SIGSTOP)
+        eventually("it stands still", lambda: stands_still(stopped))
+        if not holds_a_lock(children.url):
+            break
+        stopped.signal(signal.SIGCONT)
+    before = sessions_of(children, stopped)
+    eventually(others, lambda: not open_runs(children.url))
+    stopped.signal(signal.SIGCONT)
+    eventually("it has a lease again", lambda: set(sessions_of(children, stopped)) - set(before))
+    # Whatever it had in hand is dealt with once it does new work.
+
+
+@pytest.mark.parametrize("trial", range(TRIALS))
+def test_a_poller_begins_nothing_that_has_ended_while_it_was_stopped(children: Children, trial: int) -> None:
+    given = {"workflow": "stamped", "seconds": SECONDS, "settings": SHORT, "polled": 1}
+    pollers = [children.start("poll", settings=SHORT, threads=4) for _ in range(2)]
+    for each in pollers:
+        each.wait_for("ready")
+    owner = children.start("submit", runs=RUNS, **given)
+    stop_past_its_lease(children, pollers[0], others="the other poller has ended every run")
+    owner.finished()
+    pollers[1].kill()
+    children.start("submit", runs=2, letter="s", **given).finished()
+    print(f"{len(stamps(children))} bodies began in {3 * RUNS} tasks")
+    assert late(children) == []
+
+
+@pytest.mark.parametrize("trial", range(TRIALS))
+def test_an_orchestrator_begins_nothing_that_has_ended_while_it_was_stopped(children: Children, trial: int) -> None:
+    given = {"workflow": "stamped", "seconds": SECONDS, "settings": SHORT, "threads": 4}
+    other = children.start("serve", settings=SHORT, threads=4)
+    other.wait_for("ready")
+    stopped = children.start("submit", runs=RUNS, **given)
+    stop_past_its_lease(children, stopped, others="the other orchestrator has ended every run")
+    stopped.finished()
+    stopped.exit_code()
+    print(f"{len(stamps(children))} bodies began in {3 * RUNS} tasks")
+    assert late(children) == []
