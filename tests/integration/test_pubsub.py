@@ -167,7 +167,8 @@ def test_what_is_published_is_one_frame_with_the_documents_words(by_hand: Any) -
     assert batch["protocol_version"] == "1.0"
     (step,) = batch["steps"]
     assert step["step_name"] == "add_one" and step["handler_class"] == "Add"
-    assert step["task_id"] == handle.id and step["step_id"].startswith(handle.id)
+    assert type(step["task_id"]) is type(step["step_id"]) is int, "as the oldest description shows them"
+    assert 0 < step["task_id"] < 2**53 and 0 < step["step_id"] < 2**53
     assert step["handler_config"] == {"by": 1} and step["task_context"] == {"x": 4}
     assert step["previous_results"] == {}
     metadata = step["metadata"]
@@ -412,26 +413,6 @@ def test_no_more_is_published_unanswered_than_the_bound_allows(by_hand: Any) -> 
     assert [handle.result() for handle in handles] == [number + 1 for number in range(20)]
 
 
-def test_a_runner_that_is_closed_leaves_its_steps_to_the_next_and_late_answers_count_for_nothing(
-    by_hand: Any, make_sqlite_runner: Make
-) -> None:
-    first, executor, handler = by_hand()
-    handler.subscribe(executor.step_endpoint)
-    run_id = first.submit(single, 1).id
-    batch = handler.take()
-    first.close(timeout=0)
-    again = ZmqPubSubExecutor(
-        PubSubSettings(rust_step_publisher=executor.step_endpoint, rust_result_subscriber=handler.results)
-    )
-    second = make_sqlite_runner(executors={"zmq_pubsub": again}, workflows=[single])
-    anew = handler.take()
-    assert anew["batch_id"] != batch["batch_id"]
-    assert anew["steps"][0]["metadata"]["attempt"] == 1
-    handler.answer(batch, 99)
-    handler.answer(anew, 2)
-    assert second.get(run_id).result() == 2
-
-
 @pytest.mark.usefixtures("endless")
 def test_a_handler_in_python_runs_a_step_once_however_often_it_is_published(
     make_sqlite_runner: Make, folder: Path, gate: Any, until: Any
@@ -566,3 +547,51 @@ def test_the_keys_in_a_file_are_enough(sqlite_url: str, folder: Path) -> None:
         )
         with ZmqPubSubHandler(HANDLERS, settings):
             assert runner.run(single, 1) == 2
+
+
+def test_a_runner_that_is_closed_leaves_its_steps_to_the_next_which_knows_late_answers_by_their_number(
+    make_sqlite_runner: Make, by_hand: Callable[..., tuple[Runner, ZmqPubSubExecutor, LetterHandler]]
+) -> None:
+    first, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = first.submit(single, 1)
+    before = handler.take()
+    first.close(0.1)
+    again = ZmqPubSubExecutor(
+        PubSubSettings(rust_step_publisher=executor.step_endpoint, rust_result_subscriber=handler.results)
+    )
+    second = make_sqlite_runner(executors={"zmq_pubsub": again}, workflows=[single])
+    after = handler.take()
+    [was], [step] = before["steps"], after["steps"]
+    assert (step["step_id"], step["task_id"]) == (was["step_id"], was["task_id"]), "its numbers are still the same"
+    assert before["batch_id"] != after["batch_id"]
+    tokens = [each["metadata"]["token"] for each in (was, step)]
+    assert tokens[0].endswith(":1") and not tokens[1].endswith(":1"), "the token has the ordinal"
+    assert (was["metadata"]["attempt"], step["metadata"]["attempt"]) == (0, 1)
+    handler.answer(before, 99, metadata={"token": tokens[0]})
+    handler.answer(before, 7)
+    handler.answer(after, 98)
+    assert second.get(handle.id).result(30) == 7, "the first answer that is not of another attempt"
+    other = second.submit(single, 2)
+    [fresh] = (batch := handler.take())["steps"]
+    assert fresh["task_id"] != step["task_id"] and fresh["step_id"] != step["step_id"]
+    handler.answer(batch, 8)
+    assert other.result(30) == 8
+
+
+def test_an_answer_that_was_counted_is_not_taken_for_the_next_attempt(
+    by_hand: Callable[..., tuple[Runner, ZmqPubSubExecutor, LetterHandler]],
+) -> None:
+    runner, executor, handler = by_hand()
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(trying, 1)
+    first = handler.take()
+    handler.answer(first, status="failed", error="no")
+    second = handler.take()
+    assert second["steps"][0]["step_id"] == first["steps"][0]["step_id"]
+    handler.answer(first, status="failed", error="no")
+    handler.answer(first, status="failed", error="no")
+    handler.answer(second, 5)
+    assert handle.result(30) == 5
+    assert [step["steps"][0]["metadata"]["attempt"] for step in (first, second)] == [0, 1]
+    assert {step["steps"][0]["metadata"]["retry_limit"] for step in (first, second)} == {2}

@@ -157,8 +157,9 @@ def test_stopping_waits_for_answers_and_loses_what_has_none() -> None:
 
     async def without_an_answer() -> None:
         async with pair(loader) as found:
-            await found.subscribe()
+            handler = await found.subscribe()
             found.executor.execute_many([loader.add(None)], results)
+            await asyncio.to_thread(handler.take)
             await found.executor.stop(0)
 
     asyncio.run(without_an_answer())

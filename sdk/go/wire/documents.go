@@ -10,6 +10,7 @@ type Metadata struct {
 	Token          string            `json:"token" wire:"required"`
 	Attempt        int               `json:"attempt"`
 	RetryLimit     int               `json:"retry_limit"`
+	Failures       int               `json:"failures"`
 	TimeoutMS      *int64            `json:"timeout_ms"`
 	DeadlineMS     *int64            `json:"deadline_ms"`
 	IdempotencyKey string            `json:"idempotency_key,omitempty"`

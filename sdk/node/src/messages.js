@@ -18,6 +18,7 @@ const step = fields(
       {
         attempt: integer,
         retry_limit: integer,
+        failures: integer,
         timeout_ms: nullable(integer),
         deadline_ms: nullable(integer),
         idempotency_key: text,

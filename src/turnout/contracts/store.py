@@ -89,6 +89,11 @@ class Store(Protocol):
         """Renew the sessions of these workers, with what is to be known of each."""
         ...
 
+    def run_numbers(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """A number for each of these runs that exists, from 1: the same on every call and on every orchestrator, and
+        never given to another run, also after the run was deleted."""
+        ...
+
     def drain_worker(self, worker_id: str, reason: str) -> bool:
         """Say that this worker is to finish what it has and leave: every hub hears of it with the next renewal. What
         was said first stays. False: no such worker is alive."""

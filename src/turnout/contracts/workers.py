@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import Renewal, Session
@@ -61,6 +61,21 @@ class Settler(Protocol):
     def holders_died(self, holders: Collection[str]) -> None:
         """These sessions have ended; those of other executors are among them."""
         ...
+
+
+class RunNumbers(Protocol):
+    """Numbers of runs, where a protocol knows them by integers."""
+
+    async def numbers_of(self, run_ids: Sequence[str]) -> Mapping[str, int]:
+        """The number of each run, the same on every orchestrator and after every restart."""
+        ...
+
+
+@runtime_checkable
+class NumbersRuns(Protocol):
+    """An executor that needs the numbers of runs."""
+
+    def bind_numbers(self, numbers: RunNumbers) -> None: ...
 
 
 class Holders(Protocol):

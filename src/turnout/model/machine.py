@@ -98,6 +98,7 @@ class RunMachine:
             task_name=task.full_name,
             attempt=row.attempt,
             max_attempts=last_attempt(task.retry, row.attempt, row.failures),
+            begun=row.failures + row.crashes + row.losses,
             holder=row.holder or "",
             priority=self.new.priority,
             task_priority=row.priority,

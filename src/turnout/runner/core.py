@@ -25,6 +25,7 @@ from turnout.authoring.definition import Definition
 from turnout.authoring.workflow import Workflow
 from turnout.bodies.capture import capture
 from turnout.bodies.work_runner import WorkRunner
+from turnout.contracts.workers import NumbersRuns
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, InvalidInput, InvalidWorkflow, RunNotFound, StoreError, TurnoutError
 from turnout.model.durations import Duration, seconds
@@ -48,6 +49,7 @@ from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.pruner import Pruner
 from turnout.orchestration.reruns import reused_rows, stored_graph
 from turnout.orchestration.results import run_result
+from turnout.orchestration.run_numbers import StoredRunNumbers
 from turnout.orchestration.settings import Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.leaving import close_at_exit, closed
@@ -113,6 +115,9 @@ class Core:
             )
             self.dispatcher.timeouts = self._timeout_of
             self._join_hub(self.dispatcher)
+            for executor in self.dispatcher.executors.values():
+                if isinstance(executor, NumbersRuns):
+                    executor.bind_numbers(StoredRunNumbers(self.engine))
         self.engine.children.births.output_limit = config.max_output_bytes
         self._checked: dict[str, WorkflowSpec] = {}
         """Workflows whose routes were checked, with those that they call."""

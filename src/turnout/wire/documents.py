@@ -19,8 +19,11 @@ class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     token: str
     attempt: int = 0
-    """0 is the first."""
+    """How many attempts of this task began before: 0 is the first."""
     retry_limit: int = 0
+    """How many failures are followed by another attempt; the same for all attempts of a task."""
+    failures: int = 0
+    """How many of the attempts before failed: when they are as many as ``retry_limit``, this is the last one."""
     timeout_ms: int | None = None
     deadline_ms: int | None = None
     idempotency_key: str = ""
@@ -79,8 +82,7 @@ class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     retryable: bool = True
     outcome: Outcome | None = None
     retry_after_ms: int | None = None
-    deferral: Any = None
-    """An object, which whoever takes it checks."""
+    deferral: dict[str, Any] | None = None
     chosen: tuple[str, ...] | None = None
 
 

@@ -19,7 +19,7 @@ Decode = Callable[[msgspec.Raw], Any]
 
 
 class Metadata(ResultMetadata, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    deferral: msgspec.Raw = msgspec.Raw()
+    deferral: msgspec.Raw = msgspec.Raw()  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class JsonResult(StepResult, frozen=True, kw_only=True, gc=False):
@@ -61,7 +61,7 @@ def _decoded(result: StepResult, metadata: Metadata, limit: int, decode: Decode)
         return _too_large(result.token, size, limit)
     try:
         output = _value(result.output, decode) if result.status == "completed" else None
-        deferral = _value(metadata.deferral, decode)
+        deferral = msgspec.convert(_value(metadata.deferral, decode), dict[str, Any] | None)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         return unreadable(result.token, str(error))
     return StepResult(

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from turnout.errors import InvalidInput
 from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import (
     ResultMetadata,
+    Step,
     StepBatch,
     StepError,
     StepResult,
@@ -28,6 +30,7 @@ T = TypeVar("T")
 
 STEPS, RESULTS = b"steps", b"results"
 VERSION = "1.0"
+MAX_POSITION, MAX_RUN_NUMBER, MAX_DIGITS = 2**20, 2**33, 16
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -58,6 +61,17 @@ class _Results(msgspec.Struct, frozen=True):
     results: tuple[msgspec.Raw, ...] = ()
 
 
+class _Step(Step, frozen=True, kw_only=True):
+    step_id: Any
+    task_id: Any
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    batch_id: str
+    protocol_version: str
+    steps: tuple[_Step, ...]
+
+
 class _Forgiven(msgspec.Struct, frozen=True):
     batch_id: str
     results: tuple[dict[str, Any], ...] = ()
@@ -80,7 +94,7 @@ _encode = msgspec.json.Encoder().encode
 _decode_entry = msgspec.json.Decoder(dict[str, Any]).decode
 _decode_about = msgspec.json.Decoder(_About).decode
 _decode_results = msgspec.json.Decoder(_Results).decode
-_decode_steps = msgspec.json.Decoder(StepBatch).decode
+_decode_steps = msgspec.json.Decoder(_Batch).decode
 # At import, for the reason that ``decode_spec`` has.
 msgspec.convert({"step_id": "", "status": "failed", "error": {}, "metadata": {}}, _Result)
 
@@ -111,16 +125,45 @@ def steps_frame(batch: StepBatch, channel: int = 0) -> bytes:
             "timeout_ms": metadata.timeout_ms,
         }
         said["metadata"] = always | said["metadata"]
+        said["step_id"], said["task_id"] = _number(step.step_id), _number(step.task_id)
     return channel_of(channel)[:-1] + _encode(document)
 
 
 def read_steps(frame: bytes) -> StepBatch:
-    """The other side of ``steps_frame``; raises Malformed, never anything else."""
-    return _read(frame, STEPS, _decode_steps)
+    """The other side of ``steps_frame``; raises Malformed, never anything else. Ids are text again."""
+    batch = _read(frame, STEPS, _decode_steps)
+    steps = (msgspec.to_builtins(step, builtin_types=(msgspec.Raw,)) for step in batch.steps)
+    ids = ({"step_id": str(step.step_id), "task_id": str(step.task_id)} for step in batch.steps)
+    return StepBatch(
+        batch_id=batch.batch_id,
+        protocol_version=batch.protocol_version,
+        steps=tuple(msgspec.convert(step | known, Step) for step, known in zip(steps, ids, strict=True)),
+    )
 
 
 def results_frame(results: StepResults) -> bytes:
-    return RESULTS + b" " + _encode(results)
+    document = msgspec.to_builtins(results, builtin_types=(msgspec.Raw,))
+    for result in document["results"]:
+        result["step_id"] = _number(result["step_id"])
+    return RESULTS + b" " + _encode(document)
+
+
+def step_number(run: int, pos: int) -> int:
+    """The number of a step: that of its run, and its position there. Below 2^53, so that every language can hold it.
+
+    >>> step_number(1, 7), step_number(2**33 - 1, 2**20 - 1) < 2**53
+    (1048583, True)
+    """
+    if not (0 < run < MAX_RUN_NUMBER and 0 <= pos < MAX_POSITION):
+        raise InvalidInput(
+            f"step {pos} of run number {run} has no number: runs have up to {MAX_POSITION:,} tasks on PUB/SUB",
+            code="too_many_tasks",
+        )
+    return run * MAX_POSITION + pos
+
+
+def _number(id: str) -> int | str:
+    return int(id) if id.isdecimal() and len(id) <= MAX_DIGITS else id
 
 
 def read_results(frame: bytes, wanted: Callable[[str], bool] = lambda batch_id: True) -> Heard:

@@ -39,8 +39,9 @@ def step_of(work: Work, *, token: str) -> Step:
         previous_results=work.previous,
         metadata=StepMetadata(
             token=token,
-            attempt=event.attempt - 1,
-            retry_limit=max(0, event.max_attempts - 1),
+            attempt=event.begun,
+            retry_limit=task.retry.attempts - 1,
+            failures=max(0, task.retry.attempts - 1 - (event.max_attempts - event.attempt)),
             timeout_ms=milliseconds(work.timeout),
             deadline_ms=milliseconds(work.time_left),
             idempotency_key=work.idempotency_key,
@@ -80,12 +81,14 @@ def milliseconds(seconds: float | None) -> int | None:
 def event_of(step: Step) -> TaskReadyEvent:
     """The attempt that the step is."""
     metadata = step.metadata
+    attempt = metadata.attempt + 1
     return TaskReadyEvent(
         run_id=step.task_id,
         task_id=step.step_id,
         task_name=metadata.task_name or step.step_name,
-        attempt=metadata.attempt + 1,
-        max_attempts=metadata.retry_limit + 1,
+        attempt=attempt,
+        max_attempts=attempt + max(0, metadata.retry_limit - metadata.failures),
+        begun=metadata.attempt,
         shadow=metadata.shadow,
     )
 

@@ -6,13 +6,13 @@ from turnout.wire.documents import ResultMetadata, Step, StepMetadata, StepResul
 from turnout.wire.topics import Heard
 
 
-def step(task: str, attempt: int = 1) -> Step:
+def step(task: str, attempt: int = 1, failures: int = 0) -> Step:
     return Step(
         step_id=task,
         task_id="run",
         step_name="ship",
         handler_class="Ship",
-        metadata=StepMetadata(token=f"{task}:{attempt}", attempt=attempt - 1),
+        metadata=StepMetadata(token=f"{task}:{attempt}", attempt=attempt - 1, failures=failures),
     )
 
 

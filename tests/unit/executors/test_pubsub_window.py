@@ -60,6 +60,30 @@ def test_a_result_is_taken_once_and_only_for_its_batch() -> None:
     assert found.unanswered == 1
 
 
+def test_an_answer_to_a_batch_of_another_orchestrator_is_taken_if_all_attempts_before_were_lost() -> None:
+    found = window()
+    found.add(step("a", 2), 0)
+    found.add(step("b", 2, failures=1), 0)
+    found.add(step("c", 1), 0)
+    publish(found, 0)
+    assert found.answer(answer("gone", "a", token="a:1")) == [], "that is another attempt"
+    assert found.answer(answer("gone", "b", "c")) == [], "b was answered before, c was never published before"
+    assert [each.token for each, _ in found.answer(answer("gone", "a", "a"))] == ["a:2"]
+    assert found.answer(answer("gone", "a")) == []
+    assert found.unanswered == 2
+
+
+def test_an_answer_to_a_batch_that_was_lost_here_is_not_taken_for_the_next_attempt() -> None:
+    found = window(deliveries=1)
+    found.add(step("a", 1), 0)
+    publish(found, 0)
+    assert len(found.lost(TIMEOUT, anybody=True)) == 1
+    found.add(step("a", 2), TIMEOUT)
+    publish(found, TIMEOUT)
+    assert found.answer(answer("batch1", "a")) == []
+    assert len(found.answer(answer("batch2", "a"))) == 1
+
+
 def test_a_result_with_the_token_of_another_attempt_is_not_taken() -> None:
     found = window()
     found.add(step("a", 2), 0)

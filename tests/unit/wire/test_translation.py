@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from turnout.contracts.executor import Work
 from turnout.model.deferral import Condition, Defer, Deferral
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.retry import RetryPolicy, last_attempt
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
 from turnout.wire.answers import answer_of, result_of
@@ -20,7 +21,8 @@ from turnout.wire.frames import JSON, pack, unpack
 from turnout.wire.messages import VERSION, StepBatch, StepResults
 from turnout.wire.translation import event_of, handler_of, step_of, work_of
 
-EVENT = TaskReadyEvent(run_id="run", task_id="run.3", task_name="public::p::w::t", attempt=2, max_attempts=4)
+EVENT = TaskReadyEvent(run_id="run", task_id="run.3", task_name="public::p::w::t", attempt=2, max_attempts=4, begun=1)
+RETRIES = 3
 texts = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\x00"), max_size=8)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
@@ -33,7 +35,7 @@ durations = st.none() | st.integers(1, 10**7).map(lambda number: number / 1000)
 
 def work(body: Body = Body("python", "shop:charge"), **more: Any) -> Work:  # noqa: B008
     at_most_once = more.pop("at_most_once", False)
-    task = TaskSpec(name="t", body=body, at_most_once=at_most_once)
+    task = TaskSpec(name="t", body=body, at_most_once=at_most_once, retry=RetryPolicy(attempts=RETRIES + 1))
     return Work(event=more.pop("event", EVENT), task=task, body=None, workflow="public::p::w", **more)
 
 
@@ -57,17 +59,34 @@ def returned(result: StepResult) -> StepResult:
     saved=values,
     index=st.none() | st.integers(0, 100),
     timeout=durations,
-    attempt=st.integers(1, 9),
+    failures=st.integers(0, RETRIES),
+    losses=st.integers(0, 3),
+    returned=st.integers(0, 3),
     shadow=st.booleans(),
     condition=st.none() | st.builds(Condition, texts, st.just("[1]"), st.floats(1, 9)),
 )
-def test_an_attempt_comes_out_at_the_worker_as_it_went_in(attempt: int, shadow: bool, **parts: Any) -> None:
+def test_an_attempt_comes_out_at_the_worker_as_it_went_in(
+    failures: int, losses: int, returned: int, shadow: bool, **parts: Any
+) -> None:
+    ordinal = 1 + failures + losses + returned
     event = TaskReadyEvent(
-        run_id="r", task_id="r.1", task_name="a::b::c::t", attempt=attempt, max_attempts=attempt + 2, shadow=shadow
+        run_id="r",
+        task_id="r.1",
+        task_name="a::b::c::t",
+        attempt=ordinal,
+        max_attempts=last_attempt(RetryPolicy(attempts=RETRIES + 1), ordinal, failures),
+        begun=failures + losses,
+        shadow=shadow,
     )
     sent = work(event=event, idempotency_key="key", token="key:1", **parts)
-    got = work_of(travelled(step_of(sent, token="key:1")), print)
-    assert (got.event, got.task.name, got.workflow) == (event, "t", "public::p::w")
+    step = travelled(step_of(sent, token="key:1"))
+    assert (step.metadata.attempt, step.metadata.retry_limit) == (failures + losses, RETRIES), "what began counts"
+    got = work_of(step, print)
+    assert (got.task.name, got.workflow) == ("t", "public::p::w")
+    assert (got.event.task_id, got.event.shadow, got.event.begun) == ("r.1", shadow, failures + losses)
+    assert got.event.attempt == failures + losses + 1
+    left = got.event.max_attempts - got.event.attempt
+    assert left == RETRIES - failures == event.max_attempts - event.attempt, "as many retries are left on both sides"
     for name in ("args", "kwargs", "context", "saved", "index", "timeout", "condition", "idempotency_key", "token"):
         assert getattr(got, name) == getattr(sent, name), name
 

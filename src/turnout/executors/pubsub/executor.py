@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import msgspec
 import zmq
 
 from turnout.contracts.executor import Loader, Report, Work
+from turnout.contracts.workers import RunNumbers
 from turnout.errors import StoreError
+from turnout.executors.pubsub.numbers import KnownNumbers
 from turnout.executors.pubsub.publisher import NOBODY, Publisher
 from turnout.executors.pubsub.settings import PUBSUB, PubSubSettings
 from turnout.executors.workers.flights import token_of
@@ -57,6 +59,7 @@ class ZmqPubSubExecutor:
         self._held: dict[str, _Held] = {}
         """Attempts without a result, by token."""
         self._loader: Loader | None = None
+        self._numbers = KnownNumbers()
         self._room: Callable[[], None] = lambda: None
         self._loading: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -91,6 +94,10 @@ class ZmqPubSubExecutor:
 
     def bind(self, loader: Loader) -> None:
         self._loader = loader
+
+    def bind_numbers(self, numbers: RunNumbers) -> None:
+        """Handlers know runs by numbers, which are kept there."""
+        self._numbers = KnownNumbers(numbers)
 
     def on_capacity(self, callback: Callable[[], None]) -> None:
         self._room = callback
@@ -147,38 +154,59 @@ class ZmqPubSubExecutor:
 
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
         assert self._loader is not None
+        unnumbered: list[_Held] = []
         for event in events:
             held = self._held[_token(event)] = _Held(event, report)
             if not self._open:
                 self._end(held, ExecutionResult.returned(event, NOBODY))
-            elif (work := self._loader.load_now(event)) is None:
-                loading = asyncio.ensure_future(self._load(held))
-                self._loading.add(loading)
-                loading.add_done_callback(self._loading.discard)
+                continue
+            held.work = self._loader.load_now(event)
+            if held.work is None:
+                self._spawn(self._load(held))
+            elif event.run_id in self._numbers:
+                self._give(held, held.work)
             else:
-                self._give(held, work)
+                unnumbered.append(held)
+        if unnumbered:
+            self._spawn(self._number(unnumbered))
         self.publisher.carry_on()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        loading = asyncio.ensure_future(work)
+        self._loading.add(loading)
+        loading.add_done_callback(self._loading.discard)
 
     async def _load(self, held: _Held) -> None:
         assert self._loader is not None
         try:
-            work = await self._loader.load(held.event)
+            held.work = await self._loader.load(held.event)
         except StoreError as error:
             self._end(held, ExecutionResult.returned(held.event, error.code))
         except Exception as error:
             self._end(held, ExecutionResult.failed(held.event, error))
         else:
-            if self._held.get(_token(held.event)) is held:
-                self._give(held, work)
-                self.publisher.carry_on()
+            await self._number([held])
+
+    async def _number(self, some: Sequence[_Held]) -> None:
+        """Give these once their runs have numbers."""
+        try:
+            await self._numbers.learn([held.event.run_id for held in some])
+        except StoreError as error:
+            for held in some:
+                self._end(held, ExecutionResult.returned(held.event, error.code))
+            return
+        for held in some:
+            if self._held.get(_token(held.event)) is held and held.work is not None:
+                self._give(held, held.work)
+        self.publisher.carry_on()
 
     def _give(self, held: _Held, work: Work) -> None:
-        event, held.work = held.event, work
+        event = held.event
         if work.task.at_most_once:
             self._end(held, ExecutionResult.failed(event, ErrorInfo("AtMostOnce", ONCE), retryable=False))
             return
         try:
-            step = step_of(work, token=_token(event))
+            step = self._numbers.numbered(step_of(work, token=_token(event)))
         except Exception as error:
             self._end(held, ExecutionResult.failed(event, error, retryable=False))
         else:

@@ -172,7 +172,7 @@ class Publisher:
         try:
             if len(frames) != 1:
                 raise Malformed(f"{len(frames)} frames instead of 1")
-            heard = read_results(frames[0], self._waits_for)
+            heard = read_results(frames[0], self._may_be_wanted)
         except Malformed as error:
             self.counts.malformed += 1
             log.warning("a message on %s is dropped: %s", self.sockets.result_endpoint, error)
@@ -185,8 +185,9 @@ class Publisher:
         for step, result in taken:
             self._ends.answered(step, result)
 
-    def _waits_for(self, batch_id: str) -> bool:
-        return batch_id in self.window or self.subscribers.is_question(batch_id)
+    def _may_be_wanted(self, batch_id: str) -> bool:
+        """While steps are unanswered, the answer to a batch that is gone may be one to them."""
+        return self.window.unanswered > 0 or self.subscribers.is_question(batch_id)
 
     def _serve(self, subscriber: Subscriber | None) -> None:
         if subscriber is not None:

@@ -6,12 +6,15 @@ however often that is, so an answer to any of its deliveries is an answer to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from turnout.wire.documents import Step, StepBatch, StepResult
 from turnout.wire.topics import VERSION, Heard
+
+MAX_ENDED = 10_000
 
 
 class Batch(msgspec.Struct, eq=False):
@@ -44,10 +47,11 @@ class Window:
         self._batches: dict[str, Batch] = {}
         self._published: dict[str, Batch] = {}
         """By token."""
+        self._lost_before: dict[str, Batch] = {}
+        """By the id of a step whose earlier attempts were lost, all of them: those that were never answered."""
+        self._ended: OrderedDict[str, None] = OrderedDict()
+        """Batches that were published here and are not waited for any more."""
         self.redelivered = 0
-
-    def __contains__(self, batch_id: str) -> bool:
-        return batch_id in self._batches
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._published)
@@ -80,6 +84,8 @@ class Window:
         for step in batch.steps.values():
             self._waiting.pop(step.token, None)
             self._published[step.token] = batch
+            if _was_lost(step):
+                self._lost_before[step.step_id] = batch
 
     def served(self, subscriber: int, now: float) -> None:
         """This one gets everything from now on: what another was given, and has not answered, is due at once."""
@@ -103,9 +109,24 @@ class Window:
     def answer(self, heard: Heard) -> list[tuple[Step, StepResult]]:
         """The steps that this answers, each once. What else it says is late, or said twice, or for somebody else."""
         batch = self._batches.get(heard.batch_id)
+        if batch is None:
+            return self._late(heard)
         taken: list[tuple[Step, StepResult]] = []
-        for result in heard.results if batch is not None else ():
-            step = batch.steps.get(result.step_id) if batch is not None else None
+        for result in heard.results:
+            step = batch.steps.get(result.step_id)
+            if step is not None and result.token in ("", step.token):
+                self.remove(step.token)
+                taken.append((step, result))
+        return taken
+
+    def _late(self, heard: Heard) -> list[tuple[Step, StepResult]]:
+        """Answers to a batch of an orchestrator that is gone. Each is one to the task that its number names, as long as
+        no attempt of that task was answered before, so that none counts twice. An answer with the token of another
+        attempt is not taken."""
+        taken: list[tuple[Step, StepResult]] = []
+        for result in heard.results if heard.batch_id not in self._ended else ():
+            batch = self._lost_before.get(result.step_id)
+            step = None if batch is None else batch.steps[result.step_id]
             if step is not None and result.token in ("", step.token):
                 self.remove(step.token)
                 taken.append((step, result))
@@ -117,9 +138,10 @@ class Window:
         if batch is None:
             self._waiting.pop(token, None)
             return False
+        self._forget([step for step in batch.steps.values() if step.token == token], batch)
         batch.steps = {key: step for key, step in batch.steps.items() if step.token != token}
         if not batch.steps:
-            del self._batches[batch.id]
+            self._end(batch)
         return True
 
     # -- time ---------------------------------------------------------------------------------------------------
@@ -145,7 +167,23 @@ class Window:
         return [step for batch in list(self._batches.values()) for step in self._take(batch)]
 
     def _take(self, batch: Batch) -> Sequence[Step]:
-        del self._batches[batch.id]
+        self._end(batch)
         for step in batch.steps.values():
             del self._published[step.token]
+        self._forget(batch.steps.values(), batch)
         return list(batch.steps.values())
+
+    def _end(self, batch: Batch) -> None:
+        del self._batches[batch.id]
+        self._ended[batch.id] = None
+        while len(self._ended) > MAX_ENDED:
+            self._ended.popitem(last=False)
+
+    def _forget(self, steps: Iterable[Step], batch: Batch) -> None:
+        for step in steps:
+            if self._lost_before.get(step.step_id) is batch:
+                del self._lost_before[step.step_id]
+
+
+def _was_lost(step: Step) -> bool:
+    return step.metadata.attempt > 0 and not step.metadata.failures and not step.metadata.shadow

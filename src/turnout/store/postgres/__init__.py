@@ -13,6 +13,7 @@ from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
+from turnout.store.numbers import Numbers
 from turnout.store.ownership import Ownership
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
@@ -26,7 +27,7 @@ from turnout.store.urls import shown_url
 MIGRATION_LOCK = 7_355_608_001
 
 
-class PostgresStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
+class PostgresStore(Ownership, Messages, Reading, Logs, Numbers, RetentionOfRuns):
     """The store on PostgreSQL."""
 
     _database: Database

@@ -13,6 +13,7 @@ from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
+from turnout.store.numbers import Numbers
 from turnout.store.ownership import Ownership
 from turnout.store.reading import Reading
 from turnout.store.retention import RetentionOfRuns
@@ -24,7 +25,7 @@ from turnout.store.sqlite.presence import refuse_absence
 POLL_SECONDS = 0.05
 
 
-class SqliteStore(Ownership, Messages, Reading, Logs, RetentionOfRuns):
+class SqliteStore(Ownership, Messages, Reading, Logs, Numbers, RetentionOfRuns):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1

@@ -18,7 +18,7 @@ module Turnout
           "step_id" => TEXT, "task_id" => TEXT, "step_name" => TEXT, "handler_class" => TEXT,
           "metadata" => Fields.new(
             { "token" => TEXT },
-            "attempt" => INTEGER, "retry_limit" => INTEGER, "timeout_ms" => Nullable.new(INTEGER),
+            "attempt" => INTEGER, "retry_limit" => INTEGER, "failures" => INTEGER, "timeout_ms" => Nullable.new(INTEGER),
             "deadline_ms" => Nullable.new(INTEGER), "idempotency_key" => TEXT, "args" => OBJECT, "positional" => LIST,
             "confirm_start" => FLAG, "task_name" => TEXT, "workflow" => TEXT, "labels" => LABELS, "shadow" => FLAG,
             "index" => Nullable.new(INTEGER), "context" => Nullable.new(OBJECT)

@@ -38,6 +38,10 @@ delete from inbox where id in (select id from inbox where run_id in {ids uuid} l
 -- name: delete_from_command
 delete from command where id in (select id from command where run_id in {ids uuid} limit :limit) returning 1
 
+-- name: delete_from_run_number
+delete from run_number where run_id in (select run_id from run_number where run_id in {ids uuid} limit :limit)
+returning 1
+
 -- name: delete_from_task
 delete from task where (run_id, pos) in (select run_id, pos from task where run_id in {ids uuid} limit :limit)
 returning 1
