@@ -48,3 +48,17 @@ def deaf() -> str:
 @workflow
 def too_slow() -> str:
     return deaf()
+
+
+@task(retries=2)
+def unsteady(order: str, info: TaskInfo) -> str:
+    """Fails twice, and says something each time."""
+    print(f"call {info.attempt} about {order}")
+    if info.attempt < 3:
+        raise LookupError(f"no answer to call {info.attempt}")
+    return f"{order} paid"
+
+
+@workflow
+def paying(order: str) -> str:
+    return unsteady(order)

@@ -57,6 +57,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
+
 
 class TurnoutError(Exception):
     """The root of the tree: a message for people, a ``code`` and ``fields`` for programs."""
@@ -236,10 +238,33 @@ class RunNotFinished(RunError):
     code = "run_not_finished"
 
 
+class TaskFailure(msgspec.Struct, frozen=True):
+    """A failed task with the exception that its last attempt raised."""
+
+    task: str
+    type: str
+    message: str
+    traceback: str
+    attempts: int
+    """The number of that attempt."""
+    code: str = ""
+    """Of Turnout's own exceptions: ``json_nul``, ``output_too_large``, …"""
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt that failed."""
+        return self.attempts
+
+
 class RunFailed(RunError):
-    """A run ended in ``failed``; ``failures`` has one entry for each failed task."""
+    """A run ended in ``failed``."""
 
     code = "run_failed"
+
+    @property
+    def failures(self) -> tuple[TaskFailure, ...]:
+        """One entry for each failed task."""
+        return tuple(self.fields.get("failures", ()))
 
 
 class RunCancelled(RunError):

@@ -32,6 +32,7 @@ def double(number: int) -> int:
 @task(retries=1, retry_delay="10ms")
 def check(number: int, limit: int) -> int:
     if number > limit:
+        print(f"checking {number}")
         raise ValueError(f"{number} is more than {limit}")
     return number
 

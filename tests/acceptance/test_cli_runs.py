@@ -86,6 +86,48 @@ def test_a_run_is_shown_task_by_task(prepared: Prepared) -> None:
     assert short.json["id"] == prepared.bad, "the beginning of an id is enough"
 
 
+def test_a_run_is_shown_with_its_result(prepared: Prepared) -> None:
+    text, document, failed = prepared.all("runs show GOOD", "runs show GOOD --json", "runs show BAD --json")
+    assert '"it is 42"' in text.out
+    assert (document.json["result"], document.json["input"]) == ("it is 42", {"number": 21, "limit": 100})
+    assert failed.json["result"] is None
+
+
+def test_what_a_run_and_its_tasks_returned_is_printed(prepared: Prepared) -> None:
+    result, task, document, failed, none, unknown, twice = prepared.all(
+        "runs output GOOD",
+        "runs output GOOD double",
+        "runs output GOOD check --json",
+        "runs output BAD",
+        "runs output BAD check",
+        "runs output GOOD duble",
+        "runs output BAD double",
+    )
+    assert (result.out, task.out, twice.out) == ("it is 42\n", "42\n", "42\n")
+    assert document.json == {"run_id": prepared.good, "task": "check", "output": 42}
+    assert failed.code == 1 and "error[run_failed]" in failed.err and "42 is more than 1" in failed.err
+    assert none.code == 2 and "error[no_output]" in none.err
+    assert unknown.code == 2 and "did you mean 'double'" in unknown.err
+
+
+def test_the_errors_of_all_attempts_are_shown_when_asked_for(prepared: Prepared) -> None:
+    text, document, short, moves = prepared.all(
+        "runs show BAD --attempts", "runs show BAD --attempts --json", "runs show BAD --json", "runs history BAD"
+    )
+    for number in (1, 2):
+        assert f"✗ check attempt {number}: ValueError: 42 is more than 1" in text.out
+    assert text.out.count("Traceback (most recent call last)") == 2
+    for shown in (document.json, short.json):
+        check = next(task for task in shown["tasks"] if task["name"] == "check")
+        assert [attempt["attempt"] for attempt in check["attempts"]] == [1, 2]
+        assert all("raise ValueError" in attempt["traceback"] for attempt in check["attempts"])
+        assert all(attempt["error_type"] == "ValueError" for attempt in check["attempts"])
+    check = next(task for task in document.json["tasks"] if task["name"] == "check")
+    assert [[line["text"] for line in attempt["lines"]] for attempt in check["attempts"]] == [["checking 42"]] * 2
+    assert "check │ checking 42" in text.out and "check#2 │ checking 42" in text.out
+    assert "Traceback" not in moves.out
+
+
 def test_the_history_has_every_move_in_order(prepared: Prepared) -> None:
     found, text = prepared.all("runs history GOOD --json", "runs history GOOD")
     moves = found.json["moves"]

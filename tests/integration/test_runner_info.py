@@ -1,4 +1,5 @@
-"""What bodies are told of their attempts, and that their timeouts hold: the same wherever they run."""
+"""What bodies are told of their attempts, that their timeouts hold, and what is kept of each attempt: the same wherever
+they run."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from turnout.testing import inline
 
 pytestmark = pytest.mark.timeout(120)
 
+FLOWS = [info_flow.asking, info_flow.too_slow, info_flow.paying]
 LABELS = {"gpu": "true"}
 GRACE = 5.0
 """Seconds that an attempt may last beyond its timeout, at most."""
@@ -45,7 +47,7 @@ def runner_with(sqlite_url: str) -> Iterator[Callable[[str], Runner]]:
             runner = stack.enter_context(
                 Runner(
                     sqlite_url,
-                    workflows=[info_flow.asking, info_flow.too_slow],
+                    workflows=FLOWS,
                     executors={"recipe": recipe()} if kind == "recipe" else None,
                     routing=RoutingConfig("default", (RoutingRule("**", key, labels=LABELS),)),
                     polling=["polled"] if kind == "polled" else None,
@@ -54,8 +56,7 @@ def runner_with(sqlite_url: str) -> Iterator[Callable[[str], Runner]]:
                 )
             )
             if kind == "polled":
-                flows = [info_flow.asking, info_flow.too_slow]
-                poller = Poller(sqlite_url, workflows=flows, keys=["polled"], poll=0.05)
+                poller = Poller(sqlite_url, workflows=FLOWS, keys=["polled"], poll=0.05)
                 stack.callback(poller.close, 1.0)
             elif key == "workers":
                 worker(runner, stack, *(["--processes"] if kind == "workers-processes" else []))
@@ -119,3 +120,22 @@ def test_a_timeout_holds_on_every_executor(runner_with: Callable[[str], Runner],
     with pytest.raises(RunFailed, match=r"TimeoutError: exceeded its timeout of 0\.3 s"):
         runner.run(info_flow.too_slow)
     assert time.monotonic() - began < 0.3 + GRACE
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_attempt_keeps_its_error_and_its_lines_on_every_executor(
+    runner_with: Callable[[str], Runner], kind: str
+) -> None:
+    run = runner_with(kind).submit(info_flow.paying, "tea")
+    assert run.result(90) == "tea paid"
+    task = run.task("unsteady")
+    assert (task.state, task.attempt, task.output) == ("completed", 3, "tea paid")
+    first, second, last = task.attempts
+    for number, attempt in enumerate((first, second), 1):
+        assert (attempt.attempt, attempt.failed, attempt.error_type) == (number, True, "LookupError")
+        assert attempt.message == f"no answer to call {number}"
+        assert attempt.traceback is not None and 'raise LookupError(f"no answer to call' in attempt.traceback
+    assert (last.outcome, last.failed, last.error, last.traceback) == ("completed", False, None, None)
+    said = [(number, f"call {number} about tea") for number in (1, 2, 3)]
+    until(lambda: [(line.attempt, line.text) for line in run.logs("unsteady")] == said)
+    assert [line.text for line in run.logs("unsteady", attempt=2)] == ["call 2 about tea"]

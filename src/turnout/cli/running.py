@@ -15,11 +15,11 @@ from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.failure import Exit, exit_code, report
 from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import say, say_json, stdout_for_json
+from turnout.cli.results import say_result
 from turnout.cli.saying import Heard, heard_only
 from turnout.cli.watch import Watched, follow, summary
 from turnout.cli.wording import short
 from turnout.errors import RunError, RunFailed
-from turnout.model.printable import json_text
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import plain as json_value
 from turnout.orchestration.settings import EngineSettings
@@ -53,7 +53,8 @@ class Driver(msgspec.Struct, frozen=True):
             say_json({**outcome(view), "result": result, "failures": [], "error": None, "warnings": self.warnings})
         else:
             say(_summary(view))
-            _say_result(result)
+            if result is not None:
+                say_result(result)
         return Exit.OK
 
     def _failed(self, view: RunView, error: RunError, again: Again) -> int:
@@ -110,11 +111,6 @@ def driving(
         ) as runner,
     ):
         yield Driver(runner, heard, interrupt, as_json, warnings)
-
-
-def _say_result(result: Any) -> None:
-    if result is not None:
-        say(result if isinstance(result, str) else json_text(result, indent=2))
 
 
 def _summary(view: RunView) -> Any:

@@ -74,19 +74,54 @@ def ls(
 
 
 @app.command()
-def show(run: Run, as_json: Json = False, database: Database = None) -> None:
-    """Show a run: its tasks, where each ran, and what went wrong."""
+def show(
+    run: Run,
+    attempts: Annotated[
+        bool, typer.Option("--attempts", help="Also print the error and the last lines of each failed attempt.")
+    ] = False,
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """Show a run: its result, its tasks, where each ran, and what went wrong."""
     from turnout.cli.opening import open_store
     from turnout.cli.output import say_json
     from turnout.cli.showing import facts, say_run
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
-        known = facts(store, find_run(store, run))
+        known = facts(store, find_run(store, run), lines=attempts)
     if as_json:
         say_json(known.as_json())
     else:
         say_run(known)
+
+
+@app.command()
+def output(
+    run: Run,
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="The output of this task.")] = None,
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """Print what a run returned, or one of its tasks.
+
+    \b
+    turnout runs output last
+    turnout runs output last charge
+    turnout runs output last "price[3]"
+    """
+    from turnout.cli.opening import open_store
+    from turnout.cli.output import say_json
+    from turnout.cli.results import read_output, say_result
+    from turnout.runner.lookup import find_run
+
+    with open_store(database) as store:
+        stored = find_run(store, run)
+        value = read_output(store, stored, task)
+    if as_json:
+        say_json({"run_id": stored.new.run_id, "task": task, "output": value})
+    else:
+        say_result(value)
 
 
 @app.command()

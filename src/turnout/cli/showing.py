@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.cli.failed_attempts import Lines, last_lines, say_failed_attempts
 from turnout.cli.output import Line, Span, plain, say, say_columns
 from turnout.cli.tree import lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, short
@@ -16,9 +17,10 @@ from turnout.dispatcher.placement import NO_HUB
 from turnout.errors import StoreError
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
-from turnout.model.states import TaskState
+from turnout.model.states import RunState, TaskState
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.stored_specs import spec_of_version
+from turnout.runner.task_detail import stored_result
 from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
 
 SHOWN_ATTEMPTS = 200
@@ -34,13 +36,26 @@ class RunFacts(msgspec.Struct, frozen=True):
     spec: WorkflowSpec
     driven: bool
     attempts: list[AttemptView]
+    result: Any = None
+    """What a completed run returned."""
+    lines: Lines | None = None
+    """The last lines of each attempt that failed, if they were asked for."""
 
     def as_json(self) -> dict[str, Any]:
-        by_task: dict[str, list[AttemptView]] = {}
+        by_task: dict[str, list[dict[str, Any]]] = {}
         for attempt in self.attempts:
-            by_task.setdefault(attempt.task, []).append(attempt)
-        tasks = [{**plain(task), "attempts": plain(by_task.get(task.name, []))} for task in self.tasks]
-        return {**plain(self.view), "input": self.input, "driven": self.driven, "tasks": tasks}
+            shown = plain(attempt)
+            if self.lines is not None:
+                shown["lines"] = plain(self.lines.get((attempt.task, attempt.attempt), []))
+            by_task.setdefault(attempt.task, []).append(shown)
+        tasks = [{**plain(task), "attempts": by_task.get(task.name, [])} for task in self.tasks]
+        return {
+            **plain(self.view),
+            "input": self.input,
+            "result": self.result,
+            "driven": self.driven,
+            "tasks": tasks,
+        }
 
     @property
     def tell_attempts(self) -> bool:
@@ -75,15 +90,19 @@ def run_cells(view: RunView) -> list[Span]:
     ]
 
 
-def facts(store: Store, stored: StoredRun) -> RunFacts:
+def facts(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
+    """What is known of the run; with ``lines``, also what its failed attempts said last."""
     view, rows = run_view(stored), store.tasks(stored.new.run_id, outputs=False)
+    attempts = attempts_of(store.history(view.id), rows)
     return RunFacts(
         view,
-        msgspec.json.decode(stored.new.input),
+        view.input,
         [task_view(row) for row in rows],
         spec_of_version(store, stored.new.version),
         _driven(store, stored),
-        attempts_of(store.history(view.id), rows),
+        attempts,
+        stored_result(store, stored, rows),
+        last_lines(store, view.id, attempts) if lines else None,
     )
 
 
@@ -102,6 +121,7 @@ def say_run(known: RunFacts) -> None:
         ("run", view.id),
         ("workflow", view.workflow),
         ("input", one_line(msgspec.json.encode(known.input).decode())),
+        ("result", one_line(msgspec.json.encode(known.result).decode()) if view.state is RunState.COMPLETED else ""),
         ("submitted", moment(view.created_at)),
         ("took", lasting((view.finished_at or time.time()) - view.created_at)),
         ("key", view.key or ""),
@@ -116,6 +136,10 @@ def say_run(known: RunFacts) -> None:
         say()
         say_attempts(known.attempts)
     failed = [task for task in known.tasks if task.state is TaskState.FAILED and task.error is not None]
+    if known.lines is not None:
+        say_failed_attempts(known.attempts, known.lines)
+        told = {attempt.task for attempt in known.attempts if attempt.failed}
+        failed = [task for task in failed if task.name not in told]
     for task in failed[:SHOWN]:
         _say_error(task)
     if len(failed) > SHOWN:
@@ -192,4 +216,7 @@ def say_moves(found: Sequence[Move]) -> None:
 def _detail(detail: Any) -> str:
     if not isinstance(detail, dict):
         return ""
-    return one_line("  ".join(str(value) for name, value in detail.items() if name != "status"))
+    return one_line("  ".join(str(value) for name, value in detail.items() if name not in _NOT_IN_A_LINE))
+
+
+_NOT_IN_A_LINE = frozenset({"status", "traceback"})

@@ -223,10 +223,10 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
     )
 
 
-def printable(text: str) -> str:
+def printable(text: str, limit: int = 20_000) -> str:
     """Text that every database accepts: without NUL and lone surrogates, and of bounded length."""
-    clean = storable(text)
-    return clean if len(clean) <= 20_000 else f"{clean[:10_000]}\n… cut …\n{clean[-10_000:]}"
+    clean, half = storable(text), limit // 2
+    return clean if len(clean) <= limit else f"{clean[:half]}\n… cut …\n{clean[-half:]}"
 
 
 def short(text: str) -> str:

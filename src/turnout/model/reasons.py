@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from turnout.model.events import ExecutionResult
+from turnout.model.events import ExecutionResult, printable
 
 RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED = "run_timed_out", "store_rejected", "turn_failed"
 FAILING = frozenset({RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED})
@@ -31,6 +31,10 @@ ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 UNDECLARED_CONDITION = "undeclared_condition"
 """Why a task failed that was to wait for a predicate which its code does not declare."""
+
+MAX_MESSAGE, MAX_TRACEBACK = 2_000, 10_000
+"""Characters of an error that are kept for each attempt; of a traceback the first half and the last. The error of a
+task's last attempt stands whole on its row."""
 
 NAMED = 3
 """How many workers a reason names."""
@@ -81,12 +85,15 @@ def succeeded(chosen: tuple[str, ...] | None, handler_version: str) -> str:
 
 
 def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
-    """The detail of an attempt's end that is not success."""
+    """The detail of an attempt's end that is not success. ``delay`` is given where another attempt follows."""
     detail: dict[str, object] = {"status": result.status}
     if reason:
         detail["reason"] = reason
     if result.error:
-        detail["error"] = f"{result.error.type}: {result.error.message[:500]}"
+        detail["error"] = f"{result.error.type}: {result.error.message[:MAX_MESSAGE]}"
+        # Of an attempt that no other follows the task's row keeps the error: nothing is written twice.
+        if delay is not None and result.error.traceback:
+            detail["traceback"] = printable(result.error.traceback, MAX_TRACEBACK)
     if result.handler_version:
         detail["handler_version"] = result.handler_version
     if delay is not None:

@@ -35,3 +35,12 @@ def run_result(graph: Graph, input: str, rows: Mapping[int, TaskRow], fetch: Fet
 
     states = {task.name: rows[pos].state for pos, task in enumerate(graph.tasks)}
     return result_of(graph.spec, msgspec.json.decode(input), output_of, states)
+
+
+def task_output(graph: Graph, rows: Mapping[int, TaskRow], row: TaskRow, fetch: Fetch) -> Any:
+    """The value of one completed task, or of one item of a mapped task."""
+    outputs = Outputs(graph, rows.__getitem__, items_of(rows.values()) if graph.mapped else {})
+    if row.group is not None:
+        return outputs.item(row.pos, fetch([row.pos]))
+    behind = outputs.behind(row.pos)
+    return outputs.value(row.pos, fetch(behind) if behind else {})

@@ -1,6 +1,7 @@
 """How it is put together: settings, wiring, Runner."""
 
 from turnout.bodies.log_buffer import LogSettings
+from turnout.errors import TaskFailure
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.workers import WorkerView
@@ -10,7 +11,8 @@ from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
 from turnout.runner.attempts import AttemptView
 from turnout.runner.poller import Poller
 from turnout.runner.synchronous import RunHandle, Runner
-from turnout.runner.views import RunView, TaskFailure, TaskView
+from turnout.runner.task_detail import TaskDetail
+from turnout.runner.views import RunView, TaskView
 
 __all__ = [
     "AsyncRunHandle",
@@ -28,6 +30,7 @@ __all__ = [
     "RunHandle",
     "RunView",
     "Runner",
+    "TaskDetail",
     "TaskFailure",
     "TaskView",
     "WorkerView",

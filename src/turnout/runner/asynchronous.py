@@ -28,6 +28,7 @@ from turnout.runner.logs import lines_of_async
 from turnout.runner.orchestrators import health
 from turnout.runner.settings import runner_config
 from turnout.runner.synchronous import Submitting
+from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -64,6 +65,9 @@ class AsyncRunHandle(Generic[R]):
     async def tasks(self) -> list[TaskView]:
         rows = await asyncio.to_thread(self._core.store.tasks, self.id, outputs=False)
         return [task_view(row) for row in rows]
+
+    async def task(self, name: str) -> TaskDetail:
+        return await asyncio.to_thread(self._core.task_detail, self.id, name)
 
     async def history(self) -> list[tuple[float, HistoryRow]]:
         return await asyncio.to_thread(self._core.store.history, self.id)

@@ -11,6 +11,8 @@ from turnout.model.events import ExecutionStatus
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import TaskState
 
+_NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED})
+
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One attempt of one task."""
@@ -29,8 +31,17 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """``completed``, ``failed``, ``lost``, ``returned``, …; None: it runs."""
     reason: str | None = None
     error: str | None = None
+    """Type and message of what it raised."""
+    error_type: str | None = None
+    message: str | None = None
+    traceback: str | None = None
     handler_version: str | None = None
     """Of the handler that ran it, where it says so."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was begun and did not end well, whatever became of the task."""
+        return self.error is not None and self.outcome not in _NO_FAILURE
 
 
 def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[TaskRow]) -> list[AttemptView]:
@@ -44,7 +55,7 @@ def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[Tas
         if move.new == TaskState.RUNNING:
             found[key] = _begun(rows[move.pos], move, at)
         elif move.old == TaskState.RUNNING and key in found:
-            found[key] = _ended(found[key], move, at)
+            found[key] = _ended(found[key], move, at, rows[move.pos])
     return list(found.values())
 
 
@@ -61,8 +72,12 @@ def _begun(row: TaskRow, move: HistoryRow, at: float) -> AttemptView:
     )
 
 
-def _ended(attempt: AttemptView, move: HistoryRow, at: float) -> AttemptView:
+def _ended(attempt: AttemptView, move: HistoryRow, at: float, row: TaskRow) -> AttemptView:
     detail = _detail(move)
+    error, traceback = detail.get("error"), detail.get("traceback")
+    kind, _, message = (error or "").partition(": ")
+    if error and row.error is not None and move.new != TaskState.READY:
+        kind, message, traceback = row.error.type, row.error.message, row.error.traceback
     status = detail.get("status") or str(move.new)
     # A failure that could be tried again, and is not any more, is the failure of the task.
     spent = status == ExecutionStatus.RETRY and move.new == TaskState.FAILED
@@ -71,7 +86,10 @@ def _ended(attempt: AttemptView, move: HistoryRow, at: float) -> AttemptView:
         ended_at=at,
         outcome=str(move.new) if spent else status,
         reason=detail.get("reason"),
-        error=detail.get("error"),
+        error=error,
+        error_type=kind or None,
+        message=message if error else None,
+        traceback=traceback or None,
         handler_version=detail.get("handler_version"),
     )
 

@@ -58,6 +58,7 @@ from turnout.runner.orchestrators import live_orchestrators
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
+from turnout.runner.task_detail import TaskDetail, task_detail
 from turnout.runner.views import failure_of
 from turnout.runner.wiring import drives_stored, make_dispatcher, refuse_in_child, refuse_workers, validate_all
 from turnout.runner.workers import drain, find_worker, live_workers
@@ -326,6 +327,10 @@ class Core:
         if run is None:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
         return run
+
+    def task_detail(self, run_id: str, name: str) -> TaskDetail:
+        """One task with its output and attempts, as it is stored."""
+        return task_detail(self.store, self.stored(run_id), name)
 
     def spec_of(self, run_id: str) -> WorkflowSpec:
         """The workflow as the run knows it, whatever the code says today."""

@@ -34,6 +34,7 @@ from turnout.runner.core import Core, Options
 from turnout.runner.logs import lines_of
 from turnout.runner.orchestrators import health
 from turnout.runner.settings import ConfigSource, runner_config
+from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
 P = ParamSpec("P")
@@ -74,11 +75,15 @@ class RunHandle(Generic[R]):
     def tasks(self) -> list[TaskView]:
         return [task_view(row) for row in self._core.store.tasks(self.id, outputs=False)]
 
+    def task(self, name: str) -> TaskDetail:
+        """One task with its output and all of its attempts: ``run.task("charge").output``."""
+        return self._core.task_detail(self.id, name)
+
     def history(self) -> list[tuple[float, HistoryRow]]:
         return self._core.store.history(self.id)
 
     def attempts(self) -> list[AttemptView]:
-        """Every attempt: the executor and why that one, the worker, and what became of it."""
+        """Every attempt: the executor and why that one, the worker, and what became of it, with its error."""
         store = self._core.store
         return attempts_of(store.history(self.id), store.tasks(self.id, outputs=False))
 

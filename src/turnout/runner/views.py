@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut
+from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut, TaskFailure
 from turnout.model.events import ErrorInfo
 from turnout.model.names import is_hook
 from turnout.model.rows import StoredRun, TaskRow
@@ -52,22 +53,12 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rerun_of: str | None = None
     parent_run: str | None = None
     """Of a child run: the run whose task it is."""
+    input: Any = None
+    """Its parameters by name, as JSON values."""
     owner: str | None = None
     created_at: float = 0.0
     started_at: float | None = None
     finished_at: float | None = None
-
-
-class TaskFailure(msgspec.Struct, frozen=True):
-    """A failed task with the exception that its last attempt raised."""
-
-    task: str
-    type: str
-    message: str
-    traceback: str
-    attempts: int
-    code: str = ""
-    """Of Turnout's own exceptions: ``json_nul``, ``output_too_large``, …"""
 
 
 def run_view(run: StoredRun) -> RunView:
@@ -82,6 +73,7 @@ def run_view(run: StoredRun) -> RunView:
         priority=new.priority,
         rerun_of=new.rerun_of,
         parent_run=new.parent_run,
+        input=msgspec.json.decode(new.input),
         owner=run.owner,
         created_at=new.created_at,
         started_at=row.started_at,

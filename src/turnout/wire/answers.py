@@ -72,11 +72,11 @@ def result_of(
         case "timed_out":
             return _ended(event, ExecutionStatus.TIMED_OUT, _timeout(error), about)
         case "cancelled":
-            return _ended(event, ExecutionStatus.CANCELLED, ErrorInfo("Cancelled", error.message), about)
+            return _ended(event, ExecutionStatus.CANCELLED, _named("Cancelled", error), about)
         case "crashed":
-            return _ended(event, ExecutionStatus.CRASHED, ErrorInfo("Crashed", error.message), about)
+            return _ended(event, ExecutionStatus.CRASHED, _named("Crashed", error), about)
         case "lost":
-            return _ended(event, ExecutionStatus.LOST, ErrorInfo("Lost", error.message), about)
+            return _ended(event, ExecutionStatus.LOST, _named("Lost", error), about)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
@@ -178,7 +178,11 @@ def _qualified(name: str) -> str:
 
 
 def _timeout(error: ErrorInfo) -> ErrorInfo:
-    return ErrorInfo("TimeoutError", error.message, mro=("builtins.TimeoutError",))
+    return ErrorInfo("TimeoutError", error.message, error.traceback, mro=("builtins.TimeoutError",))
+
+
+def _named(kind: str, error: ErrorInfo) -> ErrorInfo:
+    return ErrorInfo(kind, error.message, error.traceback)
 
 
 def _times(took_ms: float | None, now: float | None) -> dict[str, float]:

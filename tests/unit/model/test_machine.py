@@ -752,5 +752,11 @@ def test_history_says_why_an_attempt_ended() -> None:
     run.fail("a", error_info(ValueError("no")))
     details = [move.detail for move in run.table.history if move.pos == 0 and move.old == "running"]
     assert [msgspec.json.decode(detail) for detail in details if detail] == [
-        {"status": "retry", "reason": "retry_at", "error": "ValueError: no", "retry_in": 0.0}
+        {
+            "status": "retry",
+            "reason": "retry_at",
+            "error": "ValueError: no",
+            "traceback": "ValueError: no\n",
+            "retry_in": 0.0,
+        }
     ]

@@ -25,6 +25,7 @@ EXPORTED = {
     "RunHandle",
     "RunView",
     "Runner",
+    "TaskDetail",
     "TaskFailure",
     "TaskView",
     "WorkerView",

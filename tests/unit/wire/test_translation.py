@@ -87,8 +87,15 @@ def test_an_attempt_comes_out_at_the_worker_as_it_went_in(
     assert got.event.attempt == failures + losses + 1
     left = got.event.max_attempts - got.event.attempt
     assert left == RETRIES - failures == event.max_attempts - event.attempt, "as many retries are left on both sides"
-    for name in ("args", "kwargs", "context", "saved", "index", "timeout", "condition", "idempotency_key", "token"):
+    same = ("args", "kwargs", "context", "saved", "index", "labels", "timeout", "condition", "idempotency_key", "token")
+    for name in same:
         assert getattr(got, name) == getattr(sent, name), name
+
+
+def _with_traceback(result: ExecutionResult) -> ExecutionResult:
+    assert result.error is not None
+    error = msgspec.structs.replace(result.error, traceback="ship.rb:3:in `call'\nworker.rb:40:in `run'")
+    return msgspec.structs.replace(result, error=error)
 
 
 results = st.one_of(
@@ -105,6 +112,8 @@ results = st.one_of(
         durations,
     ),
     st.just(ExecutionResult.timed_out(EVENT, 2.5)),
+    st.just(_with_traceback(ExecutionResult.timed_out(EVENT, 2.5))),
+    st.just(_with_traceback(ExecutionResult.crashed(EVENT, "its process died"))),
     st.just(ExecutionResult.cancelled(EVENT)),
     texts.map(lambda reason: ExecutionResult.returned(EVENT, reason)),
     st.just(ExecutionResult.returned(EVENT, "code_missing")),
