@@ -31,6 +31,7 @@ EXPORTED = {
     "any_",
     "context_value",
     "current_task",
+    "injected",
     "none_",
     "register_type",
     "remote",
