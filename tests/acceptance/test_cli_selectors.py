@@ -28,7 +28,7 @@ def plain(scene: str) -> str:
 def film(scene: str = "dusk") -> str:
     return plain(render(scene))
 """
-REASON = "workerSelector {gpu=true} on the task → workers, but no hub is configured"
+REASON = "worker_selector {gpu=true} on the task → workers, but no hub is configured"
 
 
 @pytest.fixture

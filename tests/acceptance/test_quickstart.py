@@ -79,5 +79,5 @@ def test_every_command_for_a_first_worker_works(tmp_path: Path, background: list
         said, complaint = process.communicate(timeout=60)
         assert process.returncode == 0, f"{line}\n{said}\n{complaint}"
     assert "✓ completed" in said.splitlines()[0]
-    assert re.search(r"^train +1 +workers +\S+ +workerSelector", said, re.MULTILINE), said
+    assert re.search(r"^train +1 +workers +\S+ +worker_selector", said, re.MULTILINE), said
     assert re.search(r"^report +1 +default ", said, re.MULTILINE), said

@@ -11,6 +11,7 @@ from turnout.authoring.places import place
 from turnout.authoring.refs import Ref, source_of
 from turnout.errors import InvalidWorkflow
 from turnout.model.spec import FromTask, Mapped
+from turnout.model.suggestions import close
 
 if TYPE_CHECKING:
     from turnout.authoring.drawing import Drawing
@@ -46,6 +47,7 @@ def _check(task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, Any
             code="ambiguous_option",
             task=task.name,
         )
+    _check_names(task, named)
     if not lists and not named:
         raise InvalidWorkflow(f"{place()}: {task.name}.map() needs a list to go through", code="not_a_list")
     for name, value in (*enumerate(lists, 1), *named.items()):
@@ -56,6 +58,21 @@ def _check(task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, Any
                 f"or what a task returns; an argument that is the same for all items goes to .partial(…)",
                 code="not_a_list",
                 task=task.name,
+            )
+
+
+def _check_names(task: Task[..., Any], named: Mapping[str, Any]) -> None:
+    parameters = open_signature(task.function).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return
+    for name, value in named.items():
+        if name not in parameters and not isinstance(value, list | tuple | Ref):
+            raise InvalidWorkflow(
+                f"{place()}: {task.name}.map(…, {name}=…) is neither an option of .map ({', '.join(OPTIONS)}) nor a "
+                f"parameter of {task.name!r}{close(name, (*OPTIONS, *parameters))}",
+                code="unknown_option",
+                task=task.name,
+                option=name,
             )
 
 

@@ -25,6 +25,15 @@ def place() -> str:
     return _shown(frame.f_code.co_filename, frame.f_lineno)
 
 
+def unpacked() -> int | None:
+    """Into how many names the author's line, which asks for an iterator, unpacks; None if it does something else."""
+    import dis
+
+    frame = author()
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if dis.opname[code[at]] in ("UNPACK_SEQUENCE", "UNPACK_EX") else None
+
+
 def raised_at(error: BaseException) -> str:
     """`` at file.py:12`` of the line that raised, with the line itself if it can be read."""
     frames = traceback.extract_tb(error.__traceback__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from turnout.authoring.places import place
+from turnout.authoring.places import place, unpacked
 from turnout.errors import NotYetAValue
 from turnout.model.spec import FromParam, FromTask
 
@@ -86,6 +86,17 @@ def _refuse(ref: Ref, use: str, way_out: str) -> NoReturn:
     )
 
 
+def _iterate(ref: Ref) -> NoReturn:
+    count = unpacked()
+    if count is None:
+        _refuse(ref, "a loop", LOOP)
+    source = source_of(ref)
+    kept, name = ("", source.name) if isinstance(source, FromParam) else (f"r = {source.name}(…) and ", "r")
+    whole = name + "".join(f"[{step!r}]" for step in source.path)
+    parts = ", ".join(f"{whole}[{index}]" for index in range(count))
+    _refuse(ref, "unpacking", f"pick its parts: {kept}{parts}")
+
+
 def _refusal(use: str, way_out: str) -> Callable[..., Any]:
     def refuse(self: Ref, *_: object, **__: object) -> NoReturn:
         _refuse(self, use, way_out)
@@ -99,7 +110,6 @@ _OPERATORS = (
 )
 _FORBIDDEN = {
     "__bool__": ("a condition (if, while, and, or, not)", CHOOSE),
-    "__iter__": ("a loop or unpacking", LOOP),
     "__reversed__": ("reversed()", LOOP),
     "__len__": ("len()", COMPUTE),
     "__contains__": ("in", CHOOSE),
@@ -119,5 +129,9 @@ _FORBIDDEN = {
     "__index__": ("use as a number", COMPUTE),
 }
 
+_METHODS: dict[str, Callable[..., Any]] = {"__iter__": _iterate}
+
 for _method, (_use, _way_out) in _FORBIDDEN.items():
-    setattr(Ref, _method, _refusal(_use, _way_out))
+    _METHODS[_method] = _refusal(_use, _way_out)
+for _method, _function in _METHODS.items():
+    setattr(Ref, _method, _function)

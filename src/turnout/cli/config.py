@@ -24,10 +24,13 @@ def show(
 
     found = settings_in_force()
     if as_json:
-        say_json([{"key": key, "value": value, "origin": said_by} for key, value, said_by in found])
+        say_json([each._asdict() for each in found])
         return
     say_columns(
-        [[(key, ""), (json_text(value), "cyan"), (said_by if origin else "", "dim")] for key, value, said_by in found]
+        [
+            [(each.spelling, ""), (json_text(each.value), "cyan"), (each.origin if origin else "", "dim")]
+            for each in found
+        ]
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,17 +24,27 @@ _SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
 DEFAULT = "default"
 
 
-def settings_in_force() -> list[tuple[str, Any, str]]:
-    """(key, value, who says so) of every setting, in the order of the documentation."""
+class InForce(NamedTuple):
+    """One setting: its key, the key as whoever set it has spelled it, its value, and who set it."""
+
+    key: str
+    spelling: str
+    value: Any
+    origin: str
+
+
+def settings_in_force() -> list[InForce]:
+    """Every setting, in the order of the documentation."""
     config = configuration()
     keys = [*SHAPE, *(key for key in config.entries if key[0] == EXECUTORS)]
     return [_in_force(config, key) for key in keys]
 
 
-def _in_force(config: Config, key: Key) -> tuple[str, Any, str]:
+def _in_force(config: Config, key: Key) -> InForce:
     entry = config.entries.get(key)
     value = _default(config, key) if entry is None else entry.value
-    return dotted(key), _shown(key, value), DEFAULT if entry is None else entry.origin
+    origin = DEFAULT if entry is None else entry.origin
+    return InForce(dotted(key), config.spelled(*key), _shown(key, value), origin)
 
 
 def _shown(key: Key, value: Any) -> Any:

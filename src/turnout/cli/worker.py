@@ -18,7 +18,7 @@ Import = Annotated[
 ]
 Label = Annotated[
     list[str] | None,
-    typer.Option("--label", "-l", metavar="NAME=VALUE", help="What workerSelector asks for; may be repeated."),
+    typer.Option("--label", "-l", metavar="NAME=VALUE", help="What worker_selector asks for; may be repeated."),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from turnout.dispatcher.placement import ORDER, PlacementSettings, Question, decide, shown
+from turnout.dispatcher.placement import MODE, ORDER, PlacementSettings, Question, decide, shown
 from turnout.dispatcher.routing import Router
 from turnout.model.events import DispatchDecision
 from turnout.model.spec import TaskSpec, WorkflowSpec
@@ -60,6 +60,8 @@ def explain(
     decided = False
     for number, (considered, step) in enumerate(ORDER, 1):
         details = _rules(task.full_name, router, run_id) if considered == "routing rules" else ()
+        if considered == MODE:
+            considered = settings.mode_name  # noqa: PLW2901
         outcome = "not reached" if decided else step(question)
         if isinstance(outcome, DispatchDecision):
             decided = True

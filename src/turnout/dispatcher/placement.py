@@ -22,6 +22,8 @@ HANDLER = "handler"
 NO_HUB = "but no hub is configured"
 """Stands in the reason of every decision that would have been ``workers`` with a hub."""
 
+MODE = "default_execution_mode"
+
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the decision depends on besides the rules."""
@@ -30,6 +32,8 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     hub_up: bool = True
     """Does not change a decision: ``workers`` while the hub is down is an error or a wait, never a local run."""
     default_execution_mode: Literal["local", "distributed"] = "local"
+    mode_name: str = MODE
+    """What that setting is called where it was set."""
     strict_selectors: bool = False
     """Refuse a task that asks for labels while no hub is configured, instead of running it locally."""
     local_keys: tuple[str, ...] = ("default",)
@@ -92,7 +96,7 @@ def require_hub(decision: DispatchDecision, settings: PlacementSettings) -> None
     """What a submission checks: the hub is up if the decision needs it."""
     if decision.executor_key == WORKERS and settings.hub_configured and not settings.hub_up:
         raise HubUnavailable(
-            f"{decision.reason}, but the hub is not up; start it, or pin the task with workerSelector: local",
+            f"{decision.reason}, but the hub is not up; start it, or pin the task with worker_selector='local'",
             reason=decision.reason,
         )
 
@@ -101,14 +105,14 @@ def _forced_local(question: Question) -> Outcome:
     selector, where = question.selector()
     if selector != "local":
         return "neither task nor workflow says it"
-    return _local(f"workerSelector local on the {where}", question)
+    return _local(f"worker_selector local on the {where}", question)
 
 
 def _labels(question: Question) -> Outcome:
     selector, where = question.selector()
     if not isinstance(selector, dict):
         return "neither task nor workflow has any"
-    said = f"workerSelector {shown(selector)} on the {where}"
+    said = f"worker_selector {shown(selector)} on the {where}"
     return _send(WORKERS, f"{said} → {WORKERS}", question, selector)
 
 
@@ -131,7 +135,7 @@ def _mode(question: Question) -> Outcome:
         return "it is local"
     if not question.settings.hub_configured:
         return "it is distributed, but no hub is configured"
-    return DispatchDecision(WORKERS, f"defaultExecutionMode distributed → {WORKERS}")
+    return DispatchDecision(WORKERS, f"{question.settings.mode_name} distributed → {WORKERS}")
 
 
 def _default(question: Question) -> Outcome:
@@ -139,11 +143,11 @@ def _default(question: Question) -> Outcome:
 
 
 ORDER: tuple[tuple[str, Callable[[Question], Outcome]], ...] = (
-    ("workerSelector local", _forced_local),
-    ("workerSelector labels", _labels),
+    ("worker_selector local", _forced_local),
+    ("worker_selector labels", _labels),
     ("routing rules", _rule),
     ("the task's executor", _hint),
-    ("defaultExecutionMode", _mode),
+    (MODE, _mode),
     ("default executor", _default),
 )
 

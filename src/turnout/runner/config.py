@@ -34,6 +34,8 @@ class Entry(msgspec.Struct, frozen=True):
 
     value: Any
     origin: str
+    spelling: str = ""
+    """The key as it was written, where that is another spelling."""
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -48,6 +50,11 @@ class Config(msgspec.Struct, frozen=True):
         """The value, or None where nothing was said."""
         entry = self.entries.get(key)
         return None if entry is None else entry.value
+
+    def spelled(self, *key: str) -> str:
+        """The key as whoever set it has written it."""
+        entry = self.entries.get(key)
+        return dotted(key) if entry is None else entry.spelling or dotted(key)
 
     @property
     def executors(self) -> dict[str, dict[str, Any]]:
@@ -140,7 +147,7 @@ def read_config(start: Path, environment: Mapping[str, str]) -> Config:
     root, file = find_file(start, environment)
     entries: dict[Key, Entry] = {}
     if file is not None:
-        entries = {key: Entry(value, file.name) for key, value in said_in(file).items()}
+        entries = {key: Entry(value, file.name, spelling) for key, (value, spelling) in said_in(file).items()}
     for key, value, name in said_by_variables(environment):
         entries[key] = Entry(value, name)
     return Config(root, file, entries)

@@ -66,15 +66,16 @@ def find_file(start: Path, environment: Mapping[str, str]) -> tuple[Path, Path |
     return project, None
 
 
-def said_in(file: Path) -> dict[Key, Any]:
-    """Every key that the file has, with its checked value."""
-    said: dict[Key, Any] = {}
-    for key, value in _flat(_content(file), (), file.name):
+def said_in(file: Path) -> dict[Key, tuple[Any, str]]:
+    """Every key that the file has, with its checked value, and as it is spelled there."""
+    said: dict[Key, tuple[Any, str]] = {}
+    for key, value, spelled in _flat(_content(file), (), (), file.name):
         if key in said:
             raise InvalidSetting(
                 f"{file.name}: {dotted(key)} is said twice, in two spellings", code="bad_setting", key=dotted(key)
             )
-        said[key] = _in_folder(key, checked(key, value, file.name), file.parent)
+        value = checked(key, value, file.name, dotted(spelled))  # noqa: PLW2901
+        said[key] = _in_folder(key, value, file.parent), dotted(spelled)
     return said
 
 
@@ -113,25 +114,27 @@ def _yaml(file: Path) -> Mapping[str, Any]:
     return content or {}
 
 
-def _flat(table: Mapping[str, Any], at: Key, where: str) -> Iterator[tuple[Key, Any]]:
+def _flat(table: Mapping[str, Any], at: Key, written: Key, where: str) -> Iterator[tuple[Key, Any, Key]]:
+    """Each key of the table, its value, and the key as it is written."""
     for name, value in table.items():
+        spelled = (*written, name)
         # The names of executors, and the options of their classes, are the user's own words.
         key = usual((*at, name if at[:1] == (EXECUTORS,) else snake(name)))
         if isinstance(value, str) and short_form(key) != key:
-            yield short_form(key), value
+            yield short_form(key), value, spelled
         elif key in TABLES or (at == (EXECUTORS,)):
             # In YAML a table whose keys are all comments is nothing at all.
             if not isinstance(value, dict | None):
                 raise InvalidSetting(
-                    f"{where}: {dotted(key)} is {value!r}; it is a table with keys of its own",
+                    f"{where}: {dotted(spelled)} is {value!r}; it is a table with keys of its own",
                     code="bad_setting",
                     key=dotted(key),
                 )
-            yield from _flat(value or {}, key, where)
+            yield from _flat(value or {}, key, spelled, where)
         elif kind_of(key) is None:
             raise unknown((*at, name), where)
         else:
-            yield key, value
+            yield key, value, spelled
 
 
 def _in_folder(key: Key, value: Any, root: Path) -> Any:

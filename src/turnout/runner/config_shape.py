@@ -168,8 +168,9 @@ def unknown(key: Key, where: str) -> InvalidSetting:
     )
 
 
-def checked(key: Key, value: Any, where: str) -> Any:
-    """The value as its kind wants it: durations in seconds, numbers as numbers, also where they came as text."""
+def checked(key: Key, value: Any, where: str, spelled: str = "") -> Any:
+    """The value as its kind wants it: durations in seconds, numbers as numbers, also where they came as text. An error
+    names the key as it was spelled."""
     kind = kind_of(key)
     assert kind is not None
     for text in _texts_in(value):
@@ -178,7 +179,10 @@ def checked(key: Key, value: Any, where: str) -> Any:
     if not good:
         shown = "empty" if value is None else repr(value)
         raise InvalidSetting(
-            f"{where}: {dotted(key)} is {shown}; write {kind.value}", code="bad_setting", key=dotted(key), where=where
+            f"{where}: {spelled or dotted(key)} is {shown}; write {kind.value}",
+            code="bad_setting",
+            key=dotted(key),
+            where=where,
         )
     return _rules(result, where) if kind is Kind.RULES else result
 

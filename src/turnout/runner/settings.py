@@ -15,6 +15,7 @@ import msgspec
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
+from turnout.dispatcher.placement import MODE
 from turnout.errors import InvalidSetting
 from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
@@ -147,9 +148,9 @@ def _origin(said: Config, executor: str) -> str:
 
 
 def _placement(said: Config) -> PlacementSettings | None:
-    said_of_it = {name: said.get(name) for name in ("default_execution_mode", "strict_selectors")}
+    said_of_it = {name: said.get(name) for name in (MODE, "strict_selectors")}
     settings = {name: value for name, value in said_of_it.items() if value is not None}
-    return msgspec.convert(settings, PlacementSettings) if settings else None
+    return msgspec.convert({**settings, "mode_name": said.spelled(MODE)}, PlacementSettings) if settings else None
 
 
 def url_in(said: Config) -> str:

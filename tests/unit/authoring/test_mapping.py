@@ -174,3 +174,19 @@ def test_a_picture_shows_a_mapped_task_as_such() -> None:
         return numbers.named("end")(scale.map(items))
 
     assert picture(workflow(flow).spec) == "scale[…] ──┐\nend      ◄─┘"
+
+
+def test_a_misspelled_option_of_map_is_named() -> None:
+    @task
+    def double(number: int) -> int:
+        return 2 * number
+
+    @workflow
+    def flow(numbers: list[int]) -> list[int]:
+        return double.map(numbers, max_paralel=3)
+
+    with pytest.raises(
+        InvalidWorkflow, match=r"double\.map\(…, max_paralel=…\).*did you mean 'max_parallel'\?"
+    ) as caught:
+        _ = flow.spec
+    assert (caught.value.code, caught.value.fields["option"]) == ("unknown_option", "max_paralel")

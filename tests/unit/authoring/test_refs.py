@@ -129,3 +129,23 @@ def test_a_trigger_rule_can_name_a_result_or_a_task() -> None:
     assert rules == [TaskFailed("charge")]
     assert task_failed(charge) == TaskFailed("charge")
     assert task_failed(charge.named("other")) == TaskFailed("other")
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("p, q = pair(x)", "pick its parts: r = pair(…) and r[0], r[1]"),
+        ("[p, q, s] = pair(x)", "pick its parts: r = pair(…) and r[0], r[1], r[2]"),
+        ("p, *rest = pair(x)", "pick its parts: r = pair(…) and r[0]"),
+        ("p, q = x", "pick its parts: x[0], x[1]"),
+        ("p, q = pair(x)['ends']", "pick its parts: r = pair(…) and r['ends'][0], r['ends'][1]"),
+        ("for p in pair(x): pass", "map a task over it, as in f.map(x)"),
+        ("list(pair(x))", "map a task over it, as in f.map(x)"),
+    ],
+)
+def test_unpacking_and_loops_get_the_advice_that_fits(line: str, advice: str) -> None:
+    names: dict[str, Any] = {}
+    exec(f"from turnout import task, workflow\n@task\ndef pair(x): ...\n@workflow\ndef flow(x):\n    {line}\n", names)
+    with pytest.raises(NotYetAValue) as caught:
+        _ = names["flow"].spec
+    assert caught.value.message.endswith(f"Instead, {advice}") or advice in caught.value.message.partition("Instead")[2]

@@ -74,7 +74,7 @@ class Case(NamedTuple):
 PINNED: dict[str, Any] = {"worker_selector": "local"}
 LABELLED: dict[str, Any] = {"worker_selector": GPU}
 TO_PROCESS = RoutingRule("**", "process")
-ON_TASK = "workerSelector local on the task: "
+ON_TASK = "worker_selector local on the task: "
 NO_HUB = ", but no hub is configured: default executor"
 
 CASES = [
@@ -83,27 +83,27 @@ CASES = [
     Case("default", f"{ON_TASK}default executor", task=PINNED, rules=(RULE,)),
     Case("process", f'{ON_TASK}rule 2 "**" → process', task=PINNED, rules=(RULE, TO_PROCESS)),
     Case("process", f"{ON_TASK}executor=process on the task", task={**PINNED, "executor": "process"}),
-    Case("default", "workerSelector local on the workflow: default executor", workflow=PINNED, mode="distributed"),
-    Case("workers", "workerSelector {gpu=true} on the task → workers", GPU, task=LABELLED, workflow=PINNED),
+    Case("default", "worker_selector local on the workflow: default executor", workflow=PINNED, mode="distributed"),
+    Case("workers", "worker_selector {gpu=true} on the task → workers", GPU, task=LABELLED, workflow=PINNED),
     Case("default", f"{ON_TASK}default executor", task=PINNED, workflow=LABELLED),
     # 2: labels beat rules, hints and modes; no hub means local
     Case(
         "workers",
-        "workerSelector {gpu=true} on the task → workers",
+        "worker_selector {gpu=true} on the task → workers",
         GPU,
         task={**LABELLED, "executor": "ray"},
         rules=(RULE,),
     ),
     Case(
         "default",
-        f"workerSelector {{gpu=true}} on the task → workers{NO_HUB}",
+        f"worker_selector {{gpu=true}} on the task → workers{NO_HUB}",
         task={**LABELLED, "executor": "ray"},
         rules=(RULE,),
         hub=False,
     ),
     Case(
         "workers",
-        "workerSelector {gpu=true} on the workflow → workers",
+        "worker_selector {gpu=true} on the workflow → workers",
         GPU,
         task={"worker_selector": {}},
         workflow=LABELLED,
@@ -117,7 +117,7 @@ CASES = [
     Case("ray", "executor=ray on the task", task={"executor": "ray"}, mode="distributed"),
     Case("default", f"executor=workers on the task{NO_HUB}", task={"executor": "workers"}, hub=False),
     # 5 and 6
-    Case("workers", "defaultExecutionMode distributed → workers", mode="distributed"),
+    Case("workers", "default_execution_mode distributed → workers", mode="distributed"),
     Case("default", "default executor", hub=False, mode="distributed"),
     Case("default", "default executor"),
 ]
@@ -228,14 +228,14 @@ def test_the_trace_reads_as_text(task_of: Make, workflow_of: Make) -> None:
     text = explain(task_of(), workflow_of(), PlacementSettings(), Router(RoutingConfig("default", rules)), "run").text()
     assert text.splitlines() == [
         "public::embedded::flow::step → gpu {zone=a}",
-        "  · 1. workerSelector local: neither task nor workflow says it",
-        "  · 2. workerSelector labels: neither task nor workflow has any",
+        "  · 1. worker_selector local: neither task nor workflow says it",
+        "  · 2. worker_selector labels: neither task nor workflow has any",
         '  ✔ 3. routing rules: rule 3 "**" → gpu',
         '       rule 1 "other" → x: does not match',
         '       rule 2 "**" → y: matches, adds a shadow copy',
         '       rule 3 "**" → gpu: matches',
         "    4. the task's executor: not reached",
-        "    5. defaultExecutionMode: not reached",
+        "    5. default_execution_mode: not reached",
         "    6. default executor: not reached",
     ]
 
@@ -249,7 +249,7 @@ KINDS = {"default": frozenset({"python"}), "shell": frozenset({"shell"}), "both"
         ("shell", "default", None, ("shell", "default executor of shell bodies")),
         ("shell", "both", None, ("both", "default executor")),
         ("python", "default", None, ("default", "default executor")),
-        ("shell", "default", "local", ("shell", "workerSelector local on the task: default executor of shell bodies")),
+        ("shell", "default", "local", ("shell", "worker_selector local on the task: default executor of shell bodies")),
     ],
 )
 def test_a_shell_body_that_nobody_says_anything_about_goes_where_it_can_run(
@@ -290,3 +290,13 @@ def test_a_handler_goes_to_the_only_executor_that_runs_handlers_if_there_is_no_h
     assert with_hub.executor_key == "workers"
     two = PlacementSettings(kinds=kinds | {"other": frozenset({"handler"})})
     assert decide(task, workflow_of(task), two, routing).executor_key == "default", "who of the two is not said"
+
+
+def test_an_explanation_calls_the_mode_what_the_configuration_calls_it() -> None:
+    settings = PlacementSettings(
+        default_execution_mode="distributed", hub_configured=True, mode_name="defaultExecutionMode"
+    )
+    task = TaskSpec("step", Body("python", "m:f"), full_name="p::e::w::step")
+    found = explain(task, WorkflowSpec("w", (task,)), settings, Router(RoutingConfig()))
+    assert found.decision.reason == "defaultExecutionMode distributed → workers"
+    assert [step.considered for step in found.steps][4] == "defaultExecutionMode"

@@ -124,8 +124,26 @@ def test_this_machine_alone_needs_no_keys(address: str) -> None:
 
 def test_config_show_has_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert ("hub.address", None, "default") in settings_in_force()
+    assert ("hub.address", "hub.address", None, "default") in settings_in_force()
     (tmp_path / "turnout.toml").write_text("[hub]\nlease = '20s'")
     shown = settings_in_force()
-    assert ("hub.address", "tcp://127.0.0.1:5890", "default") in shown
-    assert ("hub.lease", 20, "turnout.toml") in shown and ("hub.batch", 100, "default") in shown
+    assert ("hub.address", "hub.address", "tcp://127.0.0.1:5890", "default") in shown
+    assert ("hub.lease", "hub.lease", 20, "turnout.toml") in shown
+    assert ("hub.batch", "hub.batch", 100, "default") in shown
+
+
+def test_config_show_spells_keys_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "turnout.yaml").write_text(
+        "defaultExecutionMode: distributed\ncoordinator: {maxMessageBytes: 100000}\n"
+    )
+    shown = {each.key: each.spelling for each in settings_in_force()}
+    assert shown["default_execution_mode"] == "defaultExecutionMode"
+    assert shown["hub.max_message_bytes"] == "coordinator.maxMessageBytes" and shown["hub.address"] == "hub.address"
+
+
+def test_a_wrong_value_is_named_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "turnout.yaml").write_text("defaultExecutionMode: remote\n")
+    with pytest.raises(InvalidSetting, match=r"turnout.yaml: defaultExecutionMode is 'remote'"):
+        settings_in_force()
