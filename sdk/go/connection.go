@@ -5,8 +5,8 @@ import (
 	"math/rand"
 	"time"
 
-	"turnout/worker/wire"
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"log"
 	"time"
 
-	"turnout/worker/wire"
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 // network is connections without sockets, to these addresses.

@@ -3,7 +3,7 @@ package worker
 import (
 	"time"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 // What the loop decides: what hubs ask for, which steps begin, and when it is over.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 // dealer is a socket to one hub, and a monitor that tells what becomes of its connection.

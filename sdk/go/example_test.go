@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 func shipOrder(_ context.Context, step *worker.Step) (any, error) {

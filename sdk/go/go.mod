@@ -1,3 +1,3 @@
-module turnout/worker
+module github.com/turnout-workflows/turnout/sdk/go
 
 go 1.19

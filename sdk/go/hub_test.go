@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"turnout/worker/wire"
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 const patience = time.Minute

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 // A stack trace in a result is not longer than so many lines.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 type outcome struct {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 // Curve are the keys of an encrypted connection, as Z85 text: the hub's public key, and this worker's own pair.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 const (

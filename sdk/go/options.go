@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 const (

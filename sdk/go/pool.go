@@ -3,7 +3,7 @@ package worker
 import (
 	"time"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 // running is a handler at work. overdue is when it should have ended, at the latest; wire.Later if it has no limit.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 // Run works until it is told to stop. When ctx ends, or at SIGTERM or SIGINT, it drains: it takes nothing more, gives back

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"turnout/worker/wire"
-	"turnout/worker/zmq"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
 func TestAWorkerRunsAStepAndDrainsWhenItsContextEnds(t *testing.T) {

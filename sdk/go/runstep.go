@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 // RunStep runs one step document against a handler, without sockets, and returns the result document. What the document

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"turnout/worker/wire"
+	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
 // Step is what a handler is given: one attempt of one step, and ways to be heard while it runs.

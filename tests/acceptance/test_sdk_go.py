@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.acceptance.keyed_hub import WAYS, encrypted_round, refused_round
 from turnout.conformance.sockets import has_ipv6
 
 ROOT = Path(__file__).parents[2]
+SDK = ROOT / "sdk/go"
 PATIENCE = 280
 LEFT_OUT = {"msgpack"}
 """Sessions about what the protocol leaves to a worker and this one does not have."""
@@ -53,6 +55,37 @@ def test_the_go_worker_keeps_its_own_tests(go: str) -> None:
     assert vetted.returncode == 0, vetted.stderr
     done = run(go, "test", "-count=1", "-p=1", "./...")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_program_elsewhere_fetches_the_module_and_builds_with_it(go: str, tmp_path: Path) -> None:
+    """From a proxy of modules in a folder, as from any other."""
+    module = (SDK / "go.mod").read_text().split()[1]
+    versions = tmp_path / "proxy" / module / "@v"
+    versions.mkdir(parents=True)
+    (versions / "list").write_text("v0.1.0\n")
+    (versions / "v0.1.0.info").write_text('{"Version": "v0.1.0"}')
+    shutil.copy(SDK / "go.mod", versions / "v0.1.0.mod")
+    with zipfile.ZipFile(versions / "v0.1.0.zip", "w") as archive:
+        for file in (each for each in SDK.rglob("*") if each.is_file()):
+            archive.write(file, f"{module}@v0.1.0/{file.relative_to(SDK)}")
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "go.mod").write_text("module example.com/shipping\n\ngo 1.19\n")
+    text = 'package main\n\nimport worker "MODULE"\n\nfunc main() { _ = worker.Options{} }\n'
+    (program / "main.go").write_text(text.replace("MODULE", module))
+    fetching = {
+        **environment(),
+        "GOPROXY": (tmp_path / "proxy").as_uri(),
+        "GONOSUMDB": "*",
+        "GOFLAGS": "-mod=mod -modcacherw",
+        "GOMODCACHE": str(tmp_path / "modules"),
+    }
+    for words in (["get", f"{module}@v0.1.0"], ["build", "./..."]):
+        done = subprocess.run(
+            [go, *words], cwd=program, env=fetching, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "modules" / f"{module}@v0.1.0" / "LICENSE").is_file()
 
 
 def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Path) -> None:

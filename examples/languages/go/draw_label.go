@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 const (

@@ -2,6 +2,6 @@ module labels
 
 go 1.19
 
-require turnout/worker v0.0.0
+require github.com/turnout-workflows/turnout/sdk/go v0.0.0
 
-replace turnout/worker => ../../../sdk/go
+replace github.com/turnout-workflows/turnout/sdk/go => ../../../sdk/go

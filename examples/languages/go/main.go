@@ -5,7 +5,7 @@ import (
 	"context"
 	"log"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 func main() {

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 type shipment struct {

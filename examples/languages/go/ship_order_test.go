@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 const paid = `{"handler_config": {"carrier": "sea"}, "metadata": {"args": {

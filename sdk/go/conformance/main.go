@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 func echo(_ context.Context, step *worker.Step) (any, error) {

@@ -112,14 +112,15 @@ class LinkTest < Minitest::Test
     assert_equal({ "1" => "completed", "2" => "failed" }, statuses)
   end
 
-  def test_a_result_that_its_codec_does_not_know_becomes_a_failure
-    skip "there is no MessagePack here" unless Turnout::Wire::Codec::NAMES.include?("msgpack")
-    hub = LinkUnderTest.new.let_in(codec: "msgpack")
-    hub.hear("steps", batch(step("1.1")))
-    hub.holdings.finish("1.1", Turnout::Wire::Results.completed(step("1.1"), 2**70))
-    hub.settled.pass(0)
-    result = hub.said.to_h.fetch("results")["results"][0]
-    assert_equal ["failed", "NotJson", false], [result["status"], result["error"]["type"], result["metadata"]["retryable"]]
+  if Codec::NAMES.include?("msgpack")
+    def test_a_result_that_its_codec_does_not_know_becomes_a_failure
+      hub = LinkUnderTest.new.let_in(codec: "msgpack")
+      hub.hear("steps", batch(step("1.1")))
+      hub.holdings.finish("1.1", Turnout::Wire::Results.completed(step("1.1"), 2**70))
+      hub.settled.pass(0)
+      result = hub.said.to_h.fetch("results")["results"][0]
+      assert_equal ["failed", "NotJson", false], [result["status"], result["error"]["type"], result["metadata"]["retryable"]]
+    end
   end
 
   def test_a_step_that_must_be_confirmed_asks_again_and_begins_when_granted

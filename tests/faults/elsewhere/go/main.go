@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"turnout/worker"
+	worker "github.com/turnout-workflows/turnout/sdk/go"
 )
 
 func main() {
