@@ -85,6 +85,7 @@ class OwnServer(GivenServer):
         self._user = _other_user() if os.geteuid() == 0 else None
         self._root = Path(tempfile.mkdtemp(prefix="turnout-pg-"))
         self._data = self._root / "data"
+        self.log = self._root / "log"
         if self._user:
             shutil.chown(self._root, self._user)
         self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
@@ -105,7 +106,7 @@ class OwnServer(GivenServer):
 
     def start(self) -> None:
         options = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self._root} -c max_connections=200"
-        self._call("pg_ctl", "-D", str(self._data), "-l", str(self._root / "log"), "-w", "-o", options, "start")
+        self._call("pg_ctl", "-D", str(self._data), "-l", str(self.log), "-w", "-o", options, "start")
 
     def stop(self, mode: str = "fast") -> None:
         self._call("pg_ctl", "-D", str(self._data), "-w", "-m", mode, "stop")

@@ -309,3 +309,25 @@ def test_what_a_worker_holds_is_known_whoever_owns_the_runs(store: Store) -> Non
         (unowned.run_id, WORKFLOW, "ship", 2, 5.0),
     }
     assert store.held_by("nobody") == []
+
+
+def test_one_look_tells_an_idle_session_whether_there_is_anything_to_do(store: Store) -> None:
+    begin(store, "me", "other")
+    quiet = store.glance("me")
+    assert {session.id for session in quiet.sessions} == {"me", "other"}
+    assert quiet.sessions[0] in store.live_sessions()
+    assert not (quiet.owns or quiet.unowned or quiet.overdue or quiet.unheard)
+    mine, waiting = (
+        new_run(owner="me"),
+        new_run(owner=None, state=RunState.PENDING, tasks=[TaskRow(pos=0, name="t", state=TaskState.PENDING)]),
+    )
+    insert(store, mine)
+    assert (store.glance("me").owns, store.glance("other").owns) == (True, False)
+    insert(store, waiting)
+    assert store.glance("other").unowned
+    store.start_session(Session(id="late"), lease=-1.0)
+    assert store.glance("me").overdue
+    assert store.bury_sessions() == ["late"]
+    assert not store.glance("me").overdue
+    store.end_session("other")
+    assert [session.id for session in store.glance("me").sessions] == ["me"]

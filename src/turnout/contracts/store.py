@@ -15,6 +15,7 @@ from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
 from turnout.model.rows import (
     Command,
+    Glance,
     HeldAttempt,
     HistoryRow,
     Holder,
@@ -51,8 +52,8 @@ class Store(Protocol):
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready`` or ``finished`` (PostgreSQL), or ``any`` (SQLite, which only sees
-        that the file changed; and PostgreSQL after a reconnect). Returns the function that stops it. A hint only."""
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which only
+        sees that the file changed; and PostgreSQL after a reconnect). Returns the function that stops it. A hint only."""
         ...
 
     def use(self) -> StoreUse:
@@ -120,6 +121,10 @@ class Store(Protocol):
 
     def live_sessions(self) -> list[Session]: ...
 
+    def glance(self, session_id: str) -> Glance:
+        """Whether there is anything to do for this session, and who is alive: one statement."""
+        ...
+
     def session_health(self) -> list[SessionHealth]:
         """The live sessions in the order in which they started, each with what it last said of itself."""
         ...
@@ -170,6 +175,10 @@ class Store(Protocol):
 
     def refuse_commands(self, command_ids: Sequence[int], why: str) -> None:
         """Close these commands without carrying them out."""
+        ...
+
+    def close_commands(self) -> None:
+        """Close the commands of runs that have ended: nobody will carry them out."""
         ...
 
     # -- pollers ------------------------------------------------------------------------------------------------

@@ -236,6 +236,21 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """Of a worker: the public key of its connection; empty where the hub has no keys."""
 
 
+class Glance(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session that has nothing to do has to know, in one look."""
+
+    sessions: tuple[Session, ...] = ()
+    """Those that are alive."""
+    owns: bool = True
+    """Some run that has not ended is its own."""
+    unowned: bool = True
+    """Some run waits for an owner."""
+    overdue: bool = True
+    """Some lease is over, or a session that has ended still owns a run."""
+    unheard: bool = True
+    """Some command is open although its run has ended."""
+
+
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
     """A live session and what it last said of itself."""
 

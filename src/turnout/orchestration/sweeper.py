@@ -15,7 +15,7 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.logs import storable
 from turnout.model.names import task_id
 from turnout.model.reasons import NO_CAPACITY
-from turnout.model.rows import InboxRow
+from turnout.model.rows import Glance, InboxRow
 from turnout.model.states import TaskState
 from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.engine import Engine
@@ -30,6 +30,8 @@ log = logging.getLogger("turnout.sweeper")
 
 INBOX_BATCH = 1_000
 ANY_PAUSE = 0.1
+NEW_SESSIONS = frozenset({"sessions", "any"})
+"""Topics that say that somebody may have come."""
 
 
 class Sweeper:
@@ -43,6 +45,10 @@ class Sweeper:
         """Inbox rows that were there at the last look, and the run, as it was adopted then, that has them already."""
         self._complaint = Complaint(log)
         self._outage = Outage(engine.settings.lease, time.monotonic())
+        self._known = Glance()
+        """What the last look at the database has shown."""
+        self._outdated = True
+        """Somebody may have come since, or the database did not answer."""
         self._topics: set[str] = set()
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -70,6 +76,8 @@ class Sweeper:
 
     # -- wake-ups -----------------------------------------------------------------------------------------------
     def _wake(self, topic: str) -> None:
+        if topic in NEW_SESSIONS:
+            self._outdated = True
         self._topics.add(topic)
         self._woken.set()
 
@@ -105,12 +113,19 @@ class Sweeper:
             await asyncio.sleep(self._engine.settings.sweep)
             try:
                 await self._bury(by_lease=True)
-                self._engine.want_claim()
-                await self._heed({"commands", "inbox", "finished"})
-                await self._lapsed()
-                await self._strays()
-                await self._forgotten()
-                await self._engine.children.sweep()
+                known = self._known
+                if known.unowned:
+                    self._engine.want_claim()
+                if known.unheard:
+                    await self._engine.in_thread(self._engine.store.close_commands)
+                await self._heed({"commands", "inbox", "finished"} if known.owns else {"finished"})
+                if known.owns:
+                    await self._lapsed()
+                    await self._strays()
+                    await self._forgotten()
+                    await self._engine.children.sweep()
+                else:
+                    self._inbox_known = {}
                 self._room()
                 self._held_back()
                 self._complaint.over("sweeps get through again")
@@ -120,7 +135,8 @@ class Sweeper:
                 log.exception("sweep failed")
 
     async def _look(self) -> None:
-        """A process that died on this machine is noticed within a second."""
+        """A process that died on this machine is noticed within a second: who is here is known, as a rule, and whether
+        a process is there the system can tell."""
         while True:
             await asyncio.sleep(min(0.5, self._engine.settings.sweep))
             try:
@@ -131,15 +147,14 @@ class Sweeper:
 
     async def _bury(self, *, by_lease: bool = False) -> list[str]:
         engine = self._engine
-        try:
-            found = await engine.in_thread(engine.store.live_sessions)
-        except StoreError:
-            self._outage.away(time.monotonic())
-            raise
+        if by_lease or self._outdated:
+            await self._glance()
         grace = self._outage.grace(time.monotonic())
+        found = self._known.sessions
         gone = [session.id for session in found if session.id != engine.session_id and seen_dead(session)]
-        if not gone and not by_lease:
+        if not gone and not (by_lease and self._known.overdue):
             return []
+        self._outdated = True  # whoever is gone is to be asked about once
         # After an outage every lease is over, also of those who are there: they come first.
         for assigner in engine.dispatcher.assigners.values() if engine.dispatcher is not None else ():
             await assigner.keep_holders()
@@ -154,6 +169,16 @@ class Sweeper:
             if engine.dispatcher is not None:
                 engine.dispatcher.holders_died(buried)
         return buried
+
+    async def _glance(self) -> None:
+        engine = self._engine
+        self._outdated = False
+        try:
+            self._known = await engine.in_thread(engine.store.glance, engine.session_id)
+        except BaseException:
+            self._outdated = True
+            self._outage.away(time.monotonic())
+            raise
 
     async def _commands(self) -> None:
         engine = self._engine

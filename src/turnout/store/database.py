@@ -34,6 +34,10 @@ class Database(Protocol):
         """One statement as a transaction of its own; ``wake`` is notified with it."""
         ...
 
+    def write_apart(self, block: str, **params: Any) -> Rows:
+        """One statement as a transaction of its own, on the connection that nothing else uses."""
+        ...
+
     def transaction(self) -> AbstractContextManager[Execute]:
         """Several statements that hold together; the writer's lock is taken at the start where there is only one."""
         ...

@@ -39,6 +39,9 @@ class Messages:
     def refuse_commands(self, command_ids: Sequence[int], why: str) -> None:
         self._database.write("refuse_commands", ids=json_list(command_ids), why=why)
 
+    def close_commands(self) -> None:
+        self._database.write("close_commands")
+
     # -- pollers ------------------------------------------------------------------------------------------------
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
         with self._database.transaction() as execute:

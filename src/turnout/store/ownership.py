@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from turnout.errors import WorkerInUse
-from turnout.model.rows import HeldAttempt, Holder, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
+from turnout.model.rows import Glance, HeldAttempt, Holder, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
 
@@ -20,17 +20,21 @@ class Ownership:
 
     def start_session(self, session: Session, lease: float) -> None:
         columns = msgspec.structs.asdict(session) | {"workflows": json_list(session.workflows)}
-        self._database.write("start_session", lease=float(lease), **columns)
+        self._database.write("start_session", wake="sessions", lease=float(lease), **columns)
 
     def renew_session(self, session_id: str, lease: float, health: str | None = None) -> Lease:
+        asked = {"id": session_id, "lease": float(lease), "health": health}
+        if self._database.dialect == "postgres":
+            held, count = self._database.write_apart("renew_and_count", **asked)[0]
+            return Lease(held=bool(held), peers=int(count))
         with self._database.transaction_apart() as execute:
-            held = execute("renew_session", id=session_id, lease=float(lease), health=health)
+            renewed = execute("renew_session", **asked)
             peers = execute("count_peers", id=session_id)
-        return Lease(held=bool(held), peers=int(peers[0][0]))
+        return Lease(held=bool(renewed), peers=int(peers[0][0]))
 
     def join_worker(self, worker: Session, lease: float, about: str) -> str | None:
         columns = msgspec.structs.asdict(worker) | {"workflows": json_list(worker.workflows)}
-        rows = self._database.write("join_worker", lease=float(lease), health=about, **columns)
+        rows = self._database.write("join_worker", wake="sessions", lease=float(lease), health=about, **columns)
         if not rows:
             raise WorkerInUse(f"worker {worker.id} belongs to another key", worker_id=worker.id)
         return rows[0][0]
@@ -73,6 +77,13 @@ class Ownership:
 
     def live_sessions(self) -> list[Session]:
         return [_session(row) for row in self._database.read("live_sessions")]
+
+    def glance(self, session_id: str) -> Glance:
+        found, owns, unowned, overdue, unheard = self._database.read("glance", session=session_id)[0]
+        sessions = tuple(_session(tuple(row)) for row in msgspec.json.decode(found or "[]", type=list[list[Any]]))
+        return Glance(
+            sessions=sessions, owns=bool(owns), unowned=bool(unowned), overdue=bool(overdue), unheard=bool(unheard)
+        )
 
     def session_health(self) -> list[SessionHealth]:
         return [

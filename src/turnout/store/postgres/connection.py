@@ -133,6 +133,17 @@ class PostgresDatabase:
                 stack.enter_context(lent.renew().transaction())
             yield lambda block, **params: self._run(lent.connection, block, params)
 
+    def write_apart(self, block: str, **params: Any) -> Rows:
+        with translated():
+            connection = self.own("lease")
+            try:
+                return self._run(connection, block, params)
+            except psycopg.OperationalError:
+                # The link had died while it was idle. What is written this way may be written twice.
+                if not (connection.broken or connection.closed):
+                    raise
+                return self._run(self.own("lease"), block, params)
+
     @contextmanager
     def transaction_apart(self) -> Iterator[Execute]:
         with translated(), ExitStack() as stack:

@@ -123,6 +123,9 @@ class SqliteDatabase:
 
     transaction_apart = transaction
 
+    def write_apart(self, block: str, **params: Any) -> Rows:
+        return self.write(block, **params)
+
     @contextmanager
     def begin(self) -> Iterator[sqlite3.Connection]:
         """A writer's transaction: all of it or nothing."""

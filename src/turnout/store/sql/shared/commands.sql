@@ -17,6 +17,11 @@ select refusal from command where id = :id
 -- name: refuse_commands
 update command set done_at = :now, refusal = :why where done_at is null and id in {ids int}
 
+-- name: close_commands
+update command set done_at = :now
+where done_at is null and exists (select 1 from run
+    where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled'))
+
 -- name: command_done
 -- Nobody answers a command to a run that is over: it counts as done.
 select command.done_at is not null or run.state in ('completed', 'failed', 'cancelled')

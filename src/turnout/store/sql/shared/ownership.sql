@@ -49,6 +49,23 @@ select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows
 from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
 order by started_at, id
 
+-- name: glance
+-- All that an idle orchestrator asks, in one statement: each part is a look into an index of what is open.
+select
+    (select /*pg json_agg(json_build_array(id, kind, host, boot_id, pid_namespace, pid, process_started, workflows))::text */
+        /*sqlite json_group_array(json_array(id, kind, host, boot_id, pid_namespace, pid, process_started, workflows)) */
+        from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */),
+    exists (select 1 from run /*sqlite indexed by run_owner */
+        where owner = :session and state in ('pending', 'running', 'paused', 'cancelling')),
+    exists (select 1 from run /*sqlite indexed by run_unowned */
+        where owner is null and state in ('pending', 'running', 'paused', 'cancelling')),
+    exists (select 1 from session
+        where ended_at is null and (lease_until < :lease_now /*sqlite or lease_boot <> :boot */))
+    or exists (select 1 from run /*sqlite indexed by run_owner */ where owner is not null
+        and not exists (select 1 from session where session.id = run.owner and session.ended_at is null)),
+    exists (select 1 from command where done_at is null and exists (select 1 from run
+        where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled')))
+
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
     drain, :now - started_at, :lease_now + lease - lease_until
