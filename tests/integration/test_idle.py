@@ -32,14 +32,14 @@ def idle_work() -> None:
 
 
 def test_an_idle_orchestrator_makes_few_statements(
-    postgres_server: GivenServer, postgres_url: str, make_runner: Callable[..., Runner]
+    postgres_server: GivenServer, postgres_url: str, make_sqlite_runner: Callable[..., Runner]
 ) -> None:
     if not isinstance(postgres_server, OwnServer):
         pytest.skip("the log of a given server cannot be read")
     name = postgres_url.rpartition("/")[2]
     with psycopg.connect(postgres_server.dsn, autocommit=True) as connection:
         connection.execute(f"alter database {name} set log_statement = 'all'")
-    runner = make_runner(postgres_url, workflows=[idle_work])
+    runner = make_sqlite_runner(postgres_url, workflows=[idle_work])
     runner.run(idle_work)
 
     def statements() -> int:
