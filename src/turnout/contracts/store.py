@@ -53,7 +53,7 @@ class Store(Protocol):
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
         ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which
-        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. Only a hint."""
+        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A hint."""
         ...
 
     def use(self) -> StoreUse:
