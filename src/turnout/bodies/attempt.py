@@ -65,6 +65,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
         return info
 
 
+def body_of(event: TaskReadyEvent) -> str:
+    """What estimates are kept by."""
+    return event.body or event.task_name
+
+
 def rank_of(attempt: Attempt) -> tuple[int, int]:
     """Of the attempts that wait, those with the highest rank begin first."""
     event = attempt.event

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, is_async, key_of, rank_of
+from turnout.bodies.attempt import IN_THREAD, ON_LOOP, Attempt, Key, body_of, is_async, key_of, rank_of
 from turnout.bodies.backlog import Backlog
 from turnout.bodies.coroutines import Coroutines
 from turnout.bodies.deadlines import Deadlines
@@ -34,7 +34,7 @@ from turnout.model.values import MAX_BYTES
 log = logging.getLogger(__name__)
 
 STOPPING = "executor_stopping"
-MOST_ASYNC_NAMES = 10_000
+MAX_ASYNC_BODIES = 10_000
 
 
 class ThreadExecutor:
@@ -72,8 +72,8 @@ class ThreadExecutor:
         self._deadlines: Deadlines[Attempt] = Deadlines(self._expire, f"turnout-{name}-deadlines")
         self._places: Places = Places(threads, coroutines, max_backlog)
         self._backlog: Backlog = Backlog(self._places, self._waited_too_long, f"turnout-{name}")
-        self._async_names: set[str] = set()
-        """Tasks whose body was async when last seen: they go to the event loop without a thread's help."""
+        self._async_bodies: set[str] = set()
+        """Those that were async when last seen: they go to the event loop without a thread's help."""
         self._lock: threading.Lock = threading.Lock()
         self._unanswered: int = 0
         self._answered: threading.Event = threading.Event()
@@ -97,14 +97,14 @@ class ThreadExecutor:
     @property
     def capacity(self) -> int:
         """How many attempts it takes at once; ``Places`` says how that adapts."""
-        return self._places.capacity(tasks=self._coroutines.running, async_seen=bool(self._async_names))
+        return self._places.capacity(tasks=self._coroutines.running, async_seen=bool(self._async_bodies))
 
-    def capacity_of(self, task_name: str) -> int:
-        """How many attempts may be here for one more of this task to be taken."""
-        if task_name in self._async_names:
+    def capacity_of(self, body: str) -> int:
+        """How many attempts may be here for one more with this body to be taken."""
+        if body in self._async_bodies:
             running, queued = self._coroutines.running, self._coroutines.waiting
             return self._places.capacity_on_loop(live=len(self._live), tasks=running, queued=queued)
-        return self._places.capacity_of(task_name)
+        return self._places.capacity_of(body)
 
     @property
     def stuck(self) -> int:
@@ -166,7 +166,7 @@ class ThreadExecutor:
             key = (event.task_id, event.attempt, event.shadow)
             if key not in self._live:
                 self._live[key] = attempt = Attempt(key, event, report)
-                (for_loop if event.task_name in self._async_names else for_threads).append(attempt)
+                (for_loop if body_of(event) in self._async_bodies else for_threads).append(attempt)
         self._answer_owed(len(for_threads) + len(for_loop))
         if for_threads:
             self._backlog.add(for_threads, for_thread=True)
@@ -208,8 +208,8 @@ class ThreadExecutor:
         if work is None:
             return
         if is_async(work):
-            if len(self._async_names) < MOST_ASYNC_NAMES:
-                self._async_names.add(attempt.event.task_name)
+            if len(self._async_bodies) < MAX_ASYNC_BODIES:
+                self._async_bodies.add(body_of(attempt.event))
             attempt.arrived, attempt.loading = time.monotonic(), False
             if attempt.key in self._live:
                 self._coroutines.put((attempt,))
@@ -231,7 +231,7 @@ class ThreadExecutor:
         if work is None:
             return
         if not is_async(work):
-            self._async_names.discard(attempt.event.task_name)
+            self._async_bodies.discard(body_of(attempt.event))
             self._threads.put((attempt,))
             return
         if not self._backlog.take(attempt):

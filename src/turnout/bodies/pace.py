@@ -1,4 +1,4 @@
-"""Estimates of how long bodies take, task by task, from those that have returned."""
+"""Estimates of how long bodies take, by what they are, from those that have returned."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ HORIZON = 0.05
 """Seconds of work that may wait in front of the threads: enough to hide a trip to the store, and too short to matter if
 another process could have taken it."""
 JOLT = 0.001
-MAX_TASKS = 10_000
-"""Tasks whose pace is remembered; the one that was first seen longest ago is forgotten first."""
+MAX_BODIES = 10_000
+"""Bodies whose pace is remembered; the one that was first seen longest ago is forgotten first."""
 
 
 class Pace:
@@ -43,21 +43,21 @@ class Pace:
 
 
 class Paces:
-    """The pace of each task, and of all together. ``add`` is called by one thread at a time."""
+    """The pace of each body, and of all together. ``add`` is called by one thread at a time."""
 
     def __init__(self) -> None:
         self.overall = Pace()
         self._unknown = Pace()
-        self._by_task: dict[str, Pace] = {}
+        self._by_body: dict[str, Pace] = {}
 
-    def of(self, task_name: str) -> Pace:
-        return self._by_task.get(task_name, self._unknown)
+    def of(self, body: str) -> Pace:
+        return self._by_body.get(body, self._unknown)
 
-    def add(self, task_name: str, seconds: float) -> None:
-        pace = self._by_task.get(task_name)
+    def add(self, body: str, seconds: float) -> None:
+        pace = self._by_body.get(body)
         if pace is None:
-            if len(self._by_task) >= MAX_TASKS:
-                del self._by_task[next(iter(self._by_task))]
-            pace = self._by_task[task_name] = Pace()
+            if len(self._by_body) >= MAX_BODIES:
+                del self._by_body[next(iter(self._by_body))]
+            pace = self._by_body[body] = Pace()
         pace.add(seconds)
         self.overall.add(seconds)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from turnout.bodies.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Place
+from turnout.bodies.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Place, body_of
 from turnout.bodies.pace import HORIZON, Pace, Paces
 
 ASYNC_SPARE = 8
@@ -21,14 +21,14 @@ class Places:
 
     - a place for each thread that is not stuck in a body whose attempt has ended;
     - a backlog, so that quick bodies never wait for a trip to the store: what the threads that are not in long bodies
-      get through in 50 ms, judging by recent bodies of the same task. None for bodies of 50 ms and more, which another
-      process could start sooner, and none for tasks of which no body has returned.
+      get through in 50 ms, judging by how long the same body took. None for bodies of 50 ms and more, which another
+      process could start sooner, and none for a body that has not returned yet.
 
     Async bodies have a place each as long as the event loop takes more. A coroutine needs no thread, so five hundred
     sleeping ones leave room for as many sync bodies as before.
 
-    Without a task's name, all recent bodies together stand for it, and where async bodies have been seen there are
-    ``ASYNC_SPARE`` places more, so that they get in while long sync bodies hold all threads.
+    Where it is not known which body will come, all recent ones together stand for it, and where async bodies have been
+    seen there are ``ASYNC_SPARE`` places more, so that they get in while long sync bodies hold all threads.
     """
 
     def __init__(self, threads: int, coroutines: int, max_backlog: int) -> None:
@@ -58,13 +58,13 @@ class Places:
         return self._stuck
 
     def capacity(self, *, tasks: int, async_seen: bool) -> int:
-        """For tasks of any name; the loop has ``tasks``, abandoned ones included."""
+        """For any body; the loop has ``tasks``, abandoned ones included."""
         spare = max(0, min(ASYNC_SPARE, self._coroutines - tasks)) if async_seen else 0
         return self._for_threads(self._paces.overall) + spare
 
-    def capacity_of(self, task_name: str) -> int:
-        """For sync bodies of this task."""
-        return self._for_threads(self._paces.of(task_name))
+    def capacity_of(self, body: str) -> int:
+        """For one sync body."""
+        return self._for_threads(self._paces.of(body))
 
     def capacity_on_loop(self, *, live: int, tasks: int, queued: int) -> int:
         """For async bodies, with ``live`` attempts of any kind here, and ``queued`` of those in front of the loop."""
@@ -91,7 +91,7 @@ class Places:
         work, of = 0.0, self._paces.of
         if for_thread:
             for attempt in attempts:
-                attempt.estimate = estimate = of(attempt.event.task_name).mean
+                attempt.estimate = estimate = of(body_of(attempt.event)).mean
                 work += estimate
         with self._lock:
             self._waiting += len(attempts)
@@ -136,4 +136,4 @@ class Places:
                 self._stuck -= attempt.abandoned
             attempt.place = NOWHERE
             if began is not None:
-                self._paces.add(attempt.event.task_name, time.monotonic() - began)
+                self._paces.add(body_of(attempt.event), time.monotonic() - began)

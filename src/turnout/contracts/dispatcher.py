@@ -49,9 +49,9 @@ class Dispatcher(Protocol):
         """The keys that tasks are sent to, as far as they are registered here."""
         ...
 
-    def reserve(self, key: str, *, task: str | None = None, alone: bool = False) -> bool:
-        """Set one place aside for an attempt that is about to be committed, of the task with this full name; ``alone``:
-        nothing else runs in that executor until it has ended."""
+    def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
+        """Set one place aside for an attempt with this body that is about to be committed; ``alone``: nothing else runs
+        in that executor until it has ended."""
         ...
 
     def release(self, key: str, holder: str = "") -> None:

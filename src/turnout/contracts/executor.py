@@ -186,7 +186,7 @@ class TaskExecutor(Protocol):
     - ``capacity: int`` how many attempts it takes at once; without it, attempts are handed over one by one, each only
       when ``has_capacity()`` says so;
     - ``execute_many(events, report)`` takes a batch and returns at once; results go to ``report``;
-    - ``capacity_of(task_name)`` the same for attempts of this task, where it depends on the task;
+    - ``capacity_of(body)`` the same for attempts with this body (``event.body``), where it depends on the body;
     - ``cancel(event)`` asks for a running attempt to stop;
     - ``withdraw(events, reason)`` answers ``returned`` for those of these attempts that have not begun. None of them
       begins once it has returned, or once the awaitable that it returns is done. Without it, an attempt counts as

@@ -201,12 +201,12 @@ class DefaultDispatcher:
 
     # Places
 
-    def reserve(self, key: str, *, task: str | None = None, alone: bool = False) -> bool:
+    def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
         """Set one place aside. A key that is not registered here has none."""
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
-        if slot.reserve_alone(task) if alone else slot.reserve(task):
+        if slot.reserve_alone(body) if alone else slot.reserve(body):
             return True
         slot.refused = True
         self._used.add(key)

@@ -110,17 +110,17 @@ class RegisteredExecutor:
         """Whether one more attempt may be committed to this executor."""
         return self.free_places() > 0
 
-    def free_places(self, task: str | None = None) -> int:
-        """How many more attempts, of this task if it is named, may be committed to this executor."""
+    def free_places(self, body: str | None = None) -> int:
+        """How many more attempts, with this body if it is named, may be committed to this executor."""
         if not self.ready or (self.held_until and time.monotonic() < self.held_until):
             return 0
         if self.solitude is not None and self.solitude.closed_to_others(time.monotonic()):
             return 0
-        return self._places(task)
+        return self._places(body)
 
-    def reserve(self, task: str | None = None) -> bool:
+    def reserve(self, body: str | None = None) -> bool:
         """Set a place aside."""
-        if self.free_places(task) <= 0:
+        if self.free_places(body) <= 0:
             return False
         self.reserved += 1
         if self.guard.shut:
@@ -140,11 +140,11 @@ class RegisteredExecutor:
         if self.assigner is not None:
             self.assigner.unassign(holder)
 
-    def reserve_alone(self, task: str | None = None) -> bool:
+    def reserve_alone(self, body: str | None = None) -> bool:
         """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts
         from one another that is any place."""
         if not self.ready or self.isolates:
-            return self.reserve(task)
+            return self.reserve(body)
         self.solitude = self.solitude or Solitude()
         empty = not self.reserved and not self.flying
         granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
@@ -161,15 +161,15 @@ class RegisteredExecutor:
             if not self.solitude.wanted:
                 self.solitude = None
 
-    def _places(self, task: str | None = None) -> int:
+    def _places(self, body: str | None = None) -> int:
         if self.guard.shut and not self.guard.room():
             return 0
         try:
             if self.limited:
-                if task is None or self.capacity_of is None:
+                if body is None or self.capacity_of is None:
                     capacity = int(cast("Any", self.executor).capacity)
                 else:
-                    capacity = self.capacity_of(task)
+                    capacity = self.capacity_of(body)
                 places = capacity - self.reserved - self.flying
                 return min(places, self.guard.room()) if self.guard.shut else places
             # Without a number, each hand-over must be visible to has_capacity() before the next question.

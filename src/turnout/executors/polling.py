@@ -297,6 +297,7 @@ def _event(task: PolledTask, spec: WorkflowSpec | None) -> TaskReadyEvent:
         task_name=known.full_name if known is not None else task.workflow,
         attempt=task.attempt,
         max_attempts=task.attempt if known is None else last_attempt(known.retry, task.attempt, task.failures),
+        body=known.body.ref if known is not None else "",
     )
 
 

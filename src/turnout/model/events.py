@@ -30,6 +30,8 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     shadow: bool = False
     holder: str = ""
     """Who was chosen to hold it, where an executor has several: a worker's id."""
+    body: str = ""
+    """What the task runs, as its ``Body.ref`` names it; several tasks may share it."""
     priority: int = 0
     """Of its run: where attempts wait, the highest goes first, in any order of arrival."""
     task_priority: int = 0

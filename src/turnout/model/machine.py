@@ -100,6 +100,7 @@ class RunMachine:
             max_attempts=last_attempt(task.retry, row.attempt, row.failures),
             begun=row.failures + row.crashes + row.losses,
             holder=row.holder or "",
+            body=task.body.ref,
             priority=self.new.priority,
             task_priority=row.priority,
         )

@@ -145,7 +145,7 @@ class Settlement:
             return
         # A shadow never delays the run: without room for it, there is none.
         turns, key = self._engine.turns, decision.executor_key
-        holder = turns.reserve(key, turns.line(machine, machine.tasks[pos], decision), event.task_name)
+        holder = turns.reserve(key, turns.line(machine, machine.tasks[pos], decision), event.body)
         if holder is None:
             self._engine.shadows.metrics.without_room += 1
         else:

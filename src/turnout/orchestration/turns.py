@@ -207,8 +207,8 @@ class Turns:
                 line = self.line(owned.machine, row, decision)
             if line in full:
                 continue
-            name = tasks[pos if row.group is None else row.group].full_name
-            holder = None if engine.parking.must_queue(owned, line, now) else self.reserve(key, line, name)
+            body = tasks[pos if row.group is None else row.group].body.ref
+            holder = None if engine.parking.must_queue(owned, line, now) else self.reserve(key, line, body)
             if holder is None:
                 full.add(line)
                 engine.parking.park(owned, line, now)
@@ -225,15 +225,15 @@ class Turns:
         if full:
             self._explain(owned, turn, full)
 
-    def reserve(self, key: str, line: str, task: str) -> str | None:
-        """Set a place aside there for this task; returns who will hold the attempt, None if there is no room."""
+    def reserve(self, key: str, line: str, body: str) -> str | None:
+        """Set a place aside there for this body; returns who will hold the attempt, None if there is no room."""
         dispatcher = self._engine.dispatcher
         assert dispatcher is not None
         if key is line:
-            return self._engine.session_id if dispatcher.reserve(key, task=task) else None
+            return self._engine.session_id if dispatcher.reserve(key, body=body) else None
         assigner = dispatcher.assigners[key]
         holder = assigner.assign(rest_of(line))
-        if holder is not None and not dispatcher.reserve(key, task=task):
+        if holder is not None and not dispatcher.reserve(key, body=body):
             assigner.unassign(holder)
             return None
         return holder
