@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from tests.gates import at_gate
+from tests.gates import at_gate, pass_gate
 from turnout import Branch, Context, Defer, PermanentFailure, RetryAfter, TaskInfo, current_task, task
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")
@@ -29,6 +29,24 @@ class Busy(ConnectionError):
 
 def add(a: int, b: int) -> dict[str, int]:
     return {"sum": a + b}
+
+
+@task
+def come_together(port: int) -> str:
+    return pass_gate(port, str(os.getpid()))
+
+
+@task
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if "TURNOUT_TESTS_HIDE" not in os.environ:
+
+    @task
+    def only_here(left: int, right: int) -> int:
+        """Children that are started with this variable do not have it."""
+        return left + right
 
 
 async def later(x: int) -> list[int]:

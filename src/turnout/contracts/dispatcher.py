@@ -103,6 +103,11 @@ class Dispatcher(Protocol):
         """Whether nothing runs in that executor, or is about to."""
         ...
 
+    def isolation(self, key: str, task: TaskSpec) -> str | None:
+        """The executor that gives every attempt a process of its own, and can run this task in place of that one: that
+        one itself if it does; None if there is none."""
+        ...
+
     def free_places(self, key: str) -> int:
         """How many attempts that executor would take now."""
         ...

@@ -31,6 +31,7 @@ from turnout.model.values import MAX_BYTES
 log = logging.getLogger("turnout.dispatcher")
 
 REMEMBERED_DECISIONS = 50_000
+PYTHON, MAIN = "python", "__main__"
 EXECUTOR_BREAKER = BreakerSettings()
 """Of every executor, unless another is given; None: none has a breaker."""
 
@@ -234,6 +235,17 @@ class DefaultDispatcher:
         """Whether nothing runs in that executor, or is about to."""
         slot = self._slots.get(key)
         return slot is not None and not slot.reserved and not slot.flying
+
+    def isolation(self, key: str, task: TaskSpec) -> str | None:
+        """The executor that gives every attempt a process of its own, and can run this task in place of that one."""
+        slot = self._slots.get(key)
+        if slot is None or slot.isolates:
+            return key if slot is not None else None
+        # The program's main module would be run again from its first line.
+        if not slot.executor.local or task.body.kind != PYTHON or task.body.ref.startswith(f"{MAIN}:"):
+            return None
+        able = (other for other in self._slots.values() if other.isolates and other.executor.local and other.ready)
+        return next((other.key for other in able if other.can_run(task)), None)
 
     def free_places(self, key: str) -> int:
         """How many attempts that executor would take now."""

@@ -17,6 +17,7 @@ from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.solitude import Solitude
 from turnout.errors import InvalidRouting
 from turnout.model.events import TaskReadyEvent
+from turnout.model.spec import TaskSpec
 
 log = logging.getLogger("turnout.dispatcher")
 
@@ -121,6 +122,8 @@ class RegisteredExecutor:
     def reserve(self, body: str | None = None) -> bool:
         """Set a place aside."""
         if self.free_places(body) <= 0:
+            if self.solitude is not None:
+                self.solitude.turn_away()
             return False
         self.reserved += 1
         if self.guard.shut:
@@ -157,8 +160,9 @@ class RegisteredExecutor:
     def vacated(self) -> None:
         """An attempt has ended, or will not come."""
         if self.solitude is not None and not self.reserved and not self.flying:
-            self.solitude.left()
-            if not self.solitude.wanted:
+            now = time.monotonic()
+            self.solitude.left(now)
+            if self.solitude.over(now):
                 self.solitude = None
 
     def _places(self, body: str | None = None) -> int:
@@ -177,6 +181,11 @@ class RegisteredExecutor:
         except Exception:
             log.exception("executor %s could not say whether it has capacity", self.key)
             return 0
+
+    def can_run(self, task: TaskSpec) -> bool:
+        """Whether the task's body is of a kind that it runs, and it does not refuse it."""
+        refuses = self.optional("refuses")
+        return task.body.kind in self.executor.kinds and (refuses is None or refuses(task) is None)
 
     def bind(self, loader: Loader) -> None:
         self.executor.bind(loader)

@@ -30,6 +30,7 @@ from turnout.orchestration.moves import Move
 from turnout.orchestration.owned import Answer, Order, OwnedRun, portion
 from turnout.orchestration.parking import key_of, line_of, rest_of
 from turnout.orchestration.stages import Stage
+from turnout.orchestration.suspects import Suspects
 
 if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
@@ -46,6 +47,7 @@ class Turns:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.suspects = Suspects(engine)
 
     async def process(self, batch: list[OwnedRun]) -> None:
         moves: list[Move] = []
@@ -128,6 +130,8 @@ class Turns:
     def _vetted(self, owned: OwnedRun, answer: Answer) -> ExecutionResult:
         """The result as it may count, wherever it comes from: executors, workers, or pollers by way of the inbox."""
         result, machine = answer.result, owned.machine
+        if owned.shaken:
+            result = self.suspects.taken(owned, answer)
         if result.deferral is None or result.deferral.condition is None:
             return result
         task = machine.spec_of(answer.pos)
@@ -197,7 +201,7 @@ class Turns:
         assigners, full = dispatcher.assigners, set[str]()
         ready = _in_order(owned.machine.graph, turn)
         if owned.shaken:
-            ready = self._place_suspects(owned, turn, events, ready)
+            ready = self.suspects.place(owned, turn, events, ready)
         tasks = owned.machine.graph.tasks
         for pos in ready:
             row = turn.task(pos)
@@ -276,28 +280,6 @@ class Turns:
             return BREAKER_OPEN
         return NO_CAPACITY if key is line else dispatcher.assigners[key].why_not(rest_of(line))
 
-    def _place_suspects(
-        self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
-    ) -> list[int]:
-        """Tasks that were lost too often to be trusted with company start alone, or wait; returns the others."""
-        engine, dispatcher = self._engine, self._engine.dispatcher
-        assert dispatcher is not None
-        others: list[int] = []
-        for pos in list(ready):
-            if not suspect(turn.task(pos)):
-                others.append(pos)
-                continue
-            decision = self._decide(owned.machine, turn.task(pos), pos)
-            if decision.executor_key in dispatcher.assigners:
-                others.append(pos)  # it has to be alone on a worker, and waits for one in a line of its own
-            elif dispatcher.reserve(decision.executor_key, alone=True):
-                events.append((decision.executor_key, turn.place(pos, decision, engine.session_id)))
-            else:
-                barred = dispatcher.breaker(decision.executor_key) != CLOSED
-                turn.explain(pos, BREAKER_OPEN if barred else TO_BE_ALONE)
-                engine.parking.park_alone(owned, decision.executor_key)
-        return others
-
     def _offer(self, machine: RunMachine, turn: Turn) -> None:
         """Leave to pollers what is theirs."""
         dispatcher = self._engine.dispatcher
@@ -310,7 +292,9 @@ class Turns:
                 turn.offer(pos, decision)
 
     def _decide(self, machine: RunMachine, row: TaskRow, pos: int) -> DispatchDecision:
-        """Later attempts reuse the stored decision."""
+        """Later attempts reuse the stored decision, but for suspects."""
+        if row.losses and suspect(row):
+            return self.suspects.decide(machine, row)
         if row.executor is not None:
             return DispatchDecision(row.executor, row.decision or "", row.labels)
         dispatcher = self._engine.dispatcher

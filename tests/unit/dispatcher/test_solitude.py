@@ -14,6 +14,8 @@ from turnout.dispatcher.solitude import (
     FORGOTTEN,
     LAST_RESORT,
     LONGEST_WINDOW,
+    MAX_EXCLUSIVE,
+    SHORT,
     Solitude,
     make_way,
 )
@@ -44,9 +46,36 @@ def test_windows_grow_until_bodies_of_minutes_have_time_to_end() -> None:
 def test_in_an_empty_executor_somebody_may_be_alone_at_once_and_then_nobody_else_starts() -> None:
     solitude = Solitude()
     assert solitude.ask(0.0, empty=True)
-    assert solitude.closed_to_others(LAST_RESORT)
-    solitude.left()
-    assert not solitude.closed_to_others(0.0)
+    assert solitude.closed_to_others(MAX_EXCLUSIVE / 2)
+    solitude.left(1.0)
+    assert not solitude.closed_to_others(1.0)
+    assert solitude.over(1.0)
+
+
+def test_nobody_waits_for_somebody_who_is_alone_for_longer_than_a_bound() -> None:
+    solitude = Solitude()
+    assert solitude.ask(0.0, empty=True)
+    assert not solitude.closed_to_others(MAX_EXCLUSIVE)
+    assert solitude.taken, "no other suspect starts beside it"
+
+
+@given(st.floats(SHORT, 100))
+def test_those_who_were_turned_away_have_as_much_time_before_the_next_is_alone(used: float) -> None:
+    solitude = Solitude()
+    assert solitude.ask(0.0, empty=True)
+    solitude.turn_away()
+    solitude.left(used)
+    rest = min(used, MAX_EXCLUSIVE)
+    assert not solitude.ask(used + 0.9 * rest, empty=True)
+    assert not solitude.closed_to_others(used + 0.9 * rest) and not solitude.over(used + 0.9 * rest)
+    assert solitude.ask(used + 1.1 * rest, empty=True)
+
+
+def test_without_others_the_next_is_alone_at_once() -> None:
+    solitude = Solitude()
+    assert solitude.ask(0.0, empty=True)
+    solitude.left(3.0)
+    assert solitude.ask(3.0, empty=True)
 
 
 def test_while_others_are_there_he_waits_and_they_make_way() -> None:

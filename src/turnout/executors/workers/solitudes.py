@@ -38,9 +38,12 @@ class Solitudes:
         solitude = self._of.get(worker.id)
         if solitude is None:
             return False
-        if self._is_taken(worker) or solitude.closed_to_others(self._clock()):
+        self._is_taken(worker)
+        now = self._clock()
+        if solitude.closed_to_others(now):
+            solitude.turn_away()
             return True
-        if not solitude.wanted:
+        if solitude.over(now):
             del self._of[worker.id]
         return False
 
@@ -53,5 +56,5 @@ class Solitudes:
         """Whether somebody is alone there now; who has gone has left it."""
         solitude = self._of.get(worker.id)
         if solitude is not None and solitude.taken and not self._busy(worker):
-            solitude.left()
+            solitude.left(self._clock())
         return solitude is not None and solitude.taken
