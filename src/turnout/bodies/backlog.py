@@ -18,8 +18,9 @@ MAX_WAIT = 4 * HORIZON
 class Backlog:
     """Each attempt leaves once: it begins, or it is taken out, and then it never begins.
 
-    What waits behind bodies that last longer than was estimated is handed to ``overdue``. A look that comes late itself
-    judges nothing: then the interpreter or the whole process was held up, and so were the threads.
+    What has waited behind bodies that last longer than was estimated, and would have to wait on, is handed to
+    ``overdue``. That takes two looks in a row: one that comes late itself judges nothing, since then the interpreter or
+    the whole process was held up, and so were the threads.
     """
 
     def __init__(self, places: Places, overdue: Callable[[list[Attempt]], None], name: str) -> None:
@@ -30,6 +31,8 @@ class Backlog:
         self._lock = threading.Lock()
         self._due: float | None = None
         """When the next look is to be; None: nothing has to wait for a thread."""
+        self._standing = False
+        """What waited at the last look had to wait for too long."""
         self._looks: Deadlines[None] = Deadlines(lambda _: self._look(), f"{name}-backlog")
 
     def __len__(self) -> int:
@@ -75,11 +78,13 @@ class Backlog:
         with self._lock:
             late = self._due is None or now - self._due > HORIZON
             self._due = None
-        if not late:
+        waiting = [attempt for attempt in list(self._waiting.values()) if not attempt.loading]
+        standing = not late and self._places.seconds_of(waiting) > MAX_WAIT
+        if standing and self._standing:
             since = now - MAX_WAIT
-            waiting = list(self._waiting.values())
-            old = [attempt.key for attempt in waiting if attempt.arrived < since and not attempt.loading]
+            old = [attempt.key for attempt in waiting if attempt.arrived < since]
             if old:
                 self._overdue(self.withdraw(old))
+        self._standing = standing
         if self._waiting:
             self._look_soon()

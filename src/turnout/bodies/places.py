@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from turnout.bodies.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Place, body_of
 from turnout.bodies.pace import HORIZON, Pace, Paces
@@ -84,6 +85,14 @@ class Places:
             long_ago = now - HORIZON
             self._moving = self._threads - sum(began < long_ago for began in list(self._bodies.values()))
         return self._moving
+
+    def seconds_of(self, attempts: Iterable[Attempt]) -> float:
+        """How long it takes until these have begun, by what is known now; for ever while all threads are in long
+        bodies."""
+        moving = self._moving_now()
+        if moving < 1:
+            return math.inf
+        return sum(self._paces.of(body_of(attempt.event)).mean for attempt in attempts) / moving
 
     # -- attempts that have not begun -------------------------------------------------------------------------------
     def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
