@@ -595,3 +595,48 @@ def test_an_answer_that_was_counted_is_not_taken_for_the_next_attempt(
     assert handle.result(30) == 5
     assert [step["steps"][0]["metadata"]["attempt"] for step in (first, second)] == [0, 1]
     assert {step["steps"][0]["metadata"]["retry_limit"] for step in (first, second)} == {2}
+
+
+@pytest.mark.parametrize("later", [True, False], ids=["others are answered", "only questions are answered"])
+def test_a_batch_that_a_live_subscriber_does_not_answer_comes_again_long_before_the_timeout(
+    by_hand: Callable[..., tuple[Runner, ZmqPubSubExecutor, LetterHandler]], later: bool
+) -> None:
+    runner, executor, handler = by_hand(batch_size=1, overtaken_batches=2, overtaken_after_ms=200)
+    handler.subscribe(executor.step_endpoint)
+
+    def answered(number: int) -> None:
+        handle = runner.submit(single, number)
+        batch = handler.take()
+        assert batch["steps"][0]["metadata"]["args"] == {"x": number}
+        handler.answer(batch, number)
+        assert handle.result(30) == number
+
+    if not later:
+        for number in (1, 2):
+            answered(number)
+    handle = runner.submit(single, 3)
+    lost = handler.take()
+    if later:
+        for number in (4, 5):
+            answered(number)
+    again = handler.take()
+    assert again == lost, "under the same identity"
+    handler.answer(again, 33)
+    assert handle.result(30) == 33
+    assert handle.tasks()[0].attempt == 1 and executor.publisher.window.redelivered >= 1
+
+
+def test_a_batch_is_not_published_again_early_where_that_is_switched_off(
+    by_hand: Callable[..., tuple[Runner, ZmqPubSubExecutor, LetterHandler]],
+) -> None:
+    runner, executor, handler = by_hand(batch_size=1, overtaken_batches=0, overtaken_after_ms=1)
+    handler.subscribe(executor.step_endpoint)
+    handle = runner.submit(single, 1)
+    lost = handler.take()
+    for number in range(6):
+        other = runner.submit(single, number)
+        handler.answer(handler.take(), number)
+        assert other.result(30) == number
+    assert handler.look(1.0) is None
+    handler.answer(lost, 7)
+    assert handle.result(30) == 7

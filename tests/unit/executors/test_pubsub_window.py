@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.unit.executors.pubsub_steps import answer, step
+from turnout.executors.pubsub.pace import Pace
 from turnout.executors.pubsub.window import Window
 
 TIMEOUT, DELIVERIES, BATCH = 10.0, 3, 2
@@ -82,6 +84,81 @@ def test_an_answer_to_a_batch_that_was_lost_here_is_not_taken_for_the_next_attem
     publish(found, TIMEOUT)
     assert found.answer(answer("batch1", "a")) == []
     assert len(found.answer(answer("batch2", "a"))) == 1
+
+
+AFTER, LATER = 1.0, 2
+
+
+def overtaking(**options: Any) -> Window:
+    return window(batch_size=1, pace=Pace(LATER, AFTER), timeout=100.0, **options)
+
+
+def published_and_answered(found: Window, task: str, at: float, took: float = 0.0) -> None:
+    found.add(step(task), at)
+    [(batch_id, _)] = publish(found, at)
+    assert len(found.answer(answer(batch_id, task), at + took)) == 1
+
+
+def test_a_batch_is_published_again_when_enough_later_ones_were_answered_and_some_time_is_over() -> None:
+    found = overtaking()
+    found.add(step("lost"), 0.0)
+    publish(found, 0.0)
+    published_and_answered(found, "b", 0.1)
+    assert found.overtaken(50.0) == [], "one later answer is not enough"
+    published_and_answered(found, "c", 0.2)
+    assert found.overtaken(0.9) == [], "nor is too short a time"
+    [batch] = found.overtaken(AFTER)
+    assert batch.id == "batch1"
+    found.published(batch, 1, AFTER)
+    assert found.overtaken(90.0) == [], "what was answered before it went out again does not count"
+    published_and_answered(found, "d", 1.1)
+    published_and_answered(found, "e", 1.2)
+    assert found.overtaken(2.5) == [], "each delivery doubles the time"
+    assert [each.id for each in found.overtaken(AFTER + 2 * AFTER)] == ["batch1"]
+    assert len(found.answer(answer("batch1", "lost"), 3.5)) == 1
+    assert found.overtaken(90.0) == []
+
+
+def test_a_batch_of_a_handler_that_takes_its_time_is_not_overtaken_by_its_quicker_ones() -> None:
+    found = overtaking()
+    published_and_answered(found, "slow", 0.0, took=20.0)
+    found.add(step("out"), 21.0)
+    publish(found, 21.0)
+    for task in ("b", "c", "d"):
+        published_and_answered(found, task, 21.5)
+    assert found.overtaken(21.0 + 30.0) == [], "it may take twice as long as the longest so far"
+    assert len(found.overtaken(21.0 + 45.0)) == 1
+
+
+def test_answers_of_other_handlers_say_nothing_of_a_batch() -> None:
+    found = overtaking()
+    found.add(msgspec.structs.replace(step("lost"), handler_class="Other"), 0.0)
+    publish(found, 0.0)
+    for task in ("b", "c", "d"):
+        published_and_answered(found, task, 0.1)
+    assert found.overtaken(50.0) == []
+
+
+def test_answered_questions_count_where_nothing_later_is_to_be_answered() -> None:
+    pace = Pace(LATER, AFTER)
+    found = window(batch_size=1, pace=pace, timeout=100.0)
+    for task in ("a", "b"):
+        published_and_answered(found, task, 0.0)
+    found.add(step("lost"), 1.0)
+    publish(found, 1.0)
+    assert not found.wants_probe(1.5) and found.wants_probe(2.0) and found.overtaken(2.0) == []
+    for _ in range(LATER):
+        pace.probed(found.next_order())
+    assert not found.wants_probe(2.0) and len(found.overtaken(2.0)) == 1
+
+
+def test_a_window_without_a_pace_waits_for_the_whole_timeout() -> None:
+    found = window(batch_size=1)
+    found.add(step("lost"), 0.0)
+    publish(found, 0.0)
+    for task in ("b", "c", "d", "e", "f", "g"):
+        published_and_answered(found, task, 0.1)
+    assert found.overtaken(TIMEOUT - 0.1) == [] and not found.wants_probe(TIMEOUT - 0.1)
 
 
 def test_a_result_with_the_token_of_another_attempt_is_not_taken() -> None:

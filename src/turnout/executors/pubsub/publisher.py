@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import msgspec
 import zmq
 
+from turnout.executors.pubsub.pace import Pace
 from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.executors.pubsub.sockets import Sockets
 from turnout.executors.pubsub.subscribers import Subscriber, Subscribers
@@ -28,6 +29,8 @@ log = logging.getLogger("turnout.pubsub")
 TICK = 0.05
 DELIVERIES = 5
 """How often one attempt is published at most; then it is lost, and what follows is the engine's to say."""
+PROBE_INTERVAL = 0.5
+MAX_PROBES = 16
 NOBODY = "nobody subscribes to its steps"
 
 
@@ -61,11 +64,16 @@ class Publisher:
         self, settings: PubSubSettings, ends: Ends, room: Callable[[], None], context: zmq.Context[Any] | None
     ) -> None:
         self.subscribers = Subscribers(uuid.uuid4().hex[:12])
+        self._pace = Pace(settings.overtaken_batches, settings.overtaken_after_ms / 1000)
+        self._probes: dict[str, int] = {}
+        """Questions whether the subscriber lives, by their ids, with their places among all that was published."""
+        self._next_probe = 0.0
         self.window = Window(
             batch_size=settings.batch_size,
             timeout=settings.result_timeout_ms / 1000,
             deliveries=DELIVERIES,
             new_id=lambda: f"batch_{uuid.uuid4()}_{int(time.time())}",
+            pace=self._pace,
         )
         self.sockets = Sockets(
             settings, context, came=self._came, left=self._left, heard=self._heard, after=self.carry_on
@@ -121,7 +129,20 @@ class Publisher:
         self._ends.returned(self.window.never_published(now), "its subscriber takes nothing more")
         if subscribers.served is not None:
             self._publish(self.window.overdue(now), subscribers.served, now)
+            self._publish(self.window.overtaken(now), subscribers.served, now)
+            self._probe(subscribers.served, now)
         self._ends.lost(self.window.lost(now, anybody=subscribers.present > 0), "it was published and never answered")
+
+    def _probe(self, served: Subscriber, now: float) -> None:
+        """Ask a subscriber that has not answered a batch, and has nothing later to answer, whether it lives."""
+        if now < self._next_probe or not self.window.wants_probe(now):
+            return
+        self._next_probe = now + PROBE_INTERVAL
+        while len(self._probes) >= MAX_PROBES:
+            del self._probes[next(iter(self._probes))]
+        probe = f"probe_{uuid.uuid4()}_{int(time.time())}"
+        if self._send(StepBatch(batch_id=probe, protocol_version=VERSION, steps=()), served.channel):
+            self._probes[probe] = self.window.next_order()
 
     def _publish(self, batches: Iterable[Batch], served: Subscriber, now: float) -> None:
         for batch in batches:
@@ -180,7 +201,10 @@ class Publisher:
         if self.subscribers.is_question(heard.batch_id):
             self._serve(self.subscribers.answered(heard.batch_id))
             return
-        taken = self.window.answer(heard)
+        if (order := self._probes.pop(heard.batch_id, None)) is not None:
+            self._pace.probed(order)
+            return
+        taken = self.window.answer(heard, time.monotonic())
         self.counts.unmatched += heard.unread + len(heard.results) - len(taken)
         for step, result in taken:
             self._ends.answered(step, result)

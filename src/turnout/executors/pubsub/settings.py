@@ -34,6 +34,10 @@ class PubSubSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Steps in one message at most."""
     result_timeout_ms: int = 300_000
     """A step that is not answered for so long is published again."""
+    overtaken_batches: int = 5
+    """A batch is published again before that if so many later ones were answered; 0: it is not."""
+    overtaken_after_ms: int = 10_000
+    """How long a batch is out at least before it counts as overtaken."""
     handler_poll_interval_ms: int = 1
     """How long a handler in Python waits for a message before it looks at what it has finished."""
     step_queue_hwm: int = 1000
@@ -44,8 +48,9 @@ class PubSubSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self, path: str = STEP_EXECUTION) -> None:
         """Raises InvalidSetting for what cannot work; ``path`` is what the settings are called where they were said."""
-        for name in ("batch_size", "result_timeout_ms", "handler_poll_interval_ms"):
+        for name in ("batch_size", "result_timeout_ms", "overtaken_after_ms", "handler_poll_interval_ms"):
             at_least(getattr(self, name), 1, f"{path}.{name}")
+        at_least(self.overtaken_batches, 0, f"{path}.overtaken_batches")
         # For ZeroMQ, 0 would be no bound at all.
         for name in ("step_queue_hwm", "result_queue_hwm"):
             at_least(getattr(self, name), 1, f"{path}.{name}")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from turnout.executors.pubsub.pace import Pace
 from turnout.wire.documents import Step, StepBatch, StepResult
 from turnout.wire.topics import VERSION, Heard
 
@@ -28,6 +29,15 @@ class Batch(msgspec.Struct, eq=False):
     deliveries: int = 0
     due: float = 0.0
     """When its answer is overdue."""
+    order: int = 0
+    """Which one it was of all that was published, when it was last."""
+    first: float = 0.0
+    """When it was first published."""
+    last: float = 0.0
+
+    @property
+    def handlers(self) -> frozenset[str]:
+        return frozenset(step.handler_class for step in self.steps.values())
 
     @property
     def document(self) -> StepBatch:
@@ -37,11 +47,16 @@ class Batch(msgspec.Struct, eq=False):
 class Window:
     """Steps on their way. ``timeout`` in seconds; ``deliveries`` is how often a step is published at most."""
 
-    def __init__(self, *, batch_size: int, timeout: float, deliveries: int, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, *, batch_size: int, timeout: float, deliveries: int, new_id: Callable[[], str], pace: Pace | None = None
+    ) -> None:
         self._batch_size = batch_size
         self._timeout = timeout
         self._deliveries = deliveries
         self._new_id = new_id
+        self._pace = pace or Pace(0, 0.0)
+        self._order = 0
+        """How much was published, questions included."""
         self._waiting: dict[str, tuple[Step, float]] = {}
         """By token, with the time until which a step waits."""
         self._batches: dict[str, Batch] = {}
@@ -68,6 +83,25 @@ class Window:
         """What is to be published once more."""
         return [each for each in self._batches.values() if each.due <= now and each.deliveries < self._deliveries]
 
+    def overtaken(self, now: float) -> list[Batch]:
+        """What is to be published once more long before it is overdue: its subscriber answers what came later."""
+        return [each for each in self._suspects(now) if self._pace.is_overtaken(each.handlers, each.order)]
+
+    def wants_probe(self, now: float) -> bool:
+        """Whether a question would help to tell a batch that was lost from one that takes its time."""
+        return any(not self._pace.is_overtaken(each.handlers, each.order) for each in self._suspects(now))
+
+    def _suspects(self, now: float) -> Iterator[Batch]:
+        for batch in self._batches.values():
+            again = batch.deliveries < self._deliveries
+            if again and self._pace.is_suspect(batch.handlers, now - batch.last, batch.deliveries):
+                yield batch
+
+    def next_order(self) -> int:
+        """The place of what is published now."""
+        self._order += 1
+        return self._order
+
     def fresh(self) -> Iterator[Batch]:
         """What waits, in batches. Whoever takes one says so with ``published`` before it asks for the next, or stops
         asking."""
@@ -79,6 +113,8 @@ class Window:
         if batch.deliveries:
             self.redelivered += len(batch.steps)
         batch.to, batch.due = to, now + self._timeout
+        batch.order, batch.last = self.next_order(), now
+        batch.first = batch.first or now
         batch.deliveries += 1
         self._batches[batch.id] = batch
         for step in batch.steps.values():
@@ -106,7 +142,7 @@ class Window:
         return token in self._published
 
     # -- back ---------------------------------------------------------------------------------------------------
-    def answer(self, heard: Heard) -> list[tuple[Step, StepResult]]:
+    def answer(self, heard: Heard, now: float = 0.0) -> list[tuple[Step, StepResult]]:
         """The steps that this answers, each once. What else it says is late, or said twice, or for somebody else."""
         batch = self._batches.get(heard.batch_id)
         if batch is None:
@@ -115,6 +151,7 @@ class Window:
         for result in heard.results:
             step = batch.steps.get(result.step_id)
             if step is not None and result.token in ("", step.token):
+                self._pace.answered(step.handler_class, batch.order, now - batch.first)
                 self.remove(step.token)
                 taken.append((step, result))
         return taken
