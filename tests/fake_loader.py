@@ -13,6 +13,7 @@ from turnout.authoring.calling import caller
 from turnout.bodies.work_runner import WorkRunner
 from turnout.contracts.executor import Work
 from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.retry import RetryPolicy
 from turnout.model.spec import Body, TaskSpec
 
 WAIT = 20.0
@@ -43,7 +44,7 @@ class FakeLoader:
             max_attempts=3,
             shadow=more.pop("shadow", False),
         )
-        task = TaskSpec(name=name, body=Body("python", f"tests:{name}"))
+        task = TaskSpec(name=name, body=Body("python", f"tests:{name}"), retry=RetryPolicy(attempts=3))
         more.setdefault("call", None if body is None else caller(body, args, {}, None))
         self.works[task_id] = Work(
             event=event,

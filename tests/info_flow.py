@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
-from turnout import Defer, TaskInfo, task, workflow
+from turnout import Defer, TaskInfo, injected, task, workflow
 
 TIMEOUT = 30.0
 
@@ -21,12 +22,12 @@ def told(info: TaskInfo) -> dict[str, Any]:
 
 
 @task(timeout=TIMEOUT, retries=1)
-def here(letter: str, info: TaskInfo) -> dict[str, Any]:
+def here(letter: str, info: TaskInfo = injected()) -> dict[str, Any]:
     return {"letter": letter, **told(info)}
 
 
 @task(timeout=TIMEOUT, retries=1)
-async def later(letter: str, info: TaskInfo) -> dict[str, Any]:
+async def later(letter: str, info: TaskInfo = injected()) -> dict[str, Any]:
     await asyncio.sleep(0)
     return {"letter": letter, **told(info)}
 
@@ -51,7 +52,7 @@ def too_slow() -> str:
 
 
 @task(retries=2)
-def unsteady(order: str, info: TaskInfo) -> str:
+def unsteady(order: str, info: TaskInfo = injected()) -> str:
     """Fails twice, and says something each time."""
     print(f"call {info.attempt} about {order}")
     if info.attempt < 3:
@@ -62,3 +63,24 @@ def unsteady(order: str, info: TaskInfo) -> str:
 @workflow
 def paying(order: str) -> str:
     return unsteady(order)
+
+
+@task(conditions=[os.path.exists])
+def opened(path: str, info: TaskInfo = injected()) -> list[Any]:
+    """Waits for a file; what it found and which attempt saved it."""
+    if info.saved is None:
+        raise Defer(condition=os.path.exists, args=[path], every="20ms", save=info.attempt)
+    return [os.path.exists(path), info.saved]
+
+
+@task(conditions=[os.path.exists])
+async def opened_later(path: str, info: TaskInfo = injected()) -> list[Any]:
+    await asyncio.sleep(0)
+    if info.saved is None:
+        raise Defer(condition=os.path.exists, args=[path], every="20ms", save=info.attempt)
+    return [os.path.exists(path), info.saved]
+
+
+@workflow
+def waiting(path: str) -> list[Any]:
+    return [opened(path), opened_later(path)]

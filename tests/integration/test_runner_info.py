@@ -3,27 +3,33 @@ they run."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import info_flow
 import pytest
 from scripted_hub import start_worker
+from small_worker import SmallWorker
 from waiting import until
 
 from tests.conformance.test_task_executor import recipe
-from turnout import RoutingConfig, RoutingRule, Runner
+from turnout import RoutingConfig, RoutingRule, Runner, remote, workflow
+from turnout.dispatcher import ExecutionResult, ExecutorMetrics, Loader, TaskReadyEvent
 from turnout.errors import RunFailed
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner import Poller
 from turnout.testing import inline
+from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 
 pytestmark = pytest.mark.timeout(120)
 
-FLOWS = [info_flow.asking, info_flow.too_slow, info_flow.paying]
+FLOWS = [info_flow.asking, info_flow.too_slow, info_flow.paying, info_flow.waiting]
 LABELS = {"gpu": "true"}
 GRACE = 5.0
 """Seconds that an attempt may last beyond its timeout, at most."""
@@ -120,6 +126,73 @@ def test_a_timeout_holds_on_every_executor(runner_with: Callable[[str], Runner],
     with pytest.raises(RunFailed, match=r"TimeoutError: exceeded its timeout of 0\.3 s"):
         runner.run(info_flow.too_slow)
     assert time.monotonic() - began < 0.3 + GRACE
+
+
+class Silent:
+    """An executor that never answers, whatever it is asked."""
+
+    local, kinds, name = True, frozenset({"python"}), "silent"
+
+    def bind(self, loader: Loader) -> None: ...
+
+    def has_capacity(self) -> bool:
+        return True
+
+    def metrics(self) -> ExecutorMetrics:
+        return ExecutorMetrics()
+
+    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(3600)
+
+
+def test_a_timeout_holds_where_the_executor_never_answers(make_sqlite_runner: Callable[..., Runner]) -> None:
+    routing = RoutingConfig("default", (RoutingRule("**", "silent"),))
+    runner = make_sqlite_runner(executors={"silent": Silent()}, routing=routing)
+    run = runner.submit(info_flow.too_slow)
+    with pytest.raises(RunFailed, match=r"TimeoutError: exceeded its timeout of 0\.3 s"):
+        run.result(60)
+    [attempt] = run.task("deaf").attempts
+    assert attempt.ended_at is not None and attempt.ended_at - attempt.began_at < 0.3 + 2 * GRACE
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_condition_is_asked_on_every_executor(
+    runner_with: Callable[[str], Runner], kind: str, tmp_path: Path
+) -> None:
+    run = runner_with(kind).submit(info_flow.waiting, str(tmp_path / "open"))
+    until(lambda: all(task.attempt > 2 for task in run.tasks()))  # each was asked once at least, and it did not hold
+    (tmp_path / "open").touch()
+    assert run.result(90) == [[True, 1], [True, 1]]
+
+
+def test_the_backtrace_of_a_worker_in_any_language_is_kept(sqlite_url: str) -> None:
+    backtrace = ("ship.rb:3:in `call'", "worker.rb:40:in `run'")
+
+    def ship(step: Step) -> Any:
+        if step.metadata.attempt > 0:
+            return "shipped"
+        error = StepError("no such order", "KeyError", backtrace)
+        metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt)
+        return StepResult(step_id=step.step_id, status="failed", error=error, metadata=metadata)
+
+    shipping = remote("ship", handler="Shop::Ship", retries=1)
+
+    @workflow
+    def sending() -> Any:
+        return shipping()
+
+    hub = HubSettings(address="tcp://127.0.0.1:0")
+    with (
+        Runner(sqlite_url, hub=hub, workflows=[sending], handle_sigterm=False) as runner,
+        SmallWorker(str(runner.hub), handlers={"Shop::Ship": ship}),
+    ):
+        run = runner.submit(sending)
+        assert run.result(60) == "shipped"
+        first, second = run.task("ship").attempts
+    assert (first.error, first.traceback) == ("KeyError: no such order", "\n".join(backtrace))
+    assert (second.outcome, second.traceback) == ("completed", None)
 
 
 @pytest.mark.parametrize("kind", KINDS)

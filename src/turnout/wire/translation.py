@@ -20,6 +20,9 @@ from turnout.wire.documents import Step, StepMetadata
 SHELL_HANDLER = "turnout.shell"
 """The handler of command tasks: its configuration is the command."""
 
+LONGEST_ORDINAL = 9
+"""Digits of an attempt's number, at most."""
+
 # At import, for the reason that ``decode_spec`` has.
 msgspec.convert({"command": ""}, ShellSpec)
 
@@ -81,7 +84,7 @@ def milliseconds(seconds: float | None) -> int | None:
 def event_of(step: Step) -> TaskReadyEvent:
     """The attempt that the step is."""
     metadata = step.metadata
-    attempt = metadata.attempt + 1
+    attempt = _ordinal(step)
     return TaskReadyEvent(
         run_id=step.task_id,
         task_id=step.step_id,
@@ -91,6 +94,14 @@ def event_of(step: Step) -> TaskReadyEvent:
         begun=metadata.attempt,
         shadow=metadata.shadow,
     )
+
+
+def _ordinal(step: Step) -> int:
+    """The number of the attempt as bodies on every executor know it. The hub's token has it; of a token that is none of
+    our hubs', what began before has to do."""
+    task_id, _, number = step.token.removesuffix(":shadow").rpartition(":")
+    known = task_id == step.step_id and number.isascii() and number.isdigit() and len(number) <= LONGEST_ORDINAL
+    return int(number) if known else step.metadata.attempt + 1
 
 
 def work_of(

@@ -92,6 +92,17 @@ def test_an_attempt_comes_out_at_the_worker_as_it_went_in(
         assert getattr(got, name) == getattr(sent, name), name
 
 
+@pytest.mark.parametrize(
+    ("token", "attempt"),
+    [("r.1:7", 7), ("r.1:7:shadow", 7), ("other.1:7", 3), ("opaque", 3), ("r.1:x", 3), ("r.1:" + 40 * "9", 3)],
+)
+def test_a_body_at_a_worker_has_the_number_that_the_token_keeps(token: str, attempt: int) -> None:
+    event = msgspec.structs.replace(EVENT, task_id="r.1", begun=2)
+    step = travelled(step_of(work(event=event), token=token))
+    assert step.metadata.attempt == 2
+    assert work_of(step, print).event.attempt == attempt
+
+
 def _with_traceback(result: ExecutionResult) -> ExecutionResult:
     assert result.error is not None
     error = msgspec.structs.replace(result.error, traceback="ship.rb:3:in `call'\nworker.rb:40:in `run'")
