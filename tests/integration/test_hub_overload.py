@@ -104,3 +104,22 @@ def test_messages_without_end_do_not_hold_up_the_engine(sqlite_url: str, keys: H
                 assert (error.code, error.retry) == ("over_limit", False), "it is told why"
     print(f"{attack}: the loop was held up for {gap.longest:.3f} s ({gap.by_the_clock:.3f} s by the clock)")
     assert gap.longest <= GAP
+
+
+def test_a_flood_within_the_bounds_does_not_keep_others_from_working(sqlite_url: str, keys: HubKeys) -> None:
+    good, bad = new_pair(), new_pair()
+    keys.allow(good=(good, ""), bad=(bad, 'handlers = ["none"]'))
+    held = b",".join(b'{"token":"00000000-0000-0000-0000-%012d.0:1","state":"done"}' % n for n in range(20_000))
+    with runner_of(sqlite_url, keys.settings()) as runner, worker_of(runner, keys.of(good)):
+        assert runner.run(adding, 1) == 2
+        with attacked(runner, keys, bad) as attacker, LoopGap(runner) as gap:
+            # All bad in the same way: none can be read, none was given; and many steps that it claims to hold.
+            unread = message("results", attacker.session, results(*[BAD] * 5_000))
+            for number in range(1, 41):
+                attacker.send_raw(unread)
+                beat = b'{"seq":%d,"credits":0,"in_flight":[%b]}' % (number, held)
+                attacker.send_raw(message("heartbeat", attacker.session, beat))
+            handles = [runner.submit(adding, number) for number in range(20)]
+            assert [handle.result(60) for handle in handles] == list(range(1, 21)), "others keep working"
+    print(f"a flood: the loop was held up for {gap.longest:.3f} s ({gap.by_the_clock:.3f} s by the clock)")
+    assert gap.longest <= GAP

@@ -28,7 +28,7 @@ from turnout.wire.happenings import (
     Waits,
     Withdrawn,
 )
-from turnout.wire.limits import MAX_TOKENS
+from turnout.wire.limits import MAX_SAID_BACK, MAX_TOKEN_LENGTH, MAX_TOKENS
 from turnout.wire.messages import (
     VERSION,
     Ack,
@@ -385,7 +385,7 @@ class HubProtocol:
                 not_given.append(token)
         if not_given:
             what = f"{len(not_given)} results are of steps that were not given to this worker"
-            self._send(worker, Error("not_yours", what, tokens=tuple(not_given)))
+            self._send(worker, Error("not_yours", what, tokens=_said_back(not_given)))
         if again:
             self._send(worker, Ack(tuple(again)))
         if mine:
@@ -443,7 +443,7 @@ class HubProtocol:
         if here:
             self.events.append(StartAsked(worker, tuple(here)))
         if gone:
-            self._send(worker, Started((), tuple(gone)))
+            self._send(worker, Started((), _said_back(gone)))
 
     def _log(self, worker: WorkerEntry, message: Log) -> None:
         given = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
@@ -493,3 +493,9 @@ class HubProtocol:
 
     def _put(self, route: bytes, frames: list[bytes]) -> None:
         self.outbox.append((route, frames))
+
+
+def _said_back(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Tokens that are not known here, as an answer names them: some at a time, since who sends many need not read the
+    answers, and none that no hub would give. The others are asked about again."""
+    return tuple(token for token in tokens[:MAX_SAID_BACK] if len(token) <= MAX_TOKEN_LENGTH)

@@ -14,9 +14,9 @@ from turnout.wire.greeting import HubFacts
 from turnout.wire.happenings import Greeted, Left
 from turnout.wire.holdings import Holdings
 from turnout.wire.hub import SUSPENSION, HubProtocol
-from turnout.wire.limits import LIMITS, MAX_RESULTS
+from turnout.wire.limits import LIMITS, MAX_RESULTS, MAX_SAID_BACK
 from turnout.wire.link import Link, LinkState
-from turnout.wire.messages import KINDS, Ack, Heartbeat, Held, Hello, OverLimit, Welcome
+from turnout.wire.messages import KINDS, Ack, Heartbeat, Held, Hello, OverLimit, Start, Welcome
 from turnout.wire.topics import read_results
 
 MANY = 300_000
@@ -178,3 +178,19 @@ def test_published_results_are_bounded_and_not_read_if_nobody_waits_for_them() -
     assert len(read_results(b"results " + some).results) == MAX_RESULTS
     unread = read_results(b"results " + some, lambda batch_id: batch_id != "b")
     assert (unread.results, unread.unread) == ((), MAX_RESULTS)
+
+
+def test_what_is_said_back_of_unknown_tokens_is_bounded() -> None:
+    hub = Hub()
+    session = hub.hello(b"r", "w", None)
+    hub.said(b"r")
+    entries = [
+        f'{{"step_id":"","status":"failed","metadata":{{"token":"{n}"}}}}'.encode() for n in range(MAX_RESULTS - 1)
+    ]
+    long = b'{"step_id":"","status":"failed","metadata":{"token":"' + b"x" * 1_000_000 + b'"}}'
+    hub.protocol.receive(b"r", frames("results", session, listing(long, *entries)), 1.0)
+    [error] = hub.said(b"r")
+    assert (error.code, len(error.tokens)) == ("not_yours", MAX_SAID_BACK - 1)
+    hub.protocol.receive(b"r", pack(Start(tuple(map(str, range(50_000)))), session), 1.0)
+    [started] = hub.said(b"r")
+    assert len(started.denied) == MAX_SAID_BACK
