@@ -9,30 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from turnout.conformance.acts import Act, Drop, Kill, Look, Post, Relaunch, Verdict
-from turnout.conformance.giving import batch
+from turnout.conformance.acts import Act, Look, Post, Verdict
 from turnout.conformance.hub import Came, ScriptedHub
 from turnout.conformance.matching import Captured, Mismatch, fill, match, problem_with
+from turnout.conformance.moves import Moves
 from turnout.conformance.rules import Broken, Rules
-from turnout.conformance.script import (
-    Answer,
-    Cut,
-    Exit,
-    Expect,
-    File,
-    Give,
-    Launch,
-    Lines,
-    Nothing,
-    Pause,
-    Send,
-    Session,
-    Signal,
-    Step,
-    Stream,
-    Welcome,
-    seconds_for,
-)
+from turnout.conformance.script import Session
+from turnout.conformance.steps import Exit, Expect, File, Launch, Lines, Nothing, Pause, Step, Stream, seconds_for
 from turnout.conformance.stream import Streaming
 from turnout.conformance.telling import Traced, brief, told
 
@@ -55,22 +38,31 @@ class Player:
     def __init__(self, session: Session, known: Mapping[str, Any], now: float, patience: float = 1.0) -> None:
         self.verdict: Verdict | None = None
         self.reason = ""
-        self.acts: list[Act] = []
         self.trace: list[Traced] = []
         self._session = session
         self._patience = patience
         self._captured: Captured = dict(known)
         self._rules = Rules()
+        self._moves = Moves(session.name, self._captured, self._rules, self._note)
         numbers = range(1, session.document.hubs + 1)
         self._hubs = {number: self._hub(number) for number in numbers}
         self._began = self._now = self._entered = now
         self._at = 0
-        self._count = self._mark = self._batches = 0
+        self._count = self._mark = 0
         self._looking = False
         self._streaming: Streaming | None = None
         self._ended: tuple[int, float] | None = None
         self._content: list[str] | None = None
         self._advance(now)
+
+    @property
+    def acts(self) -> list[Act]:
+        """What is to be done, until it is taken."""
+        return self._moves.acts
+
+    def take_acts(self) -> list[Act]:
+        acts, self._moves.acts = self._moves.acts, []
+        return acts
 
     def _hub(self, number: int) -> ScriptedHub:
         document = self._session.document
@@ -160,39 +152,17 @@ class Player:
             case File():
                 if not self._looking:
                     self._looking = True
-                    self.acts.append(Look(fill(step.file, self._captured)))
+                    self._moves.acts.append(Look(fill(step.file, self._captured)))
                 return False
             case Lines():
                 return self._rules.text_of(step.lines_of) == step.texts
-            case _:
-                self._do(hub, step)
-        return True
-
-    def _do(self, hub: ScriptedHub, step: Step) -> None:
-        """Take a step that waits for nothing."""
-        match step:
-            case Send():
-                self._send(hub, fill(step.send, self._captured))
-            case Welcome():
-                hub.welcome(fill(step.welcome, self._captured))
-            case Give():
-                self._give(hub, step.give, fill(step.session, self._captured) or None)
-            case Answer():
-                hub.answers.update(step.answer)
-            case Cut():
-                self._note(step.hub, "·", f"connections cut ({step.cut})")
-                hub.forget_connections()
-                self.acts.append(Drop(step.hub, step.cut == "down"))
-            case Signal():
-                self._note(1, "·", f"signal {step.signal}")
-                self.acts.append(Kill(step.signal))
             case Launch():
-                self._note(1, "·", "the program is started again")
                 self._ended = None
                 self._rules.relaunched()
-                self.acts.append(Relaunch())
+                self._moves.make(hub, step)
             case _:
-                raise AssertionError(step)
+                self._moves.make(hub, step)
+        return True
 
     def _expect(self, hub: ScriptedHub, step: Expect) -> bool:
         only_new = step.new or step.next or step.expect.kind in _NOW_ONLY
@@ -221,21 +191,9 @@ class Player:
             if came.kind == wanted.kind and problem_with(wanted.body, came.body, self._captured) is None:
                 raise _Decided(Verdict.FAILED, f"{brief(wanted)} came, and should not have")
 
-    def _send(self, hub: ScriptedHub, said: Mapping[str, Any]) -> None:
-        if "frames" in said:
-            hub.send_frames([each.encode() for each in said["frames"]])
-        else:
-            hub.send(said["kind"], said.get("body", {}), said.get("session"))
-
-    def _give(self, hub: ScriptedHub, steps: Sequence[Mapping[str, Any]], session: str | None = None) -> None:
-        self._batches += 1
-        body = batch(f"batch_{self._batches}", fill(steps, self._captured), self._session.name)
-        self._rules.give(body)
-        hub.send("steps", body, session)
-
     def _stream(self, hub: ScriptedHub, step: Stream) -> bool:
         if self._streaming is None:
-            self._streaming = Streaming(step.stream, hub, lambda steps: self._give(hub, steps))
+            self._streaming = Streaming(step.stream, hub, lambda steps: self._moves.give(hub, steps))
         if not self._streaming.advance():
             return False
         self._streaming = None
@@ -291,7 +249,7 @@ class Player:
     # -- what is told -----------------------------------------------------------------------------------------------
     def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes]) -> None:
         self._note(hub.number, "→", told(frames))
-        self.acts.append(Post(hub.number, route, frames))
+        self._moves.acts.append(Post(hub.number, route, frames))
 
     def _note(self, hub: int, arrow: str, text: str) -> None:
         self.trace.append(Traced(self._now - self._began, hub, arrow, text))

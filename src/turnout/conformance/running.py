@@ -158,8 +158,7 @@ def _oversize() -> str:
 
 def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> None:
     """Do what the script says; each time a file is looked at there may be more."""
-    acts, player.acts = player.acts, []
-    for act in acts:
+    for act in player.take_acts():
         match act:
             case Post():
                 sockets.post(act.hub, act.route, act.frames)

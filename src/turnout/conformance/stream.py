@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from turnout.conformance.hub import ScriptedHub
-from turnout.conformance.script import Flow
+from turnout.conformance.steps import Flow
 
 MOST_AT_ONCE = 100
 

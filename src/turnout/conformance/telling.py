@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnout.conformance.script import Wanted
+from turnout.conformance.steps import Wanted
 
 
 class Traced(msgspec.Struct, frozen=True):

@@ -46,8 +46,7 @@ class Play:
 
     def sent(self, codec: str = "json") -> list[str]:
         """The kinds of what the hub has sent since the last time."""
-        acts, self.player.acts = self.player.acts, []
-        return [unpack(act.frames, codec).kind for act in acts if isinstance(act, Post)]
+        return [unpack(act.frames, codec).kind for act in self.player.take_acts() if isinstance(act, Post)]
 
     @property
     def verdict(self) -> Verdict | None:

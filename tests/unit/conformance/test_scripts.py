@@ -10,7 +10,8 @@ import pytest
 
 from turnout.conformance.hub import ANSWERS
 from turnout.conformance.matching import _FORMS
-from turnout.conformance.script import _BY_KEY, Document, read, sessions
+from turnout.conformance.script import Document, read, sessions
+from turnout.conformance.steps import BY_KEY
 from turnout.errors import InvalidTarget
 from turnout.wire.messages import KINDS
 
@@ -30,7 +31,7 @@ def test_every_kind_of_message_appears() -> None:
 
 
 def test_the_readme_names_every_step_answer_pattern_and_field() -> None:
-    for name in _BY_KEY:
+    for name in BY_KEY:
         assert f"**`{name}`**" in README
     for name in ANSWERS:
         assert f"| `{name}` |" in README

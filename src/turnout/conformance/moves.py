@@ -1,0 +1,63 @@
+"""The steps of a script that wait for nothing: what the hubs say, and what becomes of connections and the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from turnout.conformance.acts import Act, Drop, Kill, Relaunch
+from turnout.conformance.giving import batch
+from turnout.conformance.hub import ScriptedHub
+from turnout.conformance.matching import Captured, fill
+from turnout.conformance.rules import Rules
+from turnout.conformance.steps import Answer, Cut, Give, Launch, Send, Signal, Step, Welcome
+
+Note = Callable[[int, str, str], None]
+"""Takes a hub, an arrow and a text for the trace."""
+
+
+class Moves:
+    """``acts`` holds what is to be done by whoever owns the sockets and the program."""
+
+    def __init__(self, session: str, captured: Captured, rules: Rules, note: Note) -> None:
+        self.acts: list[Act] = []
+        self._session = session
+        self._captured = captured
+        self._rules = rules
+        self._note = note
+        self._batches = 0
+
+    def make(self, hub: ScriptedHub, step: Step) -> None:
+        match step:
+            case Send():
+                self._send(hub, fill(step.send, self._captured))
+            case Welcome():
+                hub.welcome(fill(step.welcome, self._captured))
+            case Give():
+                self.give(hub, step.give, fill(step.session, self._captured) or None)
+            case Answer():
+                hub.answers.update(step.answer)
+            case Cut():
+                self._note(step.hub, "·", f"connections cut ({step.cut})")
+                hub.forget_connections()
+                self.acts.append(Drop(step.hub, step.cut == "down"))
+            case Signal():
+                self._note(1, "·", f"signal {step.signal}")
+                self.acts.append(Kill(step.signal))
+            case Launch():
+                self._note(1, "·", "the program is started again")
+                self.acts.append(Relaunch())
+            case _:
+                raise AssertionError(step)
+
+    def give(self, hub: ScriptedHub, steps: Sequence[Mapping[str, Any]], session: str | None = None) -> None:
+        self._batches += 1
+        body = batch(f"batch_{self._batches}", fill(steps, self._captured), self._session)
+        self._rules.give(body)
+        hub.send("steps", body, session)
+
+    def _send(self, hub: ScriptedHub, said: Mapping[str, Any]) -> None:
+        if "frames" in said:
+            hub.send_frames([each.encode() for each in said["frames"]])
+        else:
+            hub.send(said["kind"], said.get("body", {}), said.get("session"))

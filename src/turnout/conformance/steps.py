@@ -1,0 +1,186 @@
+"""The steps that a script is made of, each with the key that tells it apart."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+WITHIN_MS = 10_000
+"""How long a script waits for what must come, unless it says otherwise."""
+HELLO_WITHIN_MS = 30_000
+"""A program may take its time to start."""
+
+
+class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A message as a pattern."""
+
+    kind: str
+    body: dict[str, Any] = {}
+
+
+class _Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    hub: int = 1
+    note: str = ""
+    """Why; for who reads the file."""
+
+
+class Expect(_Step, frozen=True, kw_only=True):
+    """A message must come."""
+
+    expect: Wanted
+    within_ms: int | None = None
+    not_before_ms: int = 0
+    """It must not come sooner than that after the step before it."""
+    new: bool = False
+    """Only what comes from now on counts."""
+    next: bool = False
+    """The very next of its kind must match."""
+    or_skip: str = ""
+    """If it does not match, or does not come, the program has not got this ability; the session is skipped."""
+
+
+class Nothing(_Step, frozen=True, kw_only=True):
+    """None of these may come for so long."""
+
+    nothing: list[Wanted]
+    for_ms: int
+
+
+class Send(_Step, frozen=True, kw_only=True):
+    send: dict[str, Any]
+    """``kind``, ``body`` and, if not the session's own, ``session``; or ``frames``, as they are."""
+
+
+class Welcome(_Step, frozen=True, kw_only=True):
+    """Answer the last hello that was expected; fields that are not given are the session's."""
+
+    welcome: dict[str, Any]
+
+
+class Greet(_Step, frozen=True, kw_only=True):
+    """Expect a hello, welcome it, and expect the first heartbeat."""
+
+    greet: dict[str, Any]
+    """Of the welcome."""
+    hello: dict[str, Any] = {}
+
+
+class Give(_Step, frozen=True, kw_only=True):
+    """Send steps, in short (``giving``)."""
+
+    give: list[dict[str, Any]]
+    session: str = ""
+
+
+class Answer(_Step, frozen=True, kw_only=True):
+    """What the hub answers by itself from now on."""
+
+    answer: dict[str, bool]
+
+
+class Cut(_Step, frozen=True, kw_only=True):
+    """Break the connections, and be there again at once, or not (``down``)."""
+
+    cut: Literal["restart", "down"]
+
+
+class Pause(_Step, frozen=True, kw_only=True):
+    pause_ms: int
+
+
+class Signal(_Step, frozen=True, kw_only=True):
+    signal: Literal["TERM", "KILL"]
+
+
+class Launch(_Step, frozen=True, kw_only=True):
+    """Start the program again, after it has ended."""
+
+    launch: Literal["again"]
+
+
+class Flow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """So many steps with the same handler."""
+
+    count: int
+    handler: str
+    prefix: str
+
+
+class Stream(_Step, frozen=True, kw_only=True):
+    """Give these steps as the worker's credits allow, and acknowledge each result, until all have come."""
+
+    stream: Flow
+    within_ms: int = 6 * WITHIN_MS
+
+
+class Exit(_Step, frozen=True, kw_only=True):
+    """The program must end, with this code."""
+
+    exit: int | Literal["any", "nonzero"]
+    within_ms: int = WITHIN_MS
+
+
+class File(_Step, frozen=True, kw_only=True):
+    """A file of the session's folder has exactly these lines; null: it is not there."""
+
+    file: str
+    lines: list[str] | None
+    within_ms: int = WITHIN_MS
+
+
+class Lines(_Step, frozen=True, kw_only=True):
+    """The log of a token, put together by offset, is exactly this text."""
+
+    lines_of: str
+    texts: list[str]
+    within_ms: int = WITHIN_MS
+
+
+Step: TypeAlias = (
+    Expect
+    | Nothing
+    | Send
+    | Welcome
+    | Greet
+    | Give
+    | Stream
+    | Answer
+    | Cut
+    | Pause
+    | Signal
+    | Launch
+    | Exit
+    | File
+    | Lines
+)
+BY_KEY: dict[str, type[Any]] = {
+    "expect": Expect,
+    "nothing": Nothing,
+    "send": Send,
+    "welcome": Welcome,
+    "greet": Greet,
+    "give": Give,
+    "stream": Stream,
+    "answer": Answer,
+    "cut": Cut,
+    "pause_ms": Pause,
+    "signal": Signal,
+    "launch": Launch,
+    "exit": Exit,
+    "file": File,
+    "lines_of": Lines,
+}
+
+
+def seconds_for(step: Step) -> float:
+    """How long a step may take that waits for something to come."""
+    match step:
+        case Expect():
+            usual = HELLO_WITHIN_MS if step.expect.kind == "hello" else WITHIN_MS
+            return (usual if step.within_ms is None else step.within_ms) / 1000
+        case Exit() | File() | Lines() | Stream():
+            return step.within_ms / 1000
+        case _:
+            return inf
