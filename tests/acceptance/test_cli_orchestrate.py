@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -139,6 +141,22 @@ def test_a_second_signal_ends_it_at_once(project: Project, processes: Processes,
     until_said(process, "handing over")
     process.send_signal(number)
     assert project.finish(process).code == 130
+
+
+def to_another_thread(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Send a signal in such a way that nothing wakes the main thread, as one does that comes right before it sleeps."""
+    others = [int(each.name) for each in Path(f"/proc/{process.pid}/task").iterdir() if each.name != str(process.pid)]
+    assert ctypes.CDLL(None).tgkill(process.pid, max(others), int(number)) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="signals for one thread of another process are Linux's")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_heard_also_while_its_main_thread_sleeps(
+    project: Project, processes: Processes, number: signal.Signals
+) -> None:
+    orchestrator, _ = processes.orchestrate()
+    to_another_thread(orchestrator, number)
+    assert project.finish(orchestrator).code == 0
 
 
 def test_it_says_in_one_plain_line_that_it_is_ready(project: Project, processes: Processes) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from queue import SimpleQueue
-from types import FrameType
 from typing import Any
 
 import msgspec
 
 from turnout.authoring.workflow import Workflow
+from turnout.bodies.signals import StopSignals
 from turnout.cli.failure import Exit
 from turnout.cli.output import say, say_json, stdout_for_json
 from turnout.cli.service import write_as_a_service
@@ -25,8 +24,6 @@ from turnout.runner.config import Config
 from turnout.runner.settings import configuration, hub_settings
 from turnout.runner.targets import configured_workflows
 from turnout.store.urls import shown_url
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -76,7 +73,7 @@ def orchestrate_until_told(
             say_json(ready)
         else:
             say(ready.text())
-        told.get()
+        told.wait()
     return Exit.OK
 
 
@@ -122,22 +119,16 @@ def _ready(runner: Runner) -> Ready:
 
 
 @contextmanager
-def _told() -> Iterator[SimpleQueue[int]]:
-    """Gets the signal that asks to stop. A queue of this kind may be filled by a handler at any moment."""
-    told: SimpleQueue[int] = SimpleQueue()
+def _told() -> Iterator[threading.Event]:
+    """Set by the first signal that asks to stop."""
+    told = threading.Event()
 
-    def heard(number: int, frame: FrameType | None) -> None:
-        if heard_before:
+    def heard(number: int) -> None:
+        if told.is_set():
             # At once, whatever the bodies do: others see that the process is gone, and take over.
             os._exit(Exit.INTERRUPTED)
-        heard_before.append(number)
         os.write(sys.stderr.fileno(), b"handing over; once more to stop at once\n")
-        told.put(number)
+        told.set()
 
-    heard_before: list[int] = []
-    before = {number: signal.signal(number, heard) for number in _SIGNALS}
-    try:
+    with StopSignals(heard):
         yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import math
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -40,6 +42,9 @@ from turnout.runner.views import RunView, TaskView, run_view, task_view
 P = ParamSpec("P")
 R = TypeVar("R")
 
+LONGEST_SLEEP = 0.5
+"""Seconds that a wait for a run's end sleeps at most: as long a signal may go unheard."""
+
 
 class RunHandle(Generic[R]):
     """A submitted run."""
@@ -63,7 +68,7 @@ class RunHandle(Generic[R]):
             self._core.watch(self.id, final)
             self._final = final
         try:
-            return self._final.result(timeout)
+            return _awake(self._final, timeout)
         except FutureTimeout as error:
             if self._final.done():
                 raise
@@ -117,6 +122,18 @@ class RunHandle(Generic[R]):
 
     def __repr__(self) -> str:
         return f"<run {self.id}>"
+
+
+def _awake(final: Future[Final], timeout: float | None) -> Final:
+    """Wait for it. A signal that comes in the moment before a thread sleeps is heard when it wakes: that is soon."""
+    until = math.inf if timeout is None else time.monotonic() + timeout
+    while (left := until - time.monotonic()) > LONGEST_SLEEP:
+        try:
+            return final.result(LONGEST_SLEEP)
+        except FutureTimeout:
+            if final.done():
+                raise
+    return final.result(max(0.0, left))
 
 
 class Submitting:

@@ -9,20 +9,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
-import threading
 import uuid
 from collections import Counter
 from collections.abc import Mapping
 from importlib.metadata import version
 from math import inf
-from typing import Any
 
 import zmq
 
 from turnout.bodies.attempt import Key
 from turnout.bodies.capture import capture
 from turnout.bodies.identity import boot_id, pid_namespace, process_started
+from turnout.bodies.signals import StopSignals
 from turnout.contracts.clock import boot_time
 from turnout.errors import WorkerRefused
 from turnout.wire.documents import StepResult
@@ -140,15 +138,13 @@ class Worker:
     def run(self) -> bool:
         """Work until told to stop, once. Whether all that had begun was finished and told. Raises WorkerRefused."""
         end_capture = capture() if self.settings.logs.capture else lambda: None
-        before = self._take_signals()
         try:
-            while not self._over():
-                left = max(0.0, self._next_tick - boot_time())
-                self._round(dict(self._poller.poll(int(left * 1000) + 1)))
+            with StopSignals(lambda _: self.stop()):
+                while not self._over():
+                    left = max(0.0, self._next_tick - boot_time())
+                    self._round(dict(self._poller.poll(int(left * 1000) + 1)))
             return not self._holdings
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
             self._abandon()
             self._hubs.leave()
             os.close(self._waking)
@@ -165,11 +161,6 @@ class Worker:
                 self._finish(unable(holding.step, "lost", "its worker was stopped"))
         self._hubs.tell(self._holdings.news(), boot_time())
         self._hubs.flush()
-
-    def _take_signals(self) -> dict[int, Any]:
-        if threading.current_thread() is not threading.main_thread():
-            return {}
-        return {number: signal.signal(number, lambda *_: self.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def _over(self) -> bool:
         if (refusal := self._hubs.refusal) is not None:
