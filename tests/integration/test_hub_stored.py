@@ -55,7 +55,7 @@ def test_what_needs_code_is_told_apart() -> None:
 def test_an_orchestrator_with_a_hub_drives_stored_runs_of_handlers_and_commands_and_no_others(store_url: str) -> None:
     plain = {"config": False, "handle_sigterm": False}
     with (
-        Runner(store_url, hub=HUB, drives=False, workflows=[shipping, mixed, parent], **plain) as client,
+        Runner(store_url, drives=False, workflows=[shipping, mixed, parent], **plain) as client,
         Runner(store_url, hub=HUB, workflows=(), **plain) as orchestrator,
     ):
         assert client.hub is None and orchestrator.hub is not None

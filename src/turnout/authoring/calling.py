@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache, partial
 from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeGuard, Union, get_args, get_origin
 
 import msgspec
 
@@ -32,6 +32,8 @@ class Slot(NamedTuple):
     name: str
     kind: Literal["context", "info"]
     position: int | None
+    context: type[Context] = Context
+    """What a context is made into: ``Context``, or a class that derives from it."""
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +50,8 @@ def slots_of(body: Body) -> tuple[Slot, ...]:
                 code="bad_injection",
             )
         if kind is not None:
-            found.append(Slot(parameter.name, kind, index if parameter.kind in positional else None))
+            place = index if parameter.kind in positional else None
+            found.append(Slot(parameter.name, kind, place, _context_type(parameter.annotation, body)))
     return tuple(found)
 
 
@@ -81,8 +84,9 @@ def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, A
     """The function to call for this attempt and its arguments; in Context style it returns what the body leaves."""
     assert work.body is not None, "only Python bodies are called"
     body = work.body
-    context = None if work.context is None else _own_copy(work.context)
-    args, kwargs = _as_needed(needs_of(body) or NOTHING, work.args, work.kwargs, info, context)
+    needs = needs_of(body) or NOTHING
+    context = None if work.context is None else _own_copy(work.context, needs.slots)
+    args, kwargs = _as_needed(needs, work.args, work.kwargs, info, context)
     if context is None:
         return body, args, kwargs
     return _leaving(body, context), args, kwargs
@@ -108,7 +112,7 @@ def _invoke(
     context: Mapping[str, Any] | None,
     info: TaskInfo,
 ) -> Any:
-    own = None if context is None else _own_copy(context)
+    own = None if context is None else _own_copy(context, needs.slots)
     filled, named = _as_needed(needs, args, kwargs, info, own)
     function = body if own is None else _leaving(body, own)
     return function(*filled, **named)
@@ -140,9 +144,10 @@ def fill(
     return tuple(filled), named
 
 
-def _own_copy(context: Mapping[str, Any]) -> Context:
+def _own_copy(context: Mapping[str, Any], slots: tuple[Slot, ...]) -> Context:
     # Bodies change their context in place; another attempt, or another task, must not see that.
-    return Context(msgspec.json.decode(msgspec.json.encode(context)))
+    kind = next((slot.context for slot in slots if slot.kind == "context"), Context)
+    return kind(msgspec.json.decode(msgspec.json.encode(context)))
 
 
 def _leaving(body: Body, context: Context) -> Body:
@@ -172,14 +177,29 @@ def _left(context: Context, returned: Any) -> dict[str, Any] | Branch[Any]:
 
 
 def _kind(annotation: Any, body: Body) -> Literal["context", "info"] | None:
+    options = _options(annotation, body)
+    if options is None:
+        # Imported under TYPE_CHECKING only: the text has to do.
+        names = {part.strip().removeprefix("turnout.") for part in str(annotation).split("|")}
+        return "info" if "TaskInfo" in names else "context" if "Context" in names else None
+    return "info" if TaskInfo in options else "context" if any(map(_is_context, options)) else None
+
+
+def _context_type(annotation: Any, body: Body) -> type[Context]:
+    return next((each for each in _options(annotation, body) or () if _is_context(each)), Context)
+
+
+def _is_context(kind: Any) -> TypeGuard[type[Context]]:
+    return isinstance(kind, type) and issubclass(kind, Context)
+
+
+def _options(annotation: Any, body: Body) -> tuple[Any, ...] | None:
+    """The types that an annotation names; None if it is text that cannot be evaluated."""
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, getattr(inspect.unwrap(body), "__globals__", {}))
         except Exception:
-            # Imported under TYPE_CHECKING only: the text has to do.
-            names = {part.strip().removeprefix("turnout.") for part in str(annotation).split("|")}
-            return "info" if "TaskInfo" in names else "context" if "Context" in names else None
+            return None
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
-    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    return "info" if TaskInfo in options else "context" if Context in options else None
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)

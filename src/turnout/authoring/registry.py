@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from turnout.authoring.child import ChildTask
+from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.definition import Definition
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
@@ -33,7 +34,8 @@ AnyTask = Task[..., Any]
 class Registry:
     """May be asked and added to from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, defaults: TaskDefaults = NO_DEFAULTS) -> None:
+        self._defaults = defaults
         self._lock = threading.RLock()
         self._today: dict[str, Definition] = {}
         self._periods: dict[str, list[tuple[float, Definition]]] = {}
@@ -57,7 +59,7 @@ class Registry:
         if known is not None and known.is_of(workflow):
             return known
         with self._lock:
-            made = workflow.define(tenant)
+            made = workflow.define(tenant, self._defaults)
             known = self._today.get(full_name)
             if known is not None:
                 if known.is_of(workflow) or known.same_as(made):

@@ -13,6 +13,7 @@ import msgspec
 
 from turnout.authoring.child import ChildTask
 from turnout.authoring.default_runner import Submitted, current_runner
+from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.definition import Definition
 from turnout.authoring.drawing import Drawing, current_drawing
 from turnout.authoring.hooks import add_hooks
@@ -123,9 +124,10 @@ class Workflow(Generic[P, R]):
         """Its tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
-    def define(self, tenant: str = DEFAULT_TENANT) -> Definition:
-        """What it is under that tenant, as a value that outlives a redefinition."""
-        return Definition(self, self.spec_for(tenant), self.tasks, self.source)
+    def define(self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS) -> Definition:
+        """What it is under that tenant and with these defaults, as a value that outlives a redefinition."""
+        tasks = self.tasks
+        return Definition(self, defaults.applied(self.spec_for(tenant), tasks), tasks, self.source)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The arguments of a call as a run's input: by name, checked, defaults filled in."""

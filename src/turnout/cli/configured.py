@@ -69,6 +69,7 @@ def _default(config: Config, key: Key) -> Any:
         ("routing", "rules"): [],
         ("default_execution_mode",): "local",
         ("strict_selectors",): False,
+        ("default_retries",): 0,
     }
     if key[0] == WORKER:
         value = getattr(WorkerSettings(connect=()), key[1], None)

@@ -108,6 +108,8 @@ SHAPE: Mapping[Key, Kind] = {
     ("default_execution_mode",): Kind.MODE,
     ("strict_selectors",): Kind.FLAG,
     ("max_output_bytes",): Kind.COUNT,
+    ("default_timeout",): Kind.SECONDS,
+    ("default_retries",): Kind.COUNT,
     (ROUTING, "default"): Kind.TEXT,
     RULES: Kind.RULES,
     (WORKER, "connect"): Kind.TEXTS,

@@ -95,7 +95,7 @@ class Core:
         refuse_in_child()
         self.config = config
         self.url = config.database_url
-        self.registry = registry_of(config.workflows, config.tenant)
+        self.registry = registry_of(config.workflows, config.tenant, config.task_defaults)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
         self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
@@ -131,7 +131,8 @@ class Core:
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
         dispatcher = make_dispatcher(config)
-        validate_all(dispatcher, self.registry)
+        if config.drives:
+            validate_all(dispatcher, self.registry)
         return dispatcher
 
     def _join_hub(self, dispatcher: DefaultDispatcher) -> None:
@@ -230,10 +231,11 @@ class Core:
         definition = self.registry.define(workflow, self.config.tenant)
         spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
-            if self.dispatcher is not None:
+            # Where runs are only handed in, the executors that their orchestrators have are not known.
+            if self.dispatcher is not None and self.config.drives:
                 family = self.registry.family_of(workflow, self.config.tenant)
                 self.dispatcher.validate(family)
-                if self.config.drives and self.workers is not None and not self.workers.listens:
+                if self.workers is not None and not self.workers.listens:
                     refuse_workers(self.dispatcher, family)
             self._checked[spec.full_name] = spec
         return definition

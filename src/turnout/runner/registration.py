@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import Workflow, defined_workflows
 from turnout.errors import DefinitionError
@@ -13,9 +14,11 @@ from turnout.errors import DefinitionError
 log = logging.getLogger("turnout.runner")
 
 
-def registry_of(workflows: Iterable[Workflow[..., Any]] | None, tenant: str) -> Registry:
+def registry_of(
+    workflows: Iterable[Workflow[..., Any]] | None, tenant: str, defaults: TaskDefaults = NO_DEFAULTS
+) -> Registry:
     """The given workflows; with None, all that the program has defined so far and that can be told apart by name."""
-    registry = Registry()
+    registry = Registry(defaults)
     if workflows is not None:
         for workflow in workflows:
             registry.add(workflow, tenant)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
@@ -19,6 +20,7 @@ from turnout.dispatcher.placement import MODE
 from turnout.errors import InvalidSetting
 from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
+from turnout.model.durations import seconds
 from turnout.model.extras import optional_packages
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.log_writer import Observer
@@ -51,6 +53,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     listens: bool = True
     """False: the hub is another orchestrator's, and is not opened here."""
     max_output_bytes: int = MAX_BYTES
+    task_defaults: TaskDefaults = NO_DEFAULTS
+    """Of tasks that do not say it themselves."""
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
     """Full names of the workflows whose stored runs it takes over; None: all that it has the code for."""
@@ -95,11 +99,25 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "placement": _placement(said),
         "hub": None if "hub" in given else said.hub,
         "max_output_bytes": said.get("max_output_bytes"),
+        "task_defaults": _task_defaults(
+            given.pop("default_timeout", said.get("default_timeout")),
+            given.pop("default_retries", said.get("default_retries") or 0),
+        ),
     }
     executors = {**configured_executors(said, without=given.get("executors", {})), **given.pop("executors", {})}
     return RunnerConfig(
         executors=executors, **{name: value for name, value in configured.items() if value is not None} | given
     )
+
+
+def _task_defaults(timeout: Any, retries: Any) -> TaskDefaults:
+    """The defaults of tasks, a duration and a number, if tasks can have them."""
+    number = None if timeout is None else seconds(timeout, "default_timeout")
+    if number == 0:
+        raise InvalidSetting(f"default_timeout is {timeout!r}: write a time above 0", code="bad_setting")
+    if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
+        raise InvalidSetting(f"default_retries is {retries!r}: write a whole number from 0", code="bad_setting")
+    return TaskDefaults(number, retries)
 
 
 def hub_settings(hub: str | HubSettings, said: Config) -> HubSettings:
