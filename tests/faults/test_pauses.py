@@ -20,12 +20,13 @@ from tests.waiting import until
 from turnout import Runner, Workflow, remote, shell, task, workflow
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
+from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.states import RunState
-from turnout.runner import EngineSettings, RunHandle
+from turnout.runner import EngineSettings, Poller, RunHandle
 
 FEW = scaled(10, 50)
-RUNS = {"threads": 50, "coroutines": 50, "processes": FEW, "commands": FEW, "workers": FEW}
+RUNS = {"threads": 50, "coroutines": 50, "processes": FEW, "commands": FEW, "workers": FEW, "pollers": FEW}
 ITEMS = 8
 TRIALS = scaled(1, 10)
 SECONDS = 0.4
@@ -59,6 +60,12 @@ async def on_loop(item: int, log: str, run: str, seconds: float) -> None:
 
 @task(executor="process")
 def in_process(item: int, log: str, run: str, seconds: float) -> None:
+    begin(log, run)
+    time.sleep(seconds)
+
+
+@task(executor="polled")
+def by_poller(item: int, log: str, run: str, seconds: float) -> None:
     begin(log, run)
     time.sleep(seconds)
 
@@ -98,7 +105,14 @@ def workers(items: list[int], log: str, run: str, seconds: float) -> Any:
     return on_worker.partial(log=log, run=run, seconds=seconds).map(item=items)
 
 
-KINDS: dict[str, Workflow[..., Any]] = {each.name: each for each in (threads, coroutines, processes, commands, workers)}
+@workflow
+def pollers(items: list[int], log: str, run: str, seconds: float) -> Any:
+    return by_poller.partial(log=log, run=run, seconds=seconds).map(items)
+
+
+KINDS: dict[str, Workflow[..., Any]] = {
+    each.name: each for each in (threads, coroutines, processes, commands, workers, pollers)
+}
 
 
 class Bench:
@@ -110,14 +124,19 @@ class Bench:
         executors = {"process": ProcessExecutor(4), "shell": ShellExecutor(4)}
         options: dict[str, Any] = {"settings": settings, "handle_sigterm": False}
         hub = HubSettings(address="tcp://127.0.0.1:0")
-        self.runner = Runner(url, executors=executors, hub=hub, workflows=KINDS.values(), **options)
+        self.runner = Runner(url, executors=executors, hub=hub, workflows=KINDS.values(), polling=["polled"], **options)
         self.other = Runner(url, drives=False, workflows=(), **options)
         self.worker: subprocess.Popen[str] | None = None
+        self.poller: Poller | None = None
 
     def start_worker(self) -> None:
         """One that takes twice as many steps as it runs at once."""
         assert self.runner.hub is not None
         self.worker = start_worker("--connect", self.runner.hub, "--import", "worker_bodies", "--concurrency", "8")
+
+    def start_poller(self) -> None:
+        executor = ThreadExecutor(threads=4, name="polled")
+        self.poller = Poller(self.url, workflows=[pollers], keys=["polled"], executor=executor)
 
     def begun(self) -> list[tuple[str, float]]:
         lines = self.log.read_text().splitlines() if self.log.exists() else []
@@ -133,6 +152,8 @@ class Bench:
         assert run.wait(60) is RunState.COMPLETED
 
     def close(self) -> None:
+        if self.poller is not None:
+            self.poller.close(1.0)
         if self.worker is not None:
             self.worker.kill()
             self.worker.communicate()
@@ -152,7 +173,9 @@ def bench(sqlite_url: str, tmp_path: Path) -> Iterator[Bench]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("asked", ["here", "elsewhere"])
 def test_no_body_begins_after_the_order_has_returned(bench: Bench, kind: str, order: str, asked: str) -> None:
-    if kind in ("threads", "coroutines"):
+    if kind == "pollers":
+        bench.start_poller()
+    if kind in ("threads", "coroutines", "pollers"):
         bench.warm(kind)
     if kind == "workers":
         bench.start_worker()

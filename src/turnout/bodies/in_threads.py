@@ -20,7 +20,7 @@ from turnout.bodies.places import Places
 from turnout.bodies.single import execute_one
 from turnout.bodies.threads import Threads
 from turnout.contracts.executor import Loader, Report, Work
-from turnout.errors import ExecutionFailed, InputError, InvalidSetting, StoreUnreachable, StoreUnusable
+from turnout.errors import AttemptFenced, ExecutionFailed, InputError, InvalidSetting, StoreUnreachable, StoreUnusable
 from turnout.model.events import (
     NO_FAILURE,
     STATUS_RETURNED,
@@ -260,8 +260,8 @@ class ThreadExecutor:
             if work is None:
                 attempt.loading = True
                 work = loader.load_blocking(event)
-        except (StoreUnreachable, StoreUnusable) as error:
-            # Nothing has started: an outage must not use up the task's attempts.
+        except (StoreUnreachable, StoreUnusable, AttemptFenced) as error:
+            # Nothing has started: neither an outage nor a pause may use up the task's attempts.
             self._end_early(attempt, ExecutionResult.returned(event, error.code))
             return None
         except BaseException as error:

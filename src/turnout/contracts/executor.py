@@ -16,6 +16,9 @@ from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEven
 from turnout.model.info import Output, TaskInfo, Waiter, current_task, info_of, reset_current, set_current
 from turnout.model.spec import TaskSpec
 
+BEGIN_WITHIN = 1.0
+"""Seconds after which an attempt that its run's owner did not hand over is not begun without another look at the store:
+so long a pause or a cancellation waits for pollers."""
 Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
 

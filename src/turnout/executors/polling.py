@@ -78,7 +78,9 @@ class HeldLoader:
         return self._fenced(self._loader.load_blocking(event))
 
     def _fenced(self, work: Work) -> Work:
-        return msgspec.structs.replace(work, fence=partial(self._begin_by, work.event))
+        own, begin_by = work.fence, partial(self._begin_by, work.event)
+        fence = begin_by if own is None else lambda: min(own(), begin_by())
+        return msgspec.structs.replace(work, fence=fence)
 
 
 class PollingExecutor:
@@ -156,9 +158,10 @@ class PollingExecutor:
         self._stopping.set()
         self._wake.set()
         self._unlisten()
-        for thread in self._threads[:1]:
-            thread.join(timeout)  # a claim under way hands over its tasks before the inner executor is stopped
+        # What has not begun goes back at once, also what a claim that is under way still hands over.
         _complete(self._inner.stop(max(0.0, until - time.monotonic())))
+        for thread in self._threads[:1]:
+            thread.join(max(1.0, until - time.monotonic()))
         self._outbox.stop(max(1.0, until - time.monotonic()))
         self._ended.set()
         try:

@@ -7,9 +7,12 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from turnout.contracts.executor import BEGIN_WITHIN
 from turnout.errors import RunNotFound, StoreError, StoreUnreachable, TurnoutError
 from turnout.model.reasons import TURN_FAILED
+from turnout.model.states import TaskState
 from turnout.orchestration.owned import Order
+from turnout.orchestration.withdrawal import STOPS
 
 if TYPE_CHECKING:
     from turnout.orchestration.engine import Engine
@@ -27,6 +30,23 @@ class Commands:
         self._engine = engine
 
     async def carry_out(self, run_id: str, kind: str, reason: str | None = None) -> None:
+        """Returns when the order is committed, and attempts that pollers hold have begun or never will."""
+        await self._commit(run_id, kind, reason)
+        if kind in STOPS and await self._polled(run_id):
+            await asyncio.sleep(BEGIN_WITHIN)
+
+    async def _polled(self, run_id: str) -> bool:
+        """Whether a poller holds an attempt of the run that may not have begun, or held it until now."""
+        engine = self._engine
+        try:
+            sessions = await engine.in_thread(engine.store.live_sessions)
+            pollers = {session.id for session in sessions if session.kind == "poller"}
+            rows = await engine.in_thread(engine.store.tasks, run_id, outputs=False) if pollers else ()
+        except StoreError:
+            return True
+        return any(row.holder in pollers and row.state in (TaskState.RUNNING, TaskState.CANCELLED) for row in rows)
+
+    async def _commit(self, run_id: str, kind: str, reason: str | None) -> None:
         """Returns when the order is committed; a run that has ended needs none."""
         engine = self._engine
         row: int | None = None

@@ -77,6 +77,7 @@ class StoreLoader:
         else:
             row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
             needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
+        self._read(event, stored.row, row_of(pos))
         texts = self._store.outputs(run_id, needed) if needed else {}
         return prepare(
             event,
@@ -91,6 +92,9 @@ class StoreLoader:
             output=self._output,
             runner=self._runner,
         )
+
+    def _read(self, event: TaskReadyEvent, run: RunRow, row: TaskRow) -> None:
+        """What the store says of an attempt that is being loaded; to be refused by raising."""
 
     def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
         items = self._items(run_id, graph, pos)

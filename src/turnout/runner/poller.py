@@ -12,8 +12,8 @@ from turnout.bodies.log_buffer import LogSettings
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
+from turnout.orchestration.claimed_loader import ClaimedLoader
 from turnout.orchestration.lease import this_session
-from turnout.orchestration.loading import StoreLoader
 from turnout.orchestration.log_writer import LogWriter
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import database_url as default_url
@@ -57,7 +57,7 @@ class Poller:
         self._log_writer = LogWriter(self._store, logs) if logs.capture else None
         self._executor = PollingExecutor(
             self._store,
-            StoreLoader(self._store, registry, self._log_writer),
+            ClaimedLoader(self._store, registry, self._log_writer),
             executor,
             tuple(keys),
             session=this_session(tuple(registry.workflows), kind="poller"),
