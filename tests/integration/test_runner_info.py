@@ -19,7 +19,7 @@ from small_worker import SmallWorker
 from waiting import until
 
 from tests.conformance.test_task_executor import recipe
-from turnout import RoutingConfig, RoutingRule, Runner, remote, workflow
+from turnout import RoutingConfig, RoutingRule, Runner, remote, shell, workflow
 from turnout.dispatcher import ExecutionResult, ExecutorMetrics, Loader, TaskReadyEvent
 from turnout.errors import RunFailed
 from turnout.executors.workers.settings import HubSettings
@@ -212,3 +212,14 @@ def test_each_attempt_keeps_its_error_and_its_lines_on_every_executor(
     said = [(number, f"call {number} about tea") for number in (1, 2, 3)]
     until(lambda: [(line.attempt, line.text) for line in run.logs("unsteady")] == said)
     assert [line.text for line in run.logs("unsteady", attempt=2)] == ["call 2 about tea"]
+
+
+def test_a_command_is_told_which_item_it_is(sqlite_runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNOUT_INDEX", "7")  # of the command that this program was started by
+    numbered = shell("echo {letter}/$TURNOUT_INDEX", name="numbered", parse="text")
+
+    @workflow
+    def commanding(letters: list[str]) -> Any:
+        return [numbered.map(letter=letters), numbered.named("alone")(letter="c")]
+
+    assert sqlite_runner.run(commanding, ["a", "b"]) == [["a/0", "b/1"], "c/"]

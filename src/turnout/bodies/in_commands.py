@@ -107,6 +107,8 @@ def _about(event: TaskReadyEvent, work: Work) -> dict[str, str]:
         "TURNOUT_RUN_ID": event.run_id,
         "TURNOUT_TASK_NAME": event.task_name,
         "TURNOUT_ATTEMPT": str(event.attempt),
+        # Always there: an orchestrator that is itself started by an item must not hand down that one's number.
+        "TURNOUT_INDEX": "" if work.index is None else str(work.index),
         "TURNOUT_IDEMPOTENCY_KEY": work.idempotency_key,
         "TURNOUT_TOKEN": work.token,
     }
