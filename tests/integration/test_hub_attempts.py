@@ -31,6 +31,7 @@ def test_an_attempt_that_never_began_does_not_count_and_the_limit_stays(make_run
         ("failed", None),
         ("error", "returned"),
         ("error", "lost"),
+        ("failed", "deferred"),
     ]
     seen: list[tuple[int, int, int]] = []
     ordinals: list[str] = []
@@ -44,5 +45,5 @@ def test_an_attempt_that_never_began_does_not_count_and_the_limit_stays(make_run
     assert runner.hub is not None
     with SmallWorker(runner.hub, handlers={"Flaky": handle}):
         assert runner.run(shaky) == "done"
-    assert seen == [(0, 2, 0), (0, 2, 0), (0, 2, 0), (1, 2, 1), (1, 2, 1), (2, 2, 1)]
-    assert ordinals == ["1", "2", "3", "4", "5", "6"], "the token has the ordinal"
+    assert seen == [(0, 2, 0), (0, 2, 0), (0, 2, 0), (1, 2, 1), (1, 2, 1), (2, 2, 1), (3, 2, 1)]
+    assert ordinals == ["1", "2", "3", "4", "5", "6", "7"], "the token has the ordinal"

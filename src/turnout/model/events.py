@@ -26,7 +26,7 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """1-based and never used twice for one task: with the task's id, the fencing token."""
     max_attempts: int
     begun: int = 0
-    """Earlier attempts that began: they failed, crashed or were lost. Those that were handed back did not."""
+    """Earlier attempts that began. Those that were handed back, or only asked a condition, did not."""
     shadow: bool = False
     holder: str = ""
     """Who was chosen to hold it, where an executor has several: a worker's id."""

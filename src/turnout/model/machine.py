@@ -14,6 +14,7 @@ import msgspec
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.groups import NO_GROUPS, Group, keeps, placeable, restored
+from turnout.model.memo import read_memo
 from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
 from turnout.model.retry import last_attempt
@@ -98,7 +99,7 @@ class RunMachine:
             task_name=task.full_name,
             attempt=row.attempt,
             max_attempts=last_attempt(task.retry, row.attempt, row.failures),
-            begun=row.failures + row.crashes + row.losses,
+            begun=begun_before(row),
             holder=row.holder or "",
             body=task.body.ref,
             priority=self.new.priority,
@@ -208,3 +209,12 @@ class RunMachine:
         large = row.output is not None and len(row.output) > self.limits.inline_output
         if large and not keeps(self.graph, self.tasks, row):
             self.tasks[pos] = msgspec.structs.replace(row, output=None)
+
+
+def begun_before(row: TaskRow) -> int:
+    """How many attempts of the task began before: they failed, crashed, were lost, or put themselves off."""
+    begun = row.failures + row.crashes + row.losses
+    if row.memo is None:
+        return begun
+    memo = read_memo(row.memo)
+    return begun + memo.deferrals - memo.unmet

@@ -13,6 +13,8 @@ class Memo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     saved: str | None = None
     """JSON text: what the body gets as ``info.saved`` when it starts again."""
     deferrals: int = 0
+    unmet: int = 0
+    """How many of the deferrals only asked a condition: the body did not begin."""
     condition: Condition | None = None
     """Asked before the body starts, until the body has deferred itself otherwise or has ended."""
     chosen: tuple[str, ...] | None = None

@@ -114,7 +114,7 @@ def postponed(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Ver
         condition = msgspec.structs.replace(condition, asked=condition.asked + deferral.unmet)
         reason, delay = f"{DEFERRED}:{condition.ref}", condition.pause()
     saved = memo.saved if deferral.saved is None else deferral.saved
-    carried = write_memo(Memo(saved=saved, deferrals=count, condition=condition))
+    carried = write_memo(Memo(saved=saved, deferrals=count, condition=condition, unmet=memo.unmet + deferral.unmet))
     return Verdict(TaskState.READY, reason, delay, memo=carried)
 
 
