@@ -56,6 +56,15 @@ class Terminal:
         """What was drawn from the upper left corner on, each time."""
         return [_text(drawn) for drawn in self.raw.split("\x1b[H")[1:]]
 
+    @property
+    def screen(self) -> list[str]:
+        """What a person sees in the end, lines that have scrolled away included."""
+        return Screen().write(self.raw).lines
+
+    @property
+    def cursor_shown(self) -> bool:
+        return self.raw.rfind("\x1b[?25h") >= self.raw.rfind("\x1b[?25l")
+
     def until(self, words: str) -> None:
         """Wait until the words have appeared."""
         deadline = time.monotonic() + PATIENCE
@@ -90,6 +99,35 @@ class Terminal:
             return False
         self._seen += data
         return bool(data)
+
+
+class Screen:
+    """As much of a terminal as a display that is drawn in place uses: lines, going up, and erasing a line."""
+
+    def __init__(self) -> None:
+        self._lines = [""]
+        self._row = self._column = 0
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._lines]
+
+    def write(self, raw: str) -> Screen:
+        for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.", raw, re.DOTALL):
+            if part == "\n":
+                self._row += 1
+                self._lines += [""] * (self._row + 1 - len(self._lines))
+            elif part == "\r":
+                self._column = 0
+            elif part.endswith("A") and len(part) > 1:
+                self._row = max(0, self._row - int(part[2:-1] or 1))
+            elif part == "\x1b[2K":
+                self._lines[self._row] = ""
+            elif len(part) == 1:
+                line = self._lines[self._row].ljust(self._column)
+                self._lines[self._row] = line[: self._column] + part + line[self._column + 1 :]
+                self._column += 1
+        return self
 
 
 def _text(raw: str) -> str:

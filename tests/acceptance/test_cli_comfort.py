@@ -59,6 +59,7 @@ def test_a_configured_workflow_runs_by_its_name(project: Project) -> None:
     )
     assert ran.code == 0 and "it is 4" in ran.out, ran
     assert "small" in explained.out and "double" in drawn.out
+    assert away.run("runs", "rerun", "last", "--from", "tell", "--target", "doubling").code == 0
     assert (
         wrong.code == 2
         and "no configured workflow and no module is named 'dubling': did you mean 'doubling'?" in wrong.err

@@ -45,6 +45,27 @@ def test_runs_are_listed_newest_first_and_page_by_page(store: Store) -> None:
     assert [run.new.run_id for run in store.runs(limit=10, before=newest[-1])] == [ids[2], ids[1], ids[0]]
 
 
+def test_open_runs_and_their_tasks_are_counted(store: Store) -> None:
+    begin(store)
+    runs = [new_run() for _ in range(3)]
+    insert(store, *runs)
+    done = runs[0].run_id
+    store.commit([update(done, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
+    found = [run.new.run_id for run in store.open_runs(10)]
+    assert (
+        found == sorted((run.run_id for run in runs[1:]), reverse=True) and store.open_runs(1)[0].new.run_id == found[0]
+    )
+    counts = store.task_counts([run.run_id for run in runs])
+    assert (
+        set(counts) == {run.run_id for run in runs} and store.task_counts([]) == store.task_counts(["nonsense"]) == {}
+    )
+    for run in runs:
+        expected: dict[TaskState, int] = {}
+        for row in store.tasks(run.run_id):
+            expected[row.state] = expected.get(row.state, 0) + 1
+        assert {state: count for state, count, _ in counts[run.run_id]} == expected
+
+
 def test_runs_are_found_by_workflow_and_state(store: Store) -> None:
     begin(store)
     store.put_workflow("o1", "acme::etl::other", "{}")

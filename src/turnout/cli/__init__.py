@@ -35,6 +35,8 @@ def _run(given: list[str]) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):
+        if sys.stderr is not None and sys.stderr.isatty():
+            print(file=sys.stderr)  # what comes next does not stand behind "^C"
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has seen enough; nothing may be written while Python shuts down.

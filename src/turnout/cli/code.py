@@ -11,7 +11,7 @@ from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.runner.config import Config
 from turnout.runner.stored_specs import spec_of_version
-from turnout.runner.targets import load_workflows
+from turnout.runner.targets import find_workflow, load_workflows
 
 AnyWorkflow = Workflow[..., Any]
 
@@ -20,7 +20,7 @@ def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -
     """The workflows of the target; else the configured ones; else those of the modules that the tasks came from."""
     spec = spec_of_version(store, run.new.version)
     if target is not None:
-        found = load_workflows(target, (config.root,))
+        found = _named(config, target)
         if not (mine := _of(found, spec)):
             raise InvalidTarget(
                 f"{target} does not have the workflow {spec.name!r} of the run", code="no_such_workflow"
@@ -38,6 +38,16 @@ def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -
         code="no_code",
         hint="say where it is: --target file.py or --target module, or `workflows` in the configuration",
     )
+
+
+def _named(config: Config, target: str) -> list[AnyWorkflow]:
+    """All workflows of the module or file; or the configured one of this name, as ``turnout run`` takes it."""
+    try:
+        return load_workflows(target, (config.root,))
+    except InvalidTarget as error:
+        if error.code != "no_such_module":
+            raise
+        return [find_workflow(target, config.get("workflows") or (), (config.root,))]
 
 
 def _of(workflows: list[AnyWorkflow], spec: WorkflowSpec) -> list[AnyWorkflow]:

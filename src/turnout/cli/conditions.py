@@ -95,7 +95,7 @@ def executor_lines(found: Sequence[Orchestrator], width: int) -> list[Line]:
     return table(
         [
             Column("executor", [(one_line(name, 22), "") for name in executors]),
-            Column("active", [(_places(one), "") for one in every], right=True),
+            Column("has", [(_places(one), "") for one in every], right=True),
             Column("attempts/s", [(_rate(one.attempts_per_second), "") for one in every], right=True),
             Column("failed", [(f"{one.failed:,}", "red" if one.failed else "") for one in every], right=True),
             Column("average", [(_average(one), "") for one in every], rank=2, right=True),
@@ -115,7 +115,7 @@ def worker_lines(found: Sequence[Orchestrator], width: int, most: int = WORKERS)
     lines = table(
         [
             Column("worker", [(one_line(one.name, 30), "") for one in shown]),
-            Column("active", [(f"{one.in_flight:,}/{one.credits:,}", "") for one in shown], right=True),
+            Column("has", [(f"{one.in_flight:,}/{one.credits:,}", "") for one in shown], right=True),
             Column("executed", [(f"{one.executed:,}", "") for one in shown], right=True),
             Column("failed", [(f"{one.failed:,}", "red" if one.failed else "") for one in shown], right=True),
             Column("lost", [(f"{one.lost:,}", "red" if one.lost else "") for one in shown], rank=2, right=True),

@@ -9,6 +9,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FrameType
+from typing import Generic, TypeVar
+
+import msgspec
 
 from turnout.cli.dashboard import frame
 from turnout.cli.keyboard import LEAVE, key_presses
@@ -18,10 +21,20 @@ from turnout.cli.watch import as_text
 from turnout.contracts.store import Store
 from turnout.errors import TurnoutError
 from turnout.model.health import Orchestrator
+from turnout.runner.open_runs import NO_RUNS, OpenRuns, open_runs
 from turnout.runner.orchestrators import live_orchestrators
+
+T = TypeVar("T")
 
 LOOK = 1.0
 DRAW = 0.5
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """What ``turnout top`` shows."""
+
+    orchestrators: Sequence[Orchestrator]
+    runs: OpenRuns = NO_RUNS
 
 
 class Source:
@@ -39,14 +52,19 @@ class Source:
                 self._open.close()
         return [] if self._store is None else live_orchestrators(self._store)
 
+    def picture(self) -> Picture:
+        """The orchestrators, and the runs that have not ended."""
+        found = self.look()
+        return Picture(found, NO_RUNS if self._store is None else open_runs(self._store))
+
     def close(self) -> None:
         self._open.close()
 
 
-class Observation:
+class Observation(Generic[T]):
     """What was last seen. Looks in a thread of its own, so that a database that hangs does not hold up the keys."""
 
-    def __init__(self, look: Callable[[], list[Orchestrator]], first: Sequence[Orchestrator]) -> None:
+    def __init__(self, look: Callable[[], T], first: T) -> None:
         self.found = first
         self.note: str | None = None
         self._look = look
@@ -70,13 +88,13 @@ class Observation:
                 self.note = f"{error.message}; what follows was seen before"
 
 
-def observe(source: Source, first: Sequence[Orchestrator]) -> None:
+def observe(source: Source, first: Picture) -> None:
     """Draw until somebody leaves."""
     from rich.console import Console
     from rich.live import Live
 
     console = Console(no_color=not coloured(), highlight=False)
-    seen = Observation(source.look, first)
+    seen = Observation(source.picture, first)
 
     with ExitStack() as stack:
         stack.enter_context(_ended_by_signal())
@@ -86,7 +104,8 @@ def observe(source: Source, first: Sequence[Orchestrator]) -> None:
         try:
             while True:
                 width, height = console.size
-                shown = frame(seen.found, time.time(), width=width, height=height, note=seen.note)
+                found, now = seen.found, time.time()
+                shown = frame(found.orchestrators, now, found.runs, width=width, height=height, note=seen.note)
                 live.update(as_text(shown), refresh=True)
                 if LEAVE in pressed(DRAW).lower():
                     break

@@ -33,7 +33,8 @@ def run(
     """
     from turnout.authoring.parameters import parse_parameters
     from turnout.cli.parameters import input_file
-    from turnout.cli.running import Again, driving, submitted
+    from turnout.cli.patience import said_if_slow
+    from turnout.cli.running import Again, driving, submitted, waits_for_database
     from turnout.model.durations import seconds
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
@@ -44,7 +45,8 @@ def run(
     input = parse_parameters(workflow, parameters or (), input_file(file))
     with driving(config, database, [workflow], as_json=as_json, drives=not no_wait) as driver:
         runner = driver.runner
-        handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
+        with said_if_slow(waits_for_database(config, database), quiet=as_json):
+            handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
         if key is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.failure import Exit, exit_code, report
 from turnout.cli.interrupt import Interrupt
 from turnout.cli.output import say, say_json, stdout_for_json
+from turnout.cli.patience import said_if_slow
 from turnout.cli.results import say_result
 from turnout.cli.saying import Heard, heard_only
 from turnout.cli.watch import Watched, follow, summary
@@ -26,6 +27,7 @@ from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.config import Config
 from turnout.runner.planning import Plan
+from turnout.runner.settings import url_in
 from turnout.runner.views import SHOWN
 from turnout.store.urls import shown_url
 
@@ -95,22 +97,27 @@ def driving(
     warnings = plan.hub_warnings(known[0]) if drives and known else []
     for warning in () if as_json else warnings:
         say([(f"warning: {warning}", "yellow")], to=sys.stderr)
-    with (
-        stdout_for_json(as_json),
-        Interrupt() as interrupt,
-        Runner(
-            database,
-            config=config,
-            workflows=known,
-            claims=called,
-            # The address may be another orchestrator's, whose business it is unless a task here needs workers.
-            hub=None if drives and plan.needs_hub(known) else False,
-            drives=drives,
-            settings=heard_only(config.orchestration or EngineSettings()),
-            on_output=heard.put,
-        ) as runner,
-    ):
+    with stdout_for_json(as_json), Interrupt() as interrupt, ExitStack() as stack:
+        with said_if_slow(waits_for_database(config, database), quiet=as_json):
+            runner = stack.enter_context(
+                Runner(
+                    database,
+                    config=config,
+                    workflows=known,
+                    claims=called,
+                    # The address may be another orchestrator's, whose business it is unless a task here needs workers.
+                    hub=None if drives and plan.needs_hub(known) else False,
+                    drives=drives,
+                    settings=heard_only(config.orchestration or EngineSettings()),
+                    on_output=heard.put,
+                )
+            )
         yield Driver(runner, heard, interrupt, as_json, warnings)
+
+
+def waits_for_database(config: Config, database: str | None) -> str:
+    """What to say of a run that is not stored yet."""
+    return f"nothing starts yet: waiting for the database {shown_url(database or url_in(config))}"
 
 
 def _summary(view: RunView) -> Any:

@@ -19,11 +19,19 @@ class Heard:
 
     def __init__(self) -> None:
         self._lines: deque[Line] = deque()
+        self._progress: dict[tuple[str, str], tuple[int, str]] = {}
 
     def put(self, run_id: str, task: str, attempt: int, stream: str, text: str) -> None:
         """What a Runner calls with every line."""
-        if stream != Stream.PROGRESS:
+        if stream == Stream.PROGRESS:
+            self._progress[run_id, task] = attempt, text
+        else:
             self._lines.append(spoken(task, stream, text, attempt=attempt))
+
+    def progress(self, run_id: str, task: str, attempt: int) -> str:
+        """How far this attempt has said that it is, in words; empty if it has said nothing."""
+        said = self._progress.get((run_id, task))
+        return how_far(said[1]) if said is not None and said[0] == attempt else ""
 
     def take(self) -> list[Line]:
         """All lines since the last time."""

@@ -17,7 +17,8 @@ def top(
     """Show runs, orchestrators, pools and executors, live.
 
     `q` or Ctrl-C leaves. Orchestrators say how they are with every heartbeat, so the picture is a few seconds old at
-    most; what several of them do is summed up. In the names of pools "task" means run and "step" means task.
+    most; what several of them do is summed up. `has` is what an executor or a worker has in hand, of what it takes at
+    once, those that wait there for a slot included. In the names of pools "task" means run and "step" means task.
 
     \b
     turnout top
@@ -31,15 +32,16 @@ def top(
     from turnout.cli.output import is_terminal, plain, say, say_json, width_of
 
     source = Source(database)
-    found = source.look()
+    found = source.picture()
     if not (once or as_json) and is_terminal():
         observe(source, found)
         return
     source.close()
     if as_json:
+        there = found.orchestrators
         say_json(
-            [{**plain(one), "condition": one.status.condition, "troubles": plain(one.status.troubles)} for one in found]
+            [{**plain(one), "condition": one.status.condition, "troubles": plain(one.status.troubles)} for one in there]
         )
         return
-    for line in frame(found, time.time(), width=width_of()):
+    for line in frame(found.orchestrators, time.time(), found.runs, width=width_of()):
         say(line)

@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from turnout.cli.output import Line
+from turnout.cli.waits import RETRY_AT, waits
 from turnout.cli.wording import MARKS, lasting, one_line
+from turnout.model.reasons import DEFERRED
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
 from turnout.runner.views import TaskView
@@ -30,6 +32,8 @@ class Node(msgspec.Struct):
     """What is drawn to the left of it."""
     items: Counter[TaskState]
     waits_for: list[str]
+    progress: str = ""
+    """How far it says that it is, while it runs."""
 
 
 def item_of(name: str) -> tuple[str, int] | None:
@@ -105,7 +109,7 @@ def lines(found: Sequence[Node], now: float) -> list[Line]:
 def _line(node: Node, now: float, name_width: int, executor_width: int) -> Line:
     task = node.task
     mark, style = MARKS[task.state]
-    if task.state is TaskState.READY and task.reason in ("retry_at", "deferred"):
+    if task.state is TaskState.READY and task.reason in (RETRY_AT, DEFERRED):
         mark = "↻"
     return [
         (node.guide, "dim"),
@@ -131,9 +135,10 @@ def _note(node: Node) -> Line:
         spans.append((f"attempt {task.attempt}  ", "yellow"))
     if task.state is TaskState.FAILED and task.error is not None:
         spans.append((one_line(f"{task.error.type}: {task.error.message}", 100), "red"))
-    elif task.state is TaskState.READY and task.reason == "retry_at":
-        said = f": {task.error.type}: {task.error.message}" if task.error else ""
-        spans.append((one_line(f"will be tried again{said}", 100), "yellow"))
+    elif task.state is TaskState.RUNNING and node.progress:
+        spans.append((one_line(node.progress, 100), "cyan"))
+    elif task.state is TaskState.READY and task.reason:
+        spans.append((one_line(waits(task), 100), "yellow"))
     elif task.state is TaskState.PENDING and node.waits_for:
         spans.append((one_line(f"waits for {', '.join(node.waits_for)}", 80), "dim"))
     elif task.reason and task.state is not TaskState.RUNNING:

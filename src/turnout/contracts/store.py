@@ -33,7 +33,7 @@ from turnout.model.rows import (
     TaskRow,
     WriteOutcome,
 )
-from turnout.model.states import RunState
+from turnout.model.states import RunState, TaskState
 
 
 class Store(Protocol):
@@ -222,6 +222,10 @@ class Store(Protocol):
         """Newest first; ``before`` is a run id to page on from. ``workflow`` is a full name or its last segment."""
         ...
 
+    def open_runs(self, limit: int) -> list[StoredRun]:
+        """Runs that have not ended, newest first; what it costs does not depend on how many have."""
+        ...
+
     def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
         """Those of these runs that exist, in any order."""
         ...
@@ -235,6 +239,10 @@ class Store(Protocol):
         ...
 
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]: ...
+
+    def task_counts(self, run_ids: Sequence[str]) -> dict[str, list[tuple[TaskState, int, str | None]]]:
+        """Of each of these runs: how many tasks are in each state, and a reason of one of those."""
+        ...
 
     def tasks_at(self, run_id: str, positions: Sequence[int]) -> list[TaskRow]:
         """These tasks of the run, without outputs."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnout.errors import StoreUnreachable
 from turnout.model.rows import HistoryRow, StoredRun, StoreFacts, TaskRow
-from turnout.model.states import RunState
+from turnout.model.states import RunState, TaskState
 from turnout.store.database import Database, json_list
 from turnout.store.decoding import canonical, stored_run, task_row
 
@@ -43,6 +43,9 @@ class Reading:
                 rows = self._database.read("runs_of_workflows", workflows=json_list(self._full_names(workflow)), **page)
         return [stored_run(row) for row in rows]
 
+    def open_runs(self, limit: int) -> list[StoredRun]:
+        return [stored_run(row) for row in self._database.read("open_runs", limit=limit)]
+
     def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
         known = [run_id for each in run_ids if (run_id := canonical(each))]
         return [stored_run(row) for row in self._database.read("runs_by_id", ids=json_list(known))] if known else []
@@ -57,6 +60,13 @@ class Reading:
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]:
         known = canonical(run_id)
         return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []
+
+    def task_counts(self, run_ids: Sequence[str]) -> dict[str, list[tuple[TaskState, int, str | None]]]:
+        known = [run_id for each in run_ids if (run_id := canonical(each))]
+        found: dict[str, list[tuple[TaskState, int, str | None]]] = {}
+        for run_id, state, count, reason in self._database.read("task_counts", ids=json_list(known)) if known else ():
+            found.setdefault(str(run_id), []).append((TaskState(state), int(count), reason))
+        return found
 
     def tasks_at(self, run_id: str, positions: Sequence[int]) -> list[TaskRow]:
         known = canonical(run_id)

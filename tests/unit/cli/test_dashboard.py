@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +19,11 @@ from turnout.model.health import (
     PoolStatus,
     StageStatus,
 )
+from turnout.model.states import RunState, TaskState
 from turnout.model.workers import HubStatus, WorkerFigures
+from turnout.runner.open_runs import OpenRun, OpenRuns
 from turnout.runner.orchestrators import POOLS
+from turnout.runner.views import RunView
 
 NOW = 1_700_000_000.0
 POOL = PoolStatus(
@@ -192,3 +196,42 @@ statuses = st.builds(
 )
 def test_no_line_is_wider_than_the_screen(found: list[Orchestrator], width: int, height: int | None) -> None:
     assert all(len(plain_text(line)) <= width for line in frame(found, NOW, width=width, height=height))
+
+
+def open_run(number: int, state: RunState = RunState.RUNNING, reason: str | None = None, **tasks: int) -> OpenRun:
+    view = RunView(
+        id=f"0199{number:08}", workflow="public::shop::fulfil", state=state, owner="a", created_at=NOW - number
+    )
+    return OpenRun(view, {TaskState(name): count for name, count in tasks.items()}, reason)
+
+
+def test_runs_that_work_and_runs_that_wait_stand_above_the_pools() -> None:
+    waiting = open_run(60, ready=1, reason="no_worker_matches{gpu=true} handler train")
+    unowned = msgspec.structs.replace(open_run(5, pending=1, state=RunState.PENDING))
+    unowned = msgspec.structs.replace(unowned, view=msgspec.structs.replace(unowned.view, owner=None))
+    runs = OpenRuns((unowned, waiting, open_run(3, completed=2, running=1)), {"running": 2, "pending": 1}, 1)
+    shown = [plain_text(line) for line in frame([ONE], NOW, runs, width=150)]
+    assert shown[2] == "runs  ▶ 2 running  … 1 pending  ! 1 not driven"
+    assert [line.split()[:2] for line in shown[4:7]] == [[f"0199{n:08}", "fulfil"] for n in (3, 60, 5)]
+    assert "▶ running" in shown[4] and "✓ 2  ▶ 1" in shown[4]
+    assert "… waiting" in shown[5] and shown[5].endswith(
+        "waits for a worker with gpu=true and handler train (no_worker_matches)"
+    )
+    assert "! not driven" in shown[6]
+    assert shown.index(next(line for line in shown if line.startswith("pool"))) > 6
+    narrow = [plain_text(line) for line in frame([ONE], NOW, runs, width=80)]
+    assert "waits for a worker with" in narrow[5] and all(len(line) <= 80 for line in narrow)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_many_runs_leave_room_for_the_pools(width: int) -> None:
+    runs = OpenRuns(tuple(open_run(number, running=1) for number in range(50)), {"running": 1234})
+    shown = [plain_text(line) for line in frame([ONE], NOW, runs, width=width, height=24)]
+    assert all(len(line) <= width for line in shown)
+    assert "… and 1,230 more runs" in shown
+    assert any(line.startswith("task_finalizer") for line in shown[:24]), "the pools are on the screen"
+
+
+def test_runs_are_shown_also_while_no_orchestrator_is_alive() -> None:
+    shown = [plain_text(line) for line in frame([], NOW, OpenRuns((), {"pending": 3}, 3), width=80)]
+    assert shown[2] == "runs  … 3 pending  ! 3 not driven" and "no orchestrator is alive" in shown[-1]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,8 +69,38 @@ def test_a_task_that_waits_says_for_whom_or_why() -> None:
     assert drawn(spec, view("a", "running"), view("b", "pending"))[1].endswith("waits for a")
     retry = view("a", "ready", reason="retry_at", error=ErrorInfo("IOError", "down"))
     line = drawn(spec, retry, view("b", "pending"))[0]
-    assert line.startswith("↻ a") and line.endswith("will be tried again: IOError: down")
-    assert drawn(spec, view("a", "ready", reason="no_capacity"), view("b", "pending"))[0].endswith("no_capacity")
+    assert line.startswith("↻ a") and line.endswith("will be retried: IOError: down")
+    counted = drawn(spec, msgspec.structs.replace(retry, retry_in=12.34), view("b", "pending"))[0]
+    assert counted.endswith("will be retried in 12.3 s: IOError: down")
+    deferred = view("a", "ready", reason="deferred", retry_in=75.0)
+    assert drawn(spec, deferred, view("b", "pending"))[0].endswith("deferred for 1m15s")
+
+
+@pytest.mark.parametrize(
+    ("reason", "executor", "words"),
+    [
+        ("no_capacity", None, "waits for a free slot (no_capacity)"),
+        ("no_capacity", "gpu", "waits for a free slot in executor gpu (no_capacity)"),
+        ("no_worker_matches{gpu=true} handler train", None,
+         "waits for a worker with gpu=true and handler train (no_worker_matches)"),
+        ("no_worker_matches{} handler train", None, "waits for a worker with handler train (no_worker_matches)"),
+        ("waiting_for_poller", "night", "waits for a poller of night (waiting_for_poller)"),
+        ("breaker_open", "gpu", "waits for executor gpu to recover (breaker_open)"),
+        ("breaker_open{worker gpu-1, gpu-2}", None, "waits for worker gpu-1, gpu-2 to recover (breaker_open)"),
+        ("limit", None, "waits for other items, by max_parallel (limit)"),
+        ("something_new", None, "something_new"),
+    ],
+)  # fmt: skip
+def test_a_ready_task_says_in_words_who_it_waits_for(reason: str, executor: str | None, words: str) -> None:
+    spec = workflow(a="")
+    assert drawn(spec, view("a", "ready", reason=reason, executor=executor))[0].endswith(f"  {words}")
+
+
+def test_a_running_task_says_how_far_it_is() -> None:
+    spec = workflow(a="")
+    (node,) = nodes(spec, [view("a", "running", attempt=1, executor="gpu", dispatched_at=1.0)])
+    node.progress = "3 of 10, three files"
+    assert plain_text(lines([node], 2.0)[0]) == "▶ a  gpu    1.0 s  3 of 10, three files"
 
 
 def test_mapped_tasks_are_one_line_with_counts() -> None:

@@ -35,6 +35,16 @@ where id < :before and state in {states} and workflow in {workflows}
 order by id desc
 limit :limit
 
+-- name: open_runs
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+from run
+where owner is not null or (owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+order by id desc
+limit :limit
+
 -- name: runs_by_id
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
@@ -67,6 +77,11 @@ select run_id, pos, state, name, priority, attempt, failures, crashes, losses, r
     item_of, item_index
 from task where run_id = :id
 order by pos
+
+-- name: task_counts
+select run_id, state, count(*), min(reason)
+from task where run_id in {ids uuid}
+group by run_id, state
 
 -- name: tasks_at
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
