@@ -1,0 +1,63 @@
+"""What waits inside the executor of threads: little, of known bodies, and behind whatever has the higher priority."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from turnout import task, workflow
+from turnout.executors.thread import ThreadExecutor
+from turnout.model.states import RunState
+
+pytestmark = pytest.mark.timeout(60)
+
+SLOW = 50
+THREADS = 2
+
+
+def test_quick_bodies_let_no_slow_ones_in_and_the_highest_priority_is_next(
+    make_sqlite_runner, sqlite_url, query, until
+):
+    permits, begun = threading.Semaphore(0), []
+
+    @task
+    def quick() -> None:
+        pass
+
+    @task
+    def slow(number: int) -> None:
+        begun.append(number)
+        assert permits.acquire(timeout=20)
+
+    @task
+    def urgent() -> None:
+        begun.append("urgent")
+
+    @workflow
+    def quickly() -> None:
+        quick()
+
+    @workflow
+    def slowly(number: int) -> None:
+        slow(number)
+
+    @workflow
+    def urgently() -> None:
+        urgent()
+
+    runner = make_sqlite_runner(executors={"default": ThreadExecutor(threads=THREADS)})
+    for run in runner.submit_many(quickly, [{}] * 200):
+        assert run.wait(20) is RunState.COMPLETED
+    runs = runner.submit_many(slowly, [{"number": number} for number in range(SLOW)])
+    until(lambda: len(begun) == THREADS, "the first bodies")
+    waiting = "select count(*) from task where state = 'ready' and reason = 'no_capacity'"
+    until(lambda: query(sqlite_url, waiting) == [(SLOW - THREADS,)], "the others wait outside")
+    first = runner.submit_with(urgently, priority=100)
+    until(lambda: first.status().state is RunState.RUNNING, "the urgent run")
+    permits.release()
+    assert first.wait(20) is RunState.COMPLETED
+    assert begun[THREADS] == "urgent"
+    for _ in range(SLOW):
+        permits.release()
+    assert all(run.wait(20) is RunState.COMPLETED for run in runs)
