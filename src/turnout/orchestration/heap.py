@@ -17,6 +17,8 @@ LOOK = 1.0
 """Seconds from one look to the next."""
 WORTH = 16 * 1024 * 1024
 """Characters of values that passed since the last time, from which on it is worth the trouble."""
+MUCH = 8 * WORTH
+"""The same for as long as values keep passing."""
 
 
 def weight(write: RunWrite) -> int:
@@ -45,8 +47,8 @@ class Heap:
     async def keep_trimmed(self) -> None:
         while True:
             await asyncio.sleep(LOOK)
-            # While values pass, the allocator would only ask for the same memory again.
-            if self._passed >= WORTH and self._passed == self._last:
+            # While values pass, the allocator would only ask for the same memory again, but it must not grow for ever.
+            if self._passed >= MUCH or (self._passed >= WORTH and self._passed == self._last):
                 self._passed = 0
                 await asyncio.to_thread(self._trim)
             self._last = self._passed
