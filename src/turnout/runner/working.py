@@ -26,16 +26,17 @@ ANY_HUB = "tcp://127.0.0.1:5890"
 
 def worker_settings(config: Config, environment: Mapping[str, str], options: Mapping[str, Any]) -> WorkerSettings:
     """The settings in force; options that are None or empty were not given."""
-    said = from_environment(environment)
     given = {name: value for name, value in options.items() if value is not None and value != ()}
-    server, file = given.pop("server_key", None), given.pop("key_file", None)
+    file = given.pop("key_file", None)
+    server = given.pop("server_key", None) or environment.get(variables.SERVER_KEY) or config.get(WORKER, "server_key")
+    said = from_environment(_without_lone_server_key(environment), server_key=server or "")
     changes: dict[str, Any] = {}
     for name, variable in _VARIABLES.items():
         value = None if variable is not None and environment.get(variable) else config.get(WORKER, name)
         if value is not None:
             changes[name] = _converted(name, value)
     changes.update(given)
-    changes["keys"] = _keys(config, environment, said.keys, server, file)
+    changes["keys"] = said.keys if file is None and said.keys is not None else _keys(config, server or "", file)
     return msgspec.structs.replace(said, **changes)
 
 
@@ -85,13 +86,15 @@ def _converted(name: str, value: Any) -> Any:
             return value
 
 
-def _keys(
-    config: Config, environment: Mapping[str, str], said: CurveKeys | None, server: str | None, file: str | None
-) -> CurveKeys | None:
+def _without_lone_server_key(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables, without the hub's key where they do not name the worker's pair: that is said elsewhere then."""
+    if any(environment.get(name) for name in (variables.PUBLIC_KEY, variables.SECRET_KEY, variables.KEY_FILE)):
+        return environment
+    return {name: value for name, value in environment.items() if name != variables.SERVER_KEY}
+
+
+def _keys(config: Config, server: str, file: str | None) -> CurveKeys | None:
     """Keys of one source stay together; only the hub's key may come from elsewhere than the worker's pair."""
-    if file is None and said is not None:
-        return said if server is None else CurveKeys.of(server, said.public, said.secret)
     pair = file or config.get(WORKER, "key_file")
-    hub = server or environment.get(variables.SERVER_KEY) or config.get(WORKER, "server_key") or ""
     own = own_pair(Path(pair), log) if pair else KeyPair("", "")
-    return CurveKeys.of(hub, own.public, own.secret)
+    return CurveKeys.of(server, own.public, own.secret)

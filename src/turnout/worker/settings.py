@@ -94,8 +94,9 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.name or f"{socket.gethostname()}-{os.getpid()}"
 
 
-def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
-    """What the variables say; ``connect`` is empty if they name no hub."""
+def from_environment(environment: Mapping[str, str], *, server_key: str = "") -> WorkerSettings:
+    """What the variables say; ``connect`` is empty if they name no hub. ``server_key`` is the hub's for the pair that
+    they name."""
     for name in environment:
         if (meant := _slip(name)) is not None:
             raise InvalidSetting(f"there is no variable {name}: did you mean {meant}?", field=name)
@@ -109,7 +110,7 @@ def from_environment(environment: Mapping[str, str]) -> WorkerSettings:
         name=environment.get(NAME, ""),
         labels=labels_of((part for part in environment.get(LABELS, "").split(",") if part.strip()), LABELS),
         concurrency=int(said),
-        keys=_keys(environment),
+        keys=_keys(environment, server_key),
     )
 
 
@@ -117,9 +118,10 @@ _taken: dict[str, str] = {}
 """Secret keys that were taken out of the environment of this process, by their public halves."""
 
 
-def _keys(environment: Mapping[str, str]) -> CurveKeys | None:
+def _keys(environment: Mapping[str, str], server_key: str) -> CurveKeys | None:
     server, public, file = (environment.get(name, "") for name in (SERVER_KEY, PUBLIC_KEY, KEY_FILE))
     secret = _secret(environment, public)
+    server = server_key or server if public or secret or file else server
     if not file:
         return CurveKeys.of(server, public, secret)
     if public or secret:

@@ -69,6 +69,23 @@ def test_the_pair_may_be_in_a_file_that_a_variable_names(tmp_path: Path) -> None
         from_environment({"TURNOUT_CURVE_KEY_FILE": str(file)})
 
 
+def test_the_key_of_the_hub_may_come_from_elsewhere_than_the_pair(tmp_path: Path) -> None:
+    pair = new_pair()
+    file = tmp_path / "worker.key"
+    file.touch(mode=0o600)
+    file.write_text(pair_text(pair))
+    (tmp_path / "turnout.toml").write_text(f'[worker]\nserver_key = "{"c" * 40}"\n')
+    config, pairs = read_config(tmp_path, {}), ({"TURNOUT_CURVE_KEY_FILE": str(file)}, dict([*KEYS.items()][1:]))
+    for said in pairs:
+        own = (pair.public, pair.secret) if "TURNOUT_CURVE_KEY_FILE" in said else ("p" * 40, "x" * 40)
+        assert worker_settings(config, said, {}).keys == CurveKeys("c" * 40, *own)
+        assert worker_settings(config, said, {"server_key": "o" * 40}).keys == CurveKeys("o" * 40, *own)
+        variable = {**said, "TURNOUT_CURVE_SERVER_KEY": "s" * 40}
+        assert worker_settings(config, variable, {}).keys == CurveKeys("s" * 40, *own)
+    hub, own_file = {"TURNOUT_CURVE_SERVER_KEY": "s" * 40}, {"key_file": str(file)}
+    assert worker_settings(config, hub, own_file).keys == CurveKeys("s" * 40, pair.public, pair.secret)
+
+
 def test_without_variables_there_are_four_places_and_no_hub() -> None:
     said = from_environment({})
     assert (said.connect, said.concurrency, said.keys) == ((), 4, None)
