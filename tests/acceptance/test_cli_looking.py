@@ -131,7 +131,7 @@ def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:
     assert used.code == 0 and text.code == 0
     for name in ("versions", "configuration", "executors", "workflows", "database", "schema", "clock", "limits"):
         assert name in text.out
-    assert "1 of them with nobody to drive them" in text.out
+    assert "1 of them not driven" in text.out
     assert gone.code == 5 and not gone.json["ok"]
     assert {each["name"] for each in gone.json["checks"] if each["grade"] == "bad"} == {"database"}
     assert all(set(each) == {"name", "grade", "said"} for each in gone.json["checks"])

@@ -12,7 +12,9 @@ import msgspec
 
 from turnout.contracts.store import Store
 from turnout.errors import DatabaseNotFound, TurnoutError
+from turnout.model.driver import NOT_DRIVEN
 from turnout.runner.config import Config
+from turnout.runner.drivers import not_driven
 from turnout.runner.planning import Plan
 from turnout.runner.settings import configuration, database_url
 from turnout.runner.targets import configured_workflows, load_workflows
@@ -130,11 +132,11 @@ def _clock(there: float, here: Callable[[], float] = time.time) -> Check:
 
 
 def _orchestrators(store: Store) -> Check:
-    alive = [session for session in store.live_sessions() if session.kind == "orchestrator"]
-    waiting = store.waiting()
-    unowned = sum(counts["unowned"] for counts in waiting["runs"].values())
-    said = f"{len(alive)} alive, {waiting['unfinished']} unfinished runs, {unowned} of them with nobody to drive them"
-    return Check("orchestrators", Grade.FAIR if unowned else Grade.GOOD, said)
+    alive, unfinished, left = not_driven(store)
+    said = f"{alive} alive, {unfinished} unfinished runs"
+    if not left:
+        return Check("orchestrators", Grade.GOOD, said)
+    return Check("orchestrators", Grade.FAIR, f"{said}, {left} of them {NOT_DRIVEN}")
 
 
 def _limits() -> Check:

@@ -22,6 +22,7 @@ def health(as_json: Json = False, database: Database = None) -> int:
     from turnout.cli.observing import Source
     from turnout.cli.output import say, say_json, width_of
     from turnout.cli.wording import lasting
+    from turnout.model.driver import NOT_DRIVEN
     from turnout.runner.orchestrators import health as report
 
     source = Source(database)
@@ -38,6 +39,8 @@ def health(as_json: Json = False, database: Database = None) -> int:
         up = lasting(said["coordinator"]["uptime_seconds"])
         who = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}, up {up}" if found else "nobody drives runs"
         say([(f"{mark} {condition}", style), (f"  {who}", "dim")])
+        if not found and (left := _left(database)):
+            say([(f"  {left} unfinished run{'' if left == 1 else 's'} {NOT_DRIVEN}", "yellow")])
         if found:
             width = width_of()
             for section in (trouble_lines, pool_lines, database_lines):
@@ -45,3 +48,12 @@ def health(as_json: Json = False, database: Database = None) -> int:
                 for line in [[], *lines] if lines else []:
                     say(line)
     return Exit.OK if condition == "healthy" else Exit.FAILED
+
+
+def _left(database: str | None) -> int:
+    """Runs that have not ended and that nobody drives."""
+    from turnout.cli.opening import store_if_there
+    from turnout.runner.drivers import not_driven
+
+    with store_if_there(database) as store:
+        return 0 if store is None else not_driven(store)[2]

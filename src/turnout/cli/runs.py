@@ -56,19 +56,21 @@ def ls(
 ) -> None:
     """List runs, newest first."""
     from turnout.cli.opening import store_if_there
-    from turnout.cli.output import say, say_columns, say_json
+    from turnout.cli.output import plain, say, say_columns, say_json
     from turnout.cli.showing import RUN_HEADER, run_cells
     from turnout.model.states import RunState
+    from turnout.runner.drivers import drivers_of
     from turnout.runner.views import run_view
 
     states = [RunState(each.value) for each in state or ()]
     with store_if_there(database) as store:
         stored = [] if store is None else store.runs(workflow=workflow, states=states, limit=limit)
+        drivers = [] if store is None else drivers_of(store, stored)
     found = [run_view(run) for run in stored]
     if as_json:
-        say_json(found)
+        say_json([{**plain(view), "driver": str(known)} for view, known in zip(found, drivers, strict=True)])
     elif found:
-        say_columns([run_cells(view) for view in found], RUN_HEADER)
+        say_columns([run_cells(view, known) for view, known in zip(found, drivers, strict=True)], RUN_HEADER)
     else:
         say("no runs" if store is not None else "no runs: the first `turnout run` makes the database")
 
@@ -275,10 +277,13 @@ def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more
     from turnout.cli.controlling import control
     from turnout.cli.output import say, say_json
     from turnout.cli.wording import MARKS
+    from turnout.model.driver import NOT_DRIVEN, Driver
 
-    view = control(run, kind, database, **more)
+    view, driver = control(run, kind, database, **more)
     if as_json:
-        say_json({"run_id": view.id, "state": str(view.state), "reason": view.reason})
+        say_json({"run_id": view.id, "state": str(view.state), "reason": view.reason, "driver": str(driver)})
     else:
         mark, style = MARKS[view.state]
         say([(f"{mark} {view.state}", style), (f"  run {view.id}", "dim")])
+        if driver is Driver.NOT_DRIVEN:
+            say([(f"  {NOT_DRIVEN}", "yellow")])

@@ -14,11 +14,12 @@ from turnout.cli.tree import lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, short
 from turnout.contracts.store import Store
 from turnout.dispatcher.placement import NO_HUB
-from turnout.errors import StoreError
+from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.runner.attempts import AttemptView, attempts_of
+from turnout.runner.drivers import driver_of
 from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.task_detail import stored_result
 from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
@@ -75,18 +76,19 @@ class Move(msgspec.Struct, frozen=True):
     detail: Any
 
 
-def run_cells(view: RunView) -> list[Span]:
+def run_cells(view: RunView, driver: Driver) -> list[Span]:
     mark, style = MARKS[view.state]
     took = lasting((view.finished_at or time.time()) - view.created_at)
     child = f"child of {short(view.parent_run)}" if view.parent_run else ""
-    note = view.reason or child or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
+    not_driven = NOT_DRIVEN if driver is Driver.NOT_DRIVEN else ""
+    note = view.reason or not_driven or child or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
     return [
         (short(view.id), ""),
         (last_name(view.workflow), ""),
         (f"{mark} {view.state}", style),
         (took, ""),
         (moment(view.created_at), "dim"),
-        (one_line(note, 60), "dim"),
+        (one_line(note, max(60, len(not_driven))), "dim"),
     ]
 
 
@@ -99,18 +101,11 @@ def facts(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
         view.input,
         [task_view(row) for row in rows],
         spec_of_version(store, stored.new.version),
-        _driven(store, stored),
+        driver_of(store, stored) is Driver.DRIVEN,
         attempts,
         stored_result(store, stored, rows),
         last_lines(store, view.id, attempts) if lines else None,
     )
-
-
-def _driven(store: Store, stored: StoredRun) -> bool:
-    try:
-        return stored.owner is not None and bool(store.holders_alive([stored.owner]))
-    except StoreError:
-        return False
 
 
 def say_run(known: RunFacts) -> None:
@@ -126,7 +121,7 @@ def say_run(known: RunFacts) -> None:
         ("took", lasting((view.finished_at or time.time()) - view.created_at)),
         ("key", view.key or ""),
         ("rerun of", view.rerun_of or ""),
-        ("", "" if view.state.terminal or known.driven else _NOBODY),
+        ("", "" if view.state.terminal or known.driven else NOT_DRIVEN),
     ]
     say_columns([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
     say()
@@ -175,9 +170,6 @@ def _say_error(task: TaskView) -> None:
     say([(f"✗ {task.name}: {task.error.type}: {task.error.message}", "red")])
     for text in task.error.traceback.rstrip().splitlines():
         say([(f"  {text}", "dim")])
-
-
-_NOBODY = "nobody drives it: start a Runner that has its code, or `turnout runs resume RUN --here`"
 
 
 def moves(store: Store, stored: StoredRun) -> list[Move]:

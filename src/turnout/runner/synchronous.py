@@ -20,6 +20,7 @@ from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.executors.workers.settings import HubSettings
+from turnout.model.driver import Driver
 from turnout.model.durations import Duration, seconds
 from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
@@ -33,6 +34,7 @@ from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core, Options
+from turnout.runner.drivers import driver_of
 from turnout.runner.logs import lines_of
 from turnout.runner.orchestrators import health
 from turnout.runner.settings import ConfigSource, runner_config
@@ -76,6 +78,10 @@ class RunHandle(Generic[R]):
 
     def status(self) -> RunView:
         return run_view(self._core.stored(self.id))
+
+    def driver(self) -> Driver:
+        """Whether anybody drives it: ``driven``, ``not_driven`` or, once it has ended, ``not_needed``."""
+        return driver_of(self._core.store, self._core.stored(self.id))
 
     def tasks(self) -> list[TaskView]:
         return [task_view(row) for row in self._core.store.tasks(self.id, outputs=False)]
