@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from tests.fake_loader import WAIT, FakeLoader, Results
+from tests.waiting import until
 from turnout.bodies.places import ASYNC_SPARE
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Work
@@ -532,6 +533,7 @@ def test_an_async_body_gets_in_while_sync_bodies_hold_all_threads_by_its_name() 
     bench.results.one()
     bench.submit(bench.loader.add(bench.waiting))
     bench.in_body()
+    until(lambda: not bench.executor._coroutines.running)  # its result comes before its task is over
     assert bench.executor.capacity_of("public::embedded::w::quick") == 1 + 100
     assert bench.executor.capacity_of("public::embedded::w::t") == 1
     bench.go.set()
