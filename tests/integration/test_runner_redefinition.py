@@ -162,12 +162,14 @@ def test_a_workflow_that_raises_while_it_is_drawn_is_named(make_sqlite_runner: C
 
 
 def test_a_program_s_other_workflows_run_although_one_cannot_be_drawn(
-    make_sqlite_runner: Callable[..., Runner], caplog: pytest.LogCaptureFixture
+    make_sqlite_runner: Callable[..., Runner], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @workflow(name="broken_beside_others")
     def broken() -> None:
         raise KeyError("no such setting")
 
+    # What other tests have defined in this process is not this program's.
+    monkeypatch.setattr("turnout.runner.registration.defined_workflows", lambda: [broken])
     runner = make_sqlite_runner(workflows=None)
     assert "embedded::broken_beside_others is left out: workflow 'broken_beside_others'" in caplog.text
     assert runner.run(made_by_function(1)) == 1
