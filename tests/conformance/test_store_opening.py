@@ -19,6 +19,7 @@ from turnout.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnreachable,
+    StoreUnusable,
 )
 from turnout.store import connect
 from turnout.store.migrations import migrations
@@ -172,8 +173,9 @@ def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> Non
 
 def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("this is not a database, but it is long enough to be taken for one" * 20)
-    with pytest.raises(StoreUnreachable, match="not a"):
+    with pytest.raises(StoreUnusable, match="not a usable") as refused:
         connect(f"sqlite:///{tmp_path}/x.db").open()
+    assert refused.value.code == "store_damaged"
 
 
 def test_a_read_only_sqlite_file_is_a_clear_error(sqlite_url: str) -> None:

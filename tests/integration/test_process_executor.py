@@ -7,6 +7,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def test_output_of_every_kind_is_captured_line_by_line(bench: Bench) -> None:
     [
         (bodies.made_here(), "is a lambda"),
         (bodies.hidden, "is something else than the function"),
-        (ExitStack(), "has no name that another process could find"),
+        (partial(len), "has no name that another process could find"),
     ],
 )
 def test_a_body_that_no_other_process_can_find_fails_for_good_and_says_why(bench: Bench, body: Any, why: str) -> None:

@@ -319,9 +319,13 @@ def test_items_are_retried_one_by_one(runner: Runner) -> None:
 
 
 def test_ten_thousand_items_of_which_one_percent_fail_once(runner: Runner) -> None:
+    failed: set[int] = set()
+
     @task(retries=1)
-    def square(number: int, info: TaskInfo) -> int:
-        if number % 100 == 7 and info.attempt == 1:
+    def square(number: int) -> int:
+        # Not by the attempt's number: an attempt that was handed back before it began has one too.
+        if number % 100 == 7 and number not in failed:
+            failed.add(number)
             raise ConnectionError("once")
         return number * number
 
@@ -332,7 +336,8 @@ def test_ten_thousand_items_of_which_one_percent_fail_once(runner: Runner) -> No
     run = runner.submit(flow, 10_000)
     assert run.result(250) == [n * n for n in range(10_000)]
     views = run.tasks()
-    assert sum(view.attempt == 2 for view in views) == 100
+    assert len(failed) == 100
+    assert all(view.attempt > 1 for view in views if view.name in {f"square[{number}]" for number in failed})
     assert len(views) == 10_002
 
 

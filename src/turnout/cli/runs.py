@@ -84,7 +84,7 @@ def show(
     as_json: Json = False,
     database: Database = None,
 ) -> None:
-    """Show a run: its result, its tasks, where each ran, and what went wrong."""
+    """Show a run: its result, its tasks, where each ran, what went wrong."""
     from turnout.cli.opening import open_store
     from turnout.cli.output import say_json
     from turnout.cli.showing import facts, say_run
