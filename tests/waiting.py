@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 PATIENCE = 150.0
@@ -19,3 +22,18 @@ def until(check: Callable[[], T]) -> T:
         assert time.monotonic() < deadline, "what the test waits for has not come"
         time.sleep(0.01)
     return found
+
+
+def stop_process(pid: int) -> None:
+    """SIGSTOP; returns when all of its threads have stopped. On a busy machine they go on for some milliseconds after
+    the signal was sent, and what they do then was not done by a process that had been stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: stands_still(pid))
+
+
+def stands_still(pid: int) -> bool:
+    try:
+        stats = [(each / "stat").read_text() for each in Path(f"/proc/{pid}/task").iterdir()]
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # a thread that has just ended
+    return {stat.rpartition(")")[2].split()[0] for stat in stats} == {"T"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import sqlite3
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ import pytest
 from tests.faults.children import Child, Children, eventually
 from tests.faults.guarantees import query
 from tests.faults.scale import scaled
+from tests.faults.standstill import stop_between_commits
 
 RUNS = scaled(40, 100)
 TRIALS = scaled(2, 10)
@@ -47,35 +47,6 @@ def late(children: Children) -> list[str]:
     ]
 
 
-def stands_still(child: Child) -> bool:
-    """Whether all of its threads have stopped."""
-    states = [(each / "stat").read_text().rpartition(")")[2].split()[0] for each in threads_of(child)]
-    return set(states) == {"T"}
-
-
-def threads_of(child: Child) -> list[Path]:
-    return list(Path(f"/proc/{child.pid}/task").iterdir())
-
-
-def holds_a_lock(url: str) -> bool:
-    """Whether a process was stopped in the midst of a transaction, which holds up all others for as long."""
-    if not url.startswith("sqlite"):
-        idle = (
-            "select count(*) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()"
-        )
-        return all(query(url, idle)[0][0] for _ in range(10))
-    connection = sqlite3.connect(url.removeprefix("sqlite:///"), timeout=0.3, isolation_level=None)
-    try:
-        connection.execute("begin immediate")
-    except sqlite3.OperationalError:
-        return True
-    else:
-        connection.execute("rollback")
-        return False
-    finally:
-        connection.close()
-
-
 def open_runs(url: str) -> int:
     return query(url, "select count(*) from run where state not in ('completed', 'failed', 'cancelled')")[0][0]
 
@@ -88,13 +59,8 @@ def stop_past_its_lease(children: Children, stopped: Child, *, others: str) -> N
     """Stop it in the midst of its work, until others have ended everything; then let it go on, and come to itself."""
     begun = len(stamps(children))
     eventually("its bodies run", lambda: len([s for s in stamps(children)[begun:] if s.pid == stopped.pid]) > 5)
-    while True:
-        time.sleep(random.random() * 0.05)  # any moment
-        stopped.signal(signal.SIGSTOP)
-        eventually("it stands still", lambda: stands_still(stopped))
-        if not holds_a_lock(children.url):
-            break
-        stopped.signal(signal.SIGCONT)
+    time.sleep(random.random() * 0.05)  # any moment
+    stop_between_commits(children.url, stopped)
     before = sessions_of(children, stopped)
     eventually(others, lambda: not open_runs(children.url))
     stopped.signal(signal.SIGCONT)

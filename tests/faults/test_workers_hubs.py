@@ -12,6 +12,7 @@ import pytest
 from tests.faults.children import Child, Children, eventually
 from tests.faults.guarantees import check_history, query
 from tests.faults.languages import python
+from tests.faults.standstill import stop_between_commits
 from tests.faults.workers import Notes, Workers, check_notes, free_addresses
 
 RUNS = 4
@@ -100,7 +101,7 @@ def test_what_runs_goes_on_when_its_orchestrator_was_stopped_for_too_long_and_wa
     before = owners(url)
     other = held.start("serve", 1, settings=SHORT)
     other.wait_for("ready")
-    first.signal(signal.SIGSTOP)
+    stop_between_commits(url, first)
     eventually("the other one drives all runs", lambda: not owners(url) & (before | {None}))
     first.signal(signal.SIGCONT)
     eventually("it learns that it was declared dead", lambda: "was declared dead" in first.log.read_text())

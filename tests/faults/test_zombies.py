@@ -8,8 +8,10 @@ import time
 from tests.faults.children import Children, eventually
 from tests.faults.guarantees import query, read_ledger
 from tests.faults.outcomes import all_completed
+from tests.faults.standstill import stop_between_commits
+from tests.waiting import stop_process
 
-RUNS = 12
+RUNS = 20
 THREADS = 4
 SECONDS = 0.4
 SHORT = {"heartbeat": 0.5, "self_fence": 1.2, "lease": 1.5, "sweep": 0.3}
@@ -26,8 +28,8 @@ def test_late_writes_and_results_of_a_stopped_process_change_nothing(children: C
     zombie = children.start("submit", workflow="slowly", runs=RUNS, seconds=SECONDS, settings=SHORT, threads=THREADS)
     eventually("all are accepted", lambda: len(zombie.said("accepted")) == RUNS)
     eventually("slow bodies run", lambda: len([e for e in executions.by(zombie.pid) if e.task == "slow"]) >= THREADS)
-    zombie.signal(signal.SIGSTOP)
-    caught = executions.by(zombie.pid)
+    stop_between_commits(url, zombie)
+    caught = executions.by(zombie.pid)  # once it stands still: until then it may begin what is its own
     eventually("the other process has ended every run", lambda: not open_runs(url))
     before = read_ledger(url)
     zombie.signal(signal.SIGCONT)
@@ -41,14 +43,15 @@ def test_late_writes_and_results_of_a_stopped_process_change_nothing(children: C
     refused = [e for e in caught if recorded[e.key, e.task] > e.attempt]
     print(f"{len(refused)} attempts of the zombie were running when it was stopped; their results were not accepted")
     assert refused
-    assert not [e for e in executions.by(zombie.pid) if e not in caught], "the zombie started something new"
+    new = [e for e in executions.by(zombie.pid) if e not in caught]
+    assert not new, f"the zombie started something new: {new}"
 
 
 def test_a_process_stopped_beyond_its_lease_with_no_other_about_goes_on_by_itself(children: Children) -> None:
     executions = children.executions
     child = children.start("submit", workflow="slowly", runs=RUNS, seconds=SECONDS, settings=SHORT, threads=THREADS)
     eventually("slow bodies run", lambda: len([e for e in executions.all() if e.task == "slow"]) >= THREADS)
-    child.signal(signal.SIGSTOP)
+    stop_process(child.pid)
     lease_end = query(children.url, "select max(lease_until) from session")[0][0]
     eventually("its lease is over", lambda: now_for_leases(children.url) > lease_end + 0.2)
     child.signal(signal.SIGCONT)

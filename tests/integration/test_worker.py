@@ -17,7 +17,7 @@ import pytest
 import zmq
 import zmq.auth
 from scripted_hub import WAIT, ScriptedHub, start_worker, step
-from waiting import until
+from waiting import stop_process, until
 
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings
@@ -333,7 +333,7 @@ def test_a_worker_that_was_stopped_for_long_comes_back_and_begins_nothing_old(st
     with ScriptedHub(told_lease_ms=int(fence / 0.8 * 1000), heartbeat_ms=200, resend_ms=200) as hub:
         worker = start(hub, "--concurrency", "1")
         hub.until(lambda: hub.workers)
-        os.kill(worker.pid, signal.SIGSTOP)
+        stop_process(worker.pid)
         stopped = time.monotonic()
         one = step(ref("hold"), args={"begun": str(tmp_path / "begun"), "until": str(tmp_path)})
         hub.give(one)
