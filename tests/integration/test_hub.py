@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 from small_worker import SmallWorker
 from waiting import until
@@ -196,7 +197,9 @@ def test_nobody_is_declared_dead_by_the_clock_before_those_who_are_there_were_re
                 raise StoreUnreachable("the database is away")
 
         monkeypatch.setattr(hub, "keep_holders", keep_holders)
-        bury = store.bury_sessions
+        glance, bury = store.glance, store.bury_sessions
+        # A lease that is over is what makes a sweep ask who is to be declared dead.
+        monkeypatch.setattr(store, "glance", lambda *args: msgspec.structs.replace(glance(*args), overdue=True))
         monkeypatch.setattr(store, "bury_sessions", lambda **options: calls.append("buried") or bury(**options))
         until(lambda: calls.count("buried") >= 2)
         assert calls[:6] == ["renewed", "renewed", "renewed", "buried", "renewed", "buried"]
