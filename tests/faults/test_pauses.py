@@ -16,6 +16,7 @@ import pytest
 from tests.faults.guarantees import check_history
 from tests.faults.scale import scaled
 from tests.scripted_hub import start_worker
+from tests.unlisted import unlisted
 from tests.waiting import until
 from turnout import Runner, Workflow, remote, shell, task, workflow
 from turnout.executors.process import ProcessExecutor
@@ -100,11 +101,13 @@ def commands(items: list[int], log: str, run: str, seconds: float) -> Any:
     return in_command.partial(log=log, run=run, seconds=seconds).map(item=items)
 
 
+@unlisted
 @workflow
 def workers(items: list[int], log: str, run: str, seconds: float) -> Any:
     return on_worker.partial(log=log, run=run, seconds=seconds).map(item=items)
 
 
+@unlisted
 @workflow
 def pollers(items: list[int], log: str, run: str, seconds: float) -> Any:
     return by_poller.partial(log=log, run=run, seconds=seconds).map(items)
