@@ -25,7 +25,7 @@ def prune(
     turnout prune --older-than 30d --dry-run
     turnout prune --older-than 30d
     """
-    from turnout.cli.asking import agreed
+    from turnout.cli.confirmation import agreed
     from turnout.cli.failure import Exit
     from turnout.cli.opening import open_store
     from turnout.cli.output import say, say_json

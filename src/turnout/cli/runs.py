@@ -250,7 +250,7 @@ def delete(
 
     All that was kept of them goes too. On a terminal it asks first; --yes does not.
     """
-    from turnout.cli.asking import agreed
+    from turnout.cli.confirmation import agreed
     from turnout.cli.failure import Exit
     from turnout.cli.opening import open_store
     from turnout.cli.output import say, say_json

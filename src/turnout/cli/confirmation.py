@@ -1,4 +1,4 @@
-"""Questions before something is lost: asked of a person at a terminal, never of a script."""
+"""Confirmation before data is deleted: asked of a person at a terminal, never of a script."""
 
 from __future__ import annotations
 
