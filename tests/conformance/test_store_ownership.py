@@ -235,6 +235,30 @@ def test_one_run_can_be_claimed_by_its_id(store: Store) -> None:
     assert store.claim_run(OWNER, "nonsense", INLINE) is None
 
 
+def test_a_session_gives_its_runs_to_another_that_claims_them_by_id(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    mine, second, foreign = new_run(), new_run(), new_run(owner="peer")
+    insert(store, mine, second, foreign)
+    given = store.give_runs(OWNER, "peer", [mine.run_id, second.run_id, foreign.run_id, new_run_id()])
+    assert sorted(given) == sorted([mine.run_id, second.run_id])
+    assert store.owned_runs(OWNER) == []
+    assert store.claim_listed(OWNER, given, INLINE) == [], "they are owned by another"
+    taken = store.claim_listed("peer", [*given, "nonsense", new_run_id()], INLINE)
+    assert sorted(one.run.new.run_id for one in taken) == sorted(given)
+    assert {(one.run.owner, one.run.epoch) for one in taken} == {("peer", 2)}
+    assert store.commit([update(mine.run_id, completed(), epoch=1)])[0].stale == (0,), "the giver is fenced"
+
+
+def test_nothing_is_given_to_a_session_that_has_ended_or_never_was(store: Store) -> None:
+    begin(store, OWNER, "peer")
+    mine = new_run()
+    insert(store, mine)
+    store.end_session("peer")
+    assert store.give_runs(OWNER, "peer", [mine.run_id]) == []
+    assert store.give_runs(OWNER, "stranger", [mine.run_id]) == []
+    assert store.owned_runs(OWNER) == [mine.run_id]
+
+
 def test_the_wait_that_is_left_comes_with_the_claim(store: Store) -> None:
     begin(store, OWNER, "peer")
     write = new_run()

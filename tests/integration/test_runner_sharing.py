@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
 
+from tests.waiting import until
 from turnout import TaskInfo, task, workflow
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
 from turnout.runner import EngineSettings
 
 pytestmark = pytest.mark.timeout(60)
+
+QUICK = EngineSettings(heartbeat=0.4, lease=6.0, self_fence=4.0, sweep=0.2, stop_grace=1.0)
+"""Reports its room several times a second."""
 
 
 @task
@@ -78,6 +83,80 @@ def test_runs_that_one_cannot_hold_are_shared_and_each_body_runs_once(make_runne
     handles = one.submit_many(noted, [{"number": number} for number in range(30)])
     assert [handle.result(20) for handle in handles] == list(range(30))
     assert sorted(calls) == list(range(30)), "the first two ran at once, so both Runners took part"
+
+
+def test_runs_that_wait_for_a_full_runner_are_given_to_one_with_room(make_runner):
+    begun: list[int] = []
+    all_four = threading.Barrier(4)
+
+    @task
+    def meet(number: int) -> int:
+        begun.append(number)
+        if number < 4:
+            all_four.wait(30)
+        return number
+
+    @workflow
+    def meeting(number: int) -> int:
+        return meet(number)
+
+    def options() -> dict[str, Any]:
+        return {"workflows": [meeting], "settings": QUICK, "executors": {"default": ThreadExecutor(threads=2)}}
+
+    one, _ = make_runner(**options()), make_runner(**options())
+    handles = one.submit_many(meeting, [{"number": number} for number in range(40)])
+    assert [handle.result(40) for handle in handles] == list(range(40)), "four bodies ran at once, in two Runners"
+    assert sorted(begun) == list(range(40)), "each body ran once"
+    assert "turnout_given_runs_total" in one.metrics()
+    assert one.core.engine.rebalance.given >= 2
+
+
+def test_runs_stay_where_they_wait_if_nobody_has_room_or_the_code(make_runner, gate):
+    @task
+    def hold(number: int) -> int:
+        gate.pass_through()
+        return number
+
+    @workflow
+    def holding(number: int) -> int:
+        return hold(number)
+
+    def options(workflows: list[Any]) -> dict[str, Any]:
+        return {"workflows": workflows, "settings": QUICK, "executors": {"default": ThreadExecutor(threads=1)}}
+
+    one, full, _ = (
+        make_runner(**options([holding])),
+        make_runner(**options([holding])),
+        make_runner(**options([doubled])),
+    )
+    there = full.submit_many(holding, [{"number": number} for number in range(2)])
+    here = one.submit_many(holding, [{"number": number} for number in range(5)])
+    time.sleep(3.0)  # MIN_WAIT, and several reports of each
+    assert [len(runner.core.engine.runs) for runner in (one, full)] == [5, 2], "nothing has moved"
+    gate.open()
+    assert [handle.result(30) for handle in [*there, *here]] == [0, 1, 0, 1, 2, 3, 4]
+
+
+def test_a_run_that_was_given_away_is_still_awaited_and_cancelled_where_it_was_submitted(make_runner, gate):
+    @task
+    def hold(number: int) -> int:
+        gate.pass_through()
+        return number
+
+    @workflow
+    def holding(number: int) -> int:
+        return hold(number)
+
+    def options() -> dict[str, Any]:
+        return {"workflows": [holding], "settings": QUICK, "executors": {"default": ThreadExecutor(threads=1)}}
+
+    one, other = make_runner(**options()), make_runner(**options())
+    handles = one.submit_many(holding, [{"number": number} for number in range(3)])
+    (moved,) = until(lambda: [handle for handle in handles if other.owns(handle.id)])
+    moved.cancel("not needed")
+    gate.open()
+    assert moved.wait(30) is RunState.CANCELLED
+    assert all(handle.wait(30) is RunState.COMPLETED for handle in handles if handle is not moved)
 
 
 def test_a_runner_that_closes_hands_its_runs_over(make_runner):

@@ -132,6 +132,10 @@ class Registry:
             return self._today.get(run.workflow)
         return periods[max(0, bisect_right(periods, run.created_at, key=lambda period: period[0]) - 1)][1]
 
+    def is_superseded(self, run: NewRun) -> bool:
+        """Whether the run belongs to another definition than that of today: other programs do not have its bodies."""
+        return self.definition_of(run) is not self._today.get(run.workflow)
+
     def child_of(self, run: NewRun, workflow_full_name: str) -> Definition | None:
         """The workflow that a task of this run calls, as the run's own workflow was drawn with it."""
         parent = self.definition_of(run)

@@ -108,6 +108,11 @@ class Store(Protocol):
         """Hand over those of these runs that the session owns: they become unowned at once; wakes ``runs``."""
         ...
 
+    def give_runs(self, session_id: str, receiver: str, run_ids: Sequence[str]) -> list[str]:
+        """Make another session, if it is alive, the owner of those of these runs that the session owns; wakes
+        ``given``. Returns them. The receiver takes them up with ``claim_listed``."""
+        ...
+
     def end_session(self, session_id: str) -> None:
         """Hand over: the session ends and its runs become unowned at once."""
         ...
@@ -146,6 +151,10 @@ class Store(Protocol):
 
     def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
         """Take this run if it is unowned, or mine already (a reload): under a new epoch, else None."""
+        ...
+
+    def claim_listed(self, session_id: str, run_ids: Sequence[str], inline: int) -> list[LoadedRun]:
+        """The same for several runs, in one transaction: those that could be taken."""
         ...
 
     def holders(self, ids: Sequence[str]) -> dict[str, Holder]:

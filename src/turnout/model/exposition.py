@@ -26,6 +26,7 @@ FAMILIES: Mapping[str, Family] = {
     "turnout_uptime_seconds": ("gauge", "Since the orchestrator was started."),
     "turnout_status_age_seconds": ("gauge", "How old the figures of this orchestrator are."),
     "turnout_owned_runs": ("gauge", "Runs that the orchestrator drives."),
+    "turnout_given_runs_total": ("counter", "Waiting runs that were handed to an orchestrator with room."),
     "turnout_pending_requests": ("gauge", "Submissions that are not durable yet."),
     "turnout_commits_total": ("counter", "Group commits."),
     "turnout_active_executors": ("gauge", "Stage executors of all pools."),
@@ -124,6 +125,7 @@ def _samples(one: Orchestrator) -> Iterator[Sample]:
 def _system(status: OrchestratorStatus) -> Iterator[Sample]:
     yield "turnout_uptime_seconds", (), status.uptime_seconds
     yield "turnout_owned_runs", (), status.owned_runs
+    yield "turnout_given_runs_total", (), status.given_runs
     yield "turnout_pending_requests", (), status.requests
     yield "turnout_commits_total", (), status.commits
     yield "turnout_active_executors", (), sum(pool.executors for pool in status.pools.values())

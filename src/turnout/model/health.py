@@ -74,6 +74,9 @@ class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """What its attempts took together, if it says so."""
     attempts_per_second: float = 0.0
     breaker: str = "closed"
+    spare: int = 0
+    """How many attempts it would take now, none of the orchestrator's own runs waiting for it: others may give it
+    runs."""
 
     @property
     def average_seconds(self) -> float | None:
@@ -112,6 +115,8 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     uptime_seconds: float = 0.0
     stopping: bool = False
     owned_runs: int = 0
+    given_runs: int = 0
+    """Waiting runs that it has handed to orchestrators with room."""
     requests: int = 0
     """Submissions that are not durable yet."""
     pools: dict[str, PoolStatus] = {}
@@ -163,6 +168,17 @@ class Orchestrator(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return f"{self.host}:{self.pid}"
+
+
+def read_status(text: str | None, uptime: float) -> OrchestratorStatus:
+    """What an orchestrator that has been up for so many seconds last stored of itself. Of one that has stored nothing
+    yet, or is of another version of Turnout, no more than that is known."""
+    if text is not None:
+        try:
+            return msgspec.json.decode(text, type=OrchestratorStatus)
+        except msgspec.ValidationError:
+            pass
+    return OrchestratorStatus(uptime_seconds=uptime)
 
 
 def _troubles(status: OrchestratorStatus) -> Iterator[Trouble]:

@@ -44,6 +44,8 @@ class Adoption:
         self.graphs: dict[str, Graph] = {}
         self.wanted = False
         """A claim is queued."""
+        self.claiming = 0
+        """Claims under way: the database may name runs as owned here that are not known here yet."""
         self.more = False
         """As far as this orchestrator knows, runs were left for claimers."""
         self.only: frozenset[str] | None = None
@@ -73,6 +75,7 @@ class Adoption:
 
     async def _claim(self, names: list[str], limit: int) -> None:
         engine = self._engine
+        self.claiming += 1
         try:
             versions = await self._without_code(names) if self.drives_stored is not None else ()
             claimed = await engine.in_thread(
@@ -82,6 +85,8 @@ class Adoption:
         except StoreError as error:
             self._complaint.say("no runs claimed: %s", error)
             raise
+        finally:
+            self.claiming -= 1
         self._complaint.over("runs can be claimed again")
         self.more = len(claimed) == limit
         if self.more and len(engine.runs) < engine.settings.max_owned_runs:
@@ -97,6 +102,16 @@ class Adoption:
                 assert self.drives_stored is not None
                 known[version] = text is not None and self.drives_stored(decode_spec(text))
         return [version for version in found if known[version]]
+
+    async def take_listed(self, run_ids: Sequence[str]) -> None:
+        """Drive these runs, as far as nobody else owns them."""
+        engine = self._engine
+        claimed = await engine.in_thread(
+            engine.store.claim_listed, engine.session_id, run_ids, engine.settings.limits.inline_output
+        )
+        if claimed:
+            log.info("took up %d runs that were given to this orchestrator", len(claimed))
+        await self.take_over(claimed)
 
     async def take_over(self, claimed: Sequence[LoadedRun]) -> None:
         """Become the driver of runs that the store has just given to this session."""

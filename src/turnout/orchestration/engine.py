@@ -36,6 +36,7 @@ from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.moves import Request
 from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.parking import Parking
+from turnout.orchestration.rebalance import Rebalance
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.settlement import Settlement
 from turnout.orchestration.shadows import Shadows
@@ -86,6 +87,7 @@ class Engine:
         self.withdrawal = Withdrawal(self)
         self.settlement = Settlement(self)
         self.waiters = Waiters(self)
+        self.rebalance = Rebalance(self)
         self.commands = Commands(self)
         self.children = Children(self)
         self.wake: Callable[[str], None] = lambda topic: None

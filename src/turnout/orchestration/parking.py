@@ -69,6 +69,10 @@ class Parking:
             self._lines.pop(key, None)
         return chosen
 
+    def waiting(self, key: str) -> list[OwnedRun]:
+        """The runs in this line, by rank."""
+        return [owned for *_, owned in sorted(self._lines.get(key, ())) if _waits(owned, key)]
+
     def park_alone(self, owned: OwnedRun, key: str) -> None:
         self._alone.setdefault(key, {})[owned] = None
 

@@ -100,6 +100,8 @@ class Sweeper:
         every = "any" in topics
         if every or "runs" in topics:
             self._engine.want_claim()
+        if "given" in topics:
+            await self._forgotten()
         if every or "commands" in topics:
             await self._commands()
         if every or "inbox" in topics:
@@ -128,6 +130,7 @@ class Sweeper:
                     self._inbox_known = {}
                 self._room()
                 self._held_back()
+                await self._engine.rebalance.share()
                 self._complaint.over("sweeps get through again")
             except StoreError as error:
                 self._complaint.say("sweep put off: %s", error)
@@ -142,6 +145,8 @@ class Sweeper:
             try:
                 if await self._bury():
                     self._engine.want_claim()
+                if self._forgotten_before:
+                    await self._forgotten()
             except StoreError as error:
                 log.debug("could not look for dead neighbours: %s", error)
 
@@ -268,17 +273,17 @@ class Sweeper:
         self._suspects = strays - self._suspects
 
     async def _forgotten(self) -> None:
-        """Runs that the database believes are mine and that I know nothing of: the answer to a claim was lost."""
+        """Runs that this session owns and does not know: another orchestrator gave them, or the answer to a claim was
+        lost. Seen twice while no claim is under way, they are taken up."""
         engine = self._engine
+        if engine.adoption.claiming:
+            return
         stored = set(await engine.in_thread(engine.store.owned_runs, engine.session_id))
         forgotten = stored - engine.runs.keys()
-        for run_id in forgotten & self._forgotten_before:
-            loaded = await engine.in_thread(
-                engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
-            )
-            if loaded is not None:
-                await engine.adoption.take_over([loaded])
+        missing = sorted(forgotten & self._forgotten_before)
         self._forgotten_before = forgotten - self._forgotten_before
+        if missing and not engine.adoption.claiming:
+            await engine.adoption.take_listed(missing)
 
     @staticmethod
     def _settled(owned: OwnedRun | None, pos: int, attempt: int) -> bool:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from turnout.contracts.store import Store
-from turnout.model.health import Orchestrator, OrchestratorStatus
+from turnout.model.health import Orchestrator, read_status
 from turnout.model.overview import health_report
-from turnout.model.rows import SessionHealth
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.stages import Stage
 
@@ -25,20 +22,11 @@ def live_orchestrators(store: Store) -> list[Orchestrator]:
             host=one.session.host,
             pid=one.session.pid,
             silent_seconds=one.silent,
-            status=_status(one),
+            status=read_status(one.health, one.age),
         )
         for one in store.session_health()
         if one.session.kind == "orchestrator" and not seen_dead(one.session)
     ]
-
-
-def _status(one: SessionHealth) -> OrchestratorStatus:
-    if one.health is not None:
-        try:
-            return msgspec.json.decode(one.health, type=OrchestratorStatus)
-        except msgspec.ValidationError:  # written by another version of Turnout: alive is all that is known
-            pass
-    return OrchestratorStatus(uptime_seconds=one.age)
 
 
 def health(orchestrators: Sequence[Orchestrator]) -> dict[str, Any]:

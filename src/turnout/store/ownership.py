@@ -60,6 +60,11 @@ class Ownership:
     def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
         self._database.write("release_my_runs", wake="runs", session=session_id, ids=json_list(sorted(run_ids)))
 
+    def give_runs(self, session_id: str, receiver: str, run_ids: Sequence[str]) -> list[str]:
+        ids = json_list(sorted(run_ids))
+        given = self._database.write("give_runs", wake="given", session=session_id, receiver=receiver, ids=ids)
+        return [row[0] for row in given]
+
     def end_session(self, session_id: str) -> None:
         with self._database.transaction() as execute:
             execute("end_session", id=session_id)
@@ -119,13 +124,16 @@ class Ownership:
         return sorted(row[0] for row in self._database.read("unclaimed_versions", workflows=json_list(workflows)))
 
     def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
-        known = canonical(run_id)
-        if known is None:
-            return None
-        with self._database.transaction() as execute:
-            found = execute("claimable_run", id=known, session=session_id)
-            taken = _take(execute, session_id, [row[0] for row in found], inline)
+        taken = self.claim_listed(session_id, [run_id], inline)
         return taken[0] if taken else None
+
+    def claim_listed(self, session_id: str, run_ids: Sequence[str], inline: int) -> list[LoadedRun]:
+        known = [found for run_id in run_ids if (found := canonical(run_id)) is not None]
+        if not known:
+            return []
+        with self._database.transaction() as execute:
+            found = execute("claimable_listed", ids=json_list(known), session=session_id)
+            return _take(execute, session_id, [row[0] for row in found], inline)
 
 
 def _session(row: tuple[Any, ...]) -> Session:

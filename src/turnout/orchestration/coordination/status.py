@@ -40,6 +40,7 @@ def status_of(engine: Engine) -> OrchestratorStatus:
         uptime_seconds=0.0 if started is None else time.monotonic() - started,
         stopping=engine.stopping,
         owned_runs=len(engine.runs),
+        given_runs=engine.rebalance.given,
         requests=engine.throttle.under_way,
         pools={stage.value: _pool(pool, rates) for stage, pool in engine.pools.items()},
         executors={key: _executor(engine, key, *found) for key, found in executors.items()},
@@ -135,6 +136,7 @@ def _executor(engine: Engine, key: str, executor: TaskExecutor, metrics: Executo
         seconds=metrics.total_seconds,
         attempts_per_second=engine.rates.of(f"executor {key}"),
         breaker=engine.dispatcher.breaker(key) if engine.dispatcher is not None else "closed",
+        spare=engine.rebalance.spare(key),
     )
 
 

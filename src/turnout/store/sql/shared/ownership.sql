@@ -108,6 +108,13 @@ update run set owner = null where id in {ids uuid}
 -- name: release_my_runs
 update run set owner = null where id in {ids uuid} and owner = :session
 
+-- name: give_runs
+-- The receiver claims them under a new epoch, as any session does with a run that is its own already.
+update run set owner = :receiver
+where id in {ids uuid} and owner = :session and exists (select 1 from session
+    where session.id = :receiver and ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */)
+returning id
+
 -- name: forget_sessions
 delete from session where ended_at < :now - 86400.0
 
@@ -139,9 +146,10 @@ order by priority desc, submitted_at, id
 limit :limit
 /*pg for update of run skip locked */
 
--- name: claimable_run
+-- name: claimable_listed
 select id from run
-where id = :id and state in ('pending', 'running', 'paused', 'cancelling') and (owner is null or owner = :session)
+where id in {ids uuid} and state in ('pending', 'running', 'paused', 'cancelling') and (owner is null or owner = :session)
+order by id
 /*pg for update of run */
 
 -- name: record_start

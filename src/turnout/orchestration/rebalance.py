@@ -1,0 +1,151 @@
+"""Runs that wait for a full executor are given to orchestrators that have room for them.
+
+Each orchestrator reports with its heartbeat how many more attempts each of its executors would take. One whose own runs
+have waited longer than ``MIN_WAIT`` gives some of them to those that reported room: the runs change their owner in the
+database, and the receiver claims them under a new epoch. Only runs without a running attempt are given. A receiver gets
+what it can begin at once, and up to an equal share of all that waits, so that few transfers are needed however short or
+long the bodies are.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from turnout.errors import StoreError
+from turnout.model.breaker import BreakerState
+from turnout.model.health import read_status
+from turnout.model.rows import SessionHealth
+from turnout.model.states import RunState, TaskState
+from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.stages import Stage
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+log = logging.getLogger("turnout.rebalance")
+
+MIN_WAIT = 1.0
+"""Seconds that some run in a line has waited before any of the line are given away."""
+
+
+class Rebalance:
+    """Gives waiting runs away, and says what this orchestrator would take."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.given = 0
+        self._next_gift: dict[str, float] = {}
+        """Orchestrators that were given runs, and when, by the monotonic clock, their report counts again."""
+
+    def spare(self, key: str) -> int:
+        """How many attempts of other orchestrators' runs this executor would take now."""
+        engine, dispatcher = self._engine, self._engine.dispatcher
+        if (
+            dispatcher is None
+            or not engine.may_start
+            or engine.adoption.only is not None
+            or len(engine.runs) >= engine.settings.max_owned_runs
+            or not self._is_shared(key)
+            or key in engine.parking.wanted()
+        ):
+            return 0
+        return dispatcher.free_places(key)
+
+    async def share(self) -> None:
+        """Give away what waits here and could run elsewhere."""
+        engine = self._engine
+        if not (engine.keeper.peers and engine.may_start):
+            return
+        waiting = {key: runs for key in engine.parking.wanted() if (runs := self._waiting(key))}
+        if not waiting:
+            return
+        peers = [
+            peer
+            for peer in await engine.in_thread(engine.store.session_health)
+            if peer.session.kind == "orchestrator" and peer.session.id != engine.session_id
+        ]
+        self._next_gift = {
+            peer.session.id: self._next_gift[peer.session.id] for peer in peers if peer.session.id in self._next_gift
+        }
+        for key, runs in waiting.items():
+            await self._share_line(key, runs, peers)
+
+    async def _share_line(self, key: str, runs: list[OwnedRun], peers: Sequence[SessionHealth]) -> None:
+        now = time.monotonic()
+        spare = {
+            peer.session.id: room
+            for peer in peers
+            if now >= self._next_gift.get(peer.session.id, 0.0) and (room := _room(peer, key))
+        }
+        equal = len(runs) // (len(spare) + 1)
+        for peer in peers:
+            room = spare.get(peer.session.id)
+            if room is not None:
+                workflows = frozenset(peer.session.workflows)
+                limit = min(max(room, equal), self._engine.settings.claim_batch)
+                # The database was asked meanwhile: what was chosen before may have moved on.
+                gift = [owned for owned in runs if self._may_go(owned, key, workflows)][:limit]
+                if gift:
+                    await self._give(peer.session.id, gift)
+
+    async def _give(self, receiver: str, gift: Sequence[OwnedRun]) -> None:
+        engine, given = self._engine, frozenset[str]()
+        for owned in gift:
+            owned.busy = True  # no turn is taken meanwhile
+        try:
+            run_ids = [owned.run_id for owned in gift]
+            given = frozenset(await engine.in_thread(engine.store.give_runs, engine.session_id, receiver, run_ids))
+        except StoreError as error:
+            log.warning("%d waiting runs were not given to orchestrator %s: %s", len(gift), receiver, error)
+        finally:
+            # Whether a gift of unknown outcome was made shows at the run's next turn: its write is refused if it was.
+            for owned in gift:
+                owned.busy = False
+                if owned.run_id in given:
+                    engine.drop(owned)
+                else:
+                    engine.enqueue(owned, Stage.STEP_ENQUEUER)
+        # It reports what it took with its next heartbeat but one, at the latest.
+        self._next_gift[receiver] = time.monotonic() + engine.settings.heartbeat
+        if given:
+            self.given += len(given)
+            log.info("gave %d waiting runs to orchestrator %s, which has room", len(given), receiver)
+
+    def _waiting(self, key: str) -> list[OwnedRun]:
+        """The runs in this executor's line, by rank, if any has waited long enough to look for room elsewhere."""
+        if not self._is_shared(key):
+            return []
+        runs, since = self._engine.parking.waiting(key), time.monotonic() - MIN_WAIT
+        return runs if any(owned.waiting.get(key, since) < since for owned in runs) else []
+
+    def _is_shared(self, key: str) -> bool:
+        """Workers are not: they connect to every hub themselves. Nor is an executor whose breaker is open."""
+        dispatcher = self._engine.dispatcher
+        return (
+            dispatcher is not None
+            and key in dispatcher.used
+            and key not in dispatcher.assigners
+            and dispatcher.breaker(key) == BreakerState.CLOSED
+        )
+
+    def _may_go(self, owned: OwnedRun, key: str, workflows: Collection[str]) -> bool:
+        """Whether nothing of this run is under way here, and another orchestrator's code is the run's own."""
+        machine = owned.machine
+        return (
+            key in owned.parked
+            and machine.new.workflow in workflows
+            and machine.row.state is RunState.RUNNING
+            and not (owned.dropped or owned.busy or owned.queued or owned.fresh or owned.shaken)
+            and not (owned.results or owned.orders or owned.grace)
+            and not self._engine.registry.is_superseded(machine.new)
+            and all(row.state is not TaskState.RUNNING for row in machine.tasks)
+        )
+
+
+def _room(peer: SessionHealth, key: str) -> int:
+    status = read_status(peer.health, peer.age)
+    executor = None if status.stopping else status.executors.get(key)
+    return 0 if executor is None else executor.spare
