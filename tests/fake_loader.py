@@ -45,7 +45,7 @@ class FakeLoader:
             shadow=more.pop("shadow", False),
         )
         task = TaskSpec(name=name, body=Body("python", f"tests:{name}"), retry=RetryPolicy(attempts=3))
-        more.setdefault("call", None if body is None else caller(body, args, {}, None))
+        more.setdefault("bind_body", None if body is None else caller(body, args, {}, None))
         self.works[task_id] = Work(
             event=event,
             task=task,

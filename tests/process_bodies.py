@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.gates import at_gate, pass_gate
 from turnout import Branch, Context, Defer, PermanentFailure, RetryAfter, TaskInfo, current_task, task
+from turnout.contracts.clock import boot_time
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")
 
@@ -234,6 +235,25 @@ def swallow_sigterm(port: int) -> str:
                 signal.pause()
     except SystemExit:
         return "as if nothing had happened"
+
+
+@dataclass
+class Lengthy:
+    """A value whose conversion takes as long as the attempt may begin."""
+
+    until: float
+
+    def __post_init__(self) -> None:
+        while boot_time() <= self.until:
+            time.sleep(0.01)
+
+
+def leave_a_mark_with(value: Lengthy, path: str) -> None:
+    leave_a_mark(path)
+
+
+async def leave_a_mark_with_later(value: Lengthy, path: str) -> None:
+    leave_a_mark(path)
 
 
 def leave_a_mark(path: str) -> None:

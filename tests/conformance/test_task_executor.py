@@ -180,6 +180,18 @@ def test_a_body_does_not_begin_when_its_time_to_is_over(
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("body", [bodies.leave_a_mark_with, bodies.leave_a_mark_with_later])
+def test_a_body_does_not_begin_when_its_time_to_passes_while_values_are_converted(
+    make: Callable[[], Any], tmp_path: Path, body: Callable[..., Any]
+) -> None:
+    loader, mark = FakeLoader(), tmp_path / "mark"
+    until = boot_time() + (1.0 if make is MAKERS["process"] else 0.2)
+    event = loader.add(body, {"until": until}, str(mark), fence=lambda: until)
+    result = accepted(event, run(make, loader, event), "any")
+    assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "attempt_fenced")
+    assert not mark.exists()
+
+
 def test_a_body_begins_while_its_time_to_is_not_over(make: Callable[[], Any], tmp_path: Path) -> None:
     loader, mark = FakeLoader(), tmp_path / "mark"
     until = boot_time() + 3600.0

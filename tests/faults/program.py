@@ -18,10 +18,12 @@ import sys
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Any
 
 import turnout.runner.core
 from turnout import Defer, Runner, RunOutcome, TaskInfo, Workflow, task, workflow
+from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
@@ -32,7 +34,7 @@ from turnout.runner import EngineSettings, Poller, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 STAMPS = os.open(f"{os.environ['TURNOUT_FAULTS_FILE']}.stamps", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-"""Gets the token and the time of day of every body that is to be compared with the history."""
+"""Gets a line for every body that is to be compared with the history: when it began, and what ``Look`` has."""
 FAN = 8
 """Items of a mapped task."""
 LOADERS = 8
@@ -46,8 +48,28 @@ def record(key: str, info: TaskInfo) -> None:
     os.write(FILE, line.encode())
 
 
+class Look(threading.local):
+    """When this thread last saw that a body may begin: by the time of day, and by its processor time until then."""
+
+    at: float = 0.0
+    used: float = 0.0
+
+
+LOOK = Look()
+
+
+def look(work: Work, begin_by: Callable[[Work], float | None] = Work.begin_by) -> float | None:
+    until = begin_by(work)
+    LOOK.at, LOOK.used = time.time(), time.thread_time()
+    return until
+
+
+Work.begin_by = look  # type: ignore[method-assign]
+
+
 def stamp(info: TaskInfo) -> None:
-    os.write(STAMPS, f"{info.token} {time.time()!r} {os.getpid()}\n".encode())
+    used, at = time.thread_time(), time.time()
+    os.write(STAMPS, f"{info.token} {at!r} {os.getpid()} {LOOK.at!r} {used - LOOK.used!r}\n".encode())
 
 
 @task

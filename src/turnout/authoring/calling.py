@@ -94,28 +94,28 @@ def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, A
 
 def caller(
     body: Body, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None = None
-) -> Callable[[TaskInfo], Any] | None:
-    """What ``Work.call`` is for this body: None if calling it with its arguments is all there is to it."""
+) -> Callable[[TaskInfo], Callable[[], Any]] | None:
+    """What ``Work.bind_body`` is for this body: None if calling it with its arguments is all there is to it."""
     needs = needs_of(body)
     if needs is None:
         if context is None:
             return None
         needs = NOTHING
-    return partial(_invoke, needs, body, args, kwargs, context)
+    return partial(_bound, needs, body, args, kwargs, context)
 
 
-def _invoke(
+def _bound(
     needs: Needs,
     body: Body,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     context: Mapping[str, Any] | None,
     info: TaskInfo,
-) -> Any:
+) -> Callable[[], Any]:
     own = None if context is None else _own_copy(context, needs.slots)
     filled, named = _as_needed(needs, args, kwargs, info, own)
     function = body if own is None else _leaving(body, own)
-    return function(*filled, **named)
+    return partial(function, *filled, **named)
 
 
 def _as_needed(

@@ -13,6 +13,7 @@ import msgspec
 from turnout.bodies.cancellation import wait_cancelled
 from turnout.bodies.capture import stay_in_place
 from turnout.contracts.executor import Report, Work
+from turnout.errors import AttemptFenced
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, reset_current, set_current
 
@@ -96,8 +97,21 @@ def call(work: Work, info: TaskInfo) -> Any:
         stay_in_place()
     set_current(info)
     value = work.invoke(info)
-    # A wrapper can hide that the function is async. The thread is taken already, so it may as well drive the rest.
-    return asyncio.run(value) if isinstance(value, CoroutineType) else value
+    if not isinstance(value, CoroutineType):
+        return value
+    # A wrapper can hide that the function is async: then it has begun. The thread is taken already, so it may as well
+    # drive the rest.
+    return asyncio.run(_begun(work, value) if is_async(work) else value)
+
+
+async def _begun(work: Work, body: CoroutineType[Any, Any, Any]) -> Any:
+    """An async body begins here: it takes longer to make an event loop than a body may come late."""
+    try:
+        work.begin_by()
+    except AttemptFenced:
+        body.close()
+        raise
+    return await body
 
 
 async def call_async(work: Work, info: TaskInfo) -> Any:

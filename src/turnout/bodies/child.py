@@ -41,11 +41,11 @@ from turnout.model.spec import Body, TaskSpec
 
 
 class Caller(Protocol):
-    """Makes what calls a body with all that it asks for, as ``Work.call`` does."""
+    """Makes what binds to a body all that it asks for, as ``Work.bind_body`` does."""
 
     def __call__(
         self, body: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None, /
-    ) -> Callable[[TaskInfo], Any] | None: ...
+    ) -> Callable[[TaskInfo], Callable[[], Any]] | None: ...
 
 
 class Terminated(SystemExit):
@@ -155,7 +155,7 @@ class Child:
             saved=job.saved,
             output=self._saying,
             retry_predicate=predicate,
-            call=self._caller(body, args, job.kwargs, job.context),
+            bind_body=self._caller(body, args, job.kwargs, job.context),
             fence=None if (until := job.begin_by) is None else lambda: until,
         )
         if job.condition is None:

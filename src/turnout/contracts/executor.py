@@ -61,10 +61,12 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     predicate: Callable[..., Any] | None = None
     """The function that the task declares for ``condition``; None: it declares none, and the attempt fails."""
     retry_predicate: Callable[[BaseException], bool] | None = None
-    call: Callable[[TaskInfo], Any] | None = None
-    """Calls the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) and gives the output; in
-    Context style that is the context as the body left it. For an async body: an awaitable of the output.
+    bind_body: Callable[[TaskInfo], Callable[[], Any]] | None = None
+    """Gives the body with all that it asks for (arguments, ``TaskInfo``, ``Context``) bound to it. Called, it gives the
+    output; in Context style that is the context as the body left it. For an async body: an awaitable of the output.
     None: ``body(*args, **kwargs)`` is all there is to it. Executors use ``invoke``, which knows both."""
+    call: Callable[[TaskInfo], Any] | None = None
+    """Called in the place of the body: it asks the condition first."""
 
     fence: Callable[[], float] | None = None
     """Until when the attempt may begin, by ``contracts.clock.boot_time``, as things stand when it is asked: as long as
@@ -136,11 +138,17 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return until if until < math.inf else None
 
     def _invoke(self, info: TaskInfo) -> Any:
-        self.begin_by()
         if self.call is not None:
+            self.begin_by()
             return self.call(info)
-        assert self.body is not None
-        return self.body(*self.args, **self.kwargs)
+        if self.bind_body is None:
+            assert self.body is not None
+            self.begin_by()
+            return self.body(*self.args, **self.kwargs)
+        body = self.bind_body(info)
+        # Converting values may take long. Nothing comes between the look at the clock and the body.
+        self.begin_by()
+        return body()
 
 
 async def _under(info: TaskInfo, rest: Coroutine[Any, Any, Any]) -> Any:

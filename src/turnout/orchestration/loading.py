@@ -269,7 +269,7 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
         idempotency_key=key,
         token=f"{key}:{event.attempt}",
         retry_predicate=None if found is None else found.retry_if,
-        call=caller(body, args, kwargs, context) if body is not None else None,
+        bind_body=caller(body, args, kwargs, context) if body is not None else None,
         fence=fence,
         output=output,
         runner=runner,

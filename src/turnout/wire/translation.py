@@ -109,7 +109,7 @@ def work_of(
     body: Callable[..., Any] | None,
     *,
     arguments: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
-    call: Callable[[TaskInfo], Any] | None = None,
+    bind_body: Callable[[TaskInfo], Callable[[], Any]] | None = None,
     retry_predicate: Callable[[BaseException], bool] | None = None,
     output: Output | None = None,
 ) -> Work:
@@ -134,7 +134,7 @@ def work_of(
         saved=metadata.saved,
         condition=condition,
         retry_predicate=retry_predicate,
-        call=call,
+        bind_body=bind_body,
         output=output,
     )
 

@@ -69,8 +69,10 @@ class StepLoader:
                 return msgspec.structs.replace(work_of(step, None, output=self._output), fence=lambda: begin_by)
             raise HandlerMissing(name)
         body, arguments = found.function, found.arguments(step)
-        call = caller(body, *arguments, step.metadata.context)
-        work = work_of(step, body, arguments=arguments, call=call, retry_predicate=found.retry_if, output=self._output)
+        bind_body = caller(body, *arguments, step.metadata.context)
+        work = work_of(
+            step, body, arguments=arguments, bind_body=bind_body, retry_predicate=found.retry_if, output=self._output
+        )
         work = msgspec.structs.replace(work, fence=lambda: begin_by)
         if work.condition is None:
             return work

@@ -34,7 +34,7 @@ def outcome(body: Any, *args: Any, context: dict[str, Any] | None = None, **kwar
     function, filled, named = call(work(body, *args, context=context, **kwargs), INFO)
     one = function(*filled, **named)
     invoke = caller(body, args, kwargs, context)
-    two = body(*args, **kwargs) if invoke is None else invoke(INFO)
+    two = body(*args, **kwargs) if invoke is None else invoke(INFO)()
     if asyncio.iscoroutine(one):
         one, two = asyncio.run(one), asyncio.run(two)
     assert one == two
