@@ -27,6 +27,7 @@ from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
+from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.status import status_of
@@ -531,6 +532,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--settings", type=json.loads, default={})
     parser.add_argument("--losses", type=int, default=Limits().losses)
     parser.add_argument("--die-after-commits", type=int, default=0)
+    parser.add_argument("--die-before-giving", type=int, default=0)
     parser.add_argument("--hub", type=json.loads, default=None)
     parser.add_argument("--serves", default=None)
     return parser.parse_args()
@@ -545,6 +547,8 @@ def main() -> None:
         turnout.runner.core.connect = lambda url, **bounds: KilledAfterCommit(  # type: ignore
             connect(url, **bounds), options.die_after_commits
         )
+    if options.die_before_giving:
+        WorkersExecutor.execute_many = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore
     if options.mode == "poll":
         return poll(options)
     settings = EngineSettings(**options.settings, limits=Limits(losses=options.losses))

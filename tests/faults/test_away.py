@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from tests.faults.workers import Notes, Workers, check_across, check_notes, fail
 
 RUNS = scaled(8, 30)
 PAYING = scaled(4, 10)
+COUNTS = {"across": RUNS, "paying_across": PAYING} if FULL else {"paying_across": PAYING}
+"""Runs by workflow."""
 LEASE = 3.0 if FULL else 2.0
 AWAY = (0.5, 1.0, 2.0, 4.0) if FULL else (2.0,)
 """In leases."""
@@ -113,6 +116,35 @@ def test_what_workers_hold_goes_on_under_another_hub_that_they_had_not_joined(sc
     second = scene.start(**given)  # where the workers look for their hub
     assert second.finished() == {"completed": PAYING}
     scene.each_began_once(PAYING)
+
+
+@pytest.mark.parametrize("workflow", COUNTS)
+@pytest.mark.parametrize("away", AWAY)
+def test_what_workers_hold_goes_on_when_another_hub_takes_over(scene: Scene, workflow: str, away: float) -> None:
+    steps = len(scene.workers.programs) if workflow == "across" else 1
+    given = {"workflow": workflow, "runs": COUNTS[workflow], "seconds": 1.5 * away * LEASE / steps}
+    first = scene.start(**given)
+    scene.staff()
+    scene.under_way(steps)
+    first.kill()
+    time.sleep(away * LEASE)  # this long is what is tested
+    assert scene.start(hub=1, **given).finished() == {"completed": COUNTS[workflow]}
+    scene.each_began_once(COUNTS[workflow])
+
+
+@pytest.mark.parametrize("workflow", COUNTS)
+def test_what_was_committed_and_never_sent_begins_once_its_orchestrator_is_back(scene: Scene, workflow: str) -> None:
+    """The worker is known as its holder, and has never heard of it."""
+    runs = COUNTS[workflow]
+    given = {"workflow": workflow, "runs": runs, "seconds": 0.1}
+    scene.staff()
+    first = scene.start(**given, die_before_giving=1)
+    assert first.wait() == -signal.SIGKILL
+    held = query(scene.children.url, "select count(*) from task where state = 'running' and holder is not null")
+    assert held[0][0] and not len(scene.workers.notes)
+    assert scene.start(**given).finished() == {"completed": runs}
+    ledger = scene.each_began_once(runs)
+    assert {task.attempt for task in ledger.tasks.values()} == {1}
 
 
 def test_what_a_dead_orchestrator_held_itself_is_lost_at_once(sqlite_children: Children) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from turnout.model.events import ExecutionResult
+from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.rows import Renewal, Session
 from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
@@ -20,6 +20,15 @@ class Assigner(Protocol):
 
     def assign(self, line: str) -> str | None:
         """Set a place aside and name its holder; None if there is none now."""
+        ...
+
+    def has_holder(self, holder: str) -> bool:
+        """Whether this holder is here."""
+        ...
+
+    def assign_again(self, event: TaskReadyEvent) -> bool:
+        """Set a place of its holder, which is here, aside for an attempt that was committed to it before; False if
+        there is none now, or the holder has said that it has the attempt."""
         ...
 
     def unassign(self, holder: str) -> None:

@@ -36,6 +36,8 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of its run: where attempts wait, the highest goes first, in any order of arrival."""
     task_priority: int = 0
     """Of the task, among attempts of runs with the same priority."""
+    again: bool = False
+    """Its holder may have it already: it was committed by an orchestrator that is gone, which may have sent it."""
 
     @property
     def pipeline_execution_id(self) -> str:

@@ -24,6 +24,7 @@ from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.outage import Outage
 from turnout.orchestration.owned import Answer, Order, OwnedRun
 from turnout.orchestration.parking import rest_of
+from turnout.orchestration.redelivery import Redelivery
 from turnout.orchestration.stages import Stage
 
 log = logging.getLogger("turnout.sweeper")
@@ -39,6 +40,7 @@ class Sweeper:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._redelivery = Redelivery(engine)
         self._suspects: set[tuple[str, int, int]] = set()
         self._forgotten_before: set[str] = set()
         self._inbox_known: dict[int, OwnedRun] = {}
@@ -229,7 +231,7 @@ class Sweeper:
             owned = engine.runs.get(run_id)
             if (run_id, pos) in spared or (task_id(run_id, pos), attempt) in flying:
                 continue
-            if owned is not None and not owned.busy:
+            if owned is not None and not owned.busy and not self._redelivery.takes(owned, pos, attempt):
                 lost = ExecutionResult(
                     run_id=run_id,
                     task_id=task_id(run_id, pos),

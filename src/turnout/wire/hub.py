@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from math import inf
 
 import msgspec
@@ -99,13 +99,14 @@ class HubProtocol:
             self.withdraw(worker, tokens, reason)
         self.events.append(Room(worker))
 
-    def give(self, worker: WorkerEntry, steps: Sequence[Step], now: float) -> None:
-        """Send steps, no more than the worker has room for."""
+    def give(self, worker: WorkerEntry, steps: Sequence[Step], now: float, again: Set[str] = frozenset()) -> None:
+        """Send steps, no more than the worker has room for. ``again``: tokens that it may have from a hub that is gone.
+        A token begins once, so whatever became of the first message, the worker has each of them then, or had it."""
         assert 0 < len(steps) <= worker.free, f"{len(steps)} steps for {worker.free} places of {worker.id}"
         self._batches += 1
         batch_id = f"batch_{worker.session[:8]}_{self._batches}"
         for step in steps:
-            worker.out[step.token] = Given(step=step, batch_id=batch_id, sent=now)
+            worker.out[step.token] = Given(step=step, batch_id=batch_id, sent=now, again=step.token in again)
         self._send_steps(worker, batch_id, steps)
 
     def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
@@ -310,10 +311,11 @@ class HubProtocol:
 
     def _set_right(self, worker: WorkerEntry, listed: set[str]) -> None:
         """What was given and is not listed never arrived: an older ``steps`` is refused by the new session. What was
-        received and is not there any more, another hub has heard of, or nobody."""
+        received and is not there any more, another hub has heard of, or nobody; the same for what another hub may have
+        given before."""
         missing = [given for token, given in worker.out.items() if token not in listed]
-        lost = tuple(given.step for given in missing if given.received)
-        unseen = tuple(given.step for given in missing if not given.received)
+        lost = tuple(given.step for given in missing if given.received or given.again)
+        unseen = tuple(given.step for given in missing if not (given.received or given.again))
         for given in worker.out.values():
             given.received, given.sends, given.receipts = True, 0, 0
         for given in missing:
@@ -394,7 +396,8 @@ class HubProtocol:
             self.events.append(EndedElsewhere(worker, tuple(elsewhere)))
 
     def _beat(self, worker: WorkerEntry, message: Heartbeat) -> None:
-        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(worker.kept)), hubs=self.facts.hubs))
+        kept = worker.kept.union(token for token, given in worker.out.items() if given.again)
+        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(kept)), hubs=self.facts.hubs))
         if message.seq <= worker.seq:
             return
         if worker.leaves is not None and message.credits:
@@ -405,13 +408,14 @@ class HubProtocol:
         lost: list[Step] = []
         back: dict[str, list[Step]] = {}
         for token, given in list(worker.out.items()):
-            given.received = given.received or token in listed
+            given.listed = given.listed or token in listed
+            given.received = given.received or given.listed
             given.missed = 0 if token in listed or not given.received else given.missed + 1
             given.waits = listed.get(token) == "waiting" and worker.heard - given.sent >= LONG
             if listed.get(token) == "running" and not given.running:
                 given.runs(worker.heard, self.facts.lease_ms / 1000)
                 given.taken_back = ""
-            if given.taken_back and given.missed:
+            if given.forgotten:
                 worker.finish(token)
                 back.setdefault(given.taken_back, []).append(given.step)
                 continue

@@ -37,9 +37,19 @@ class Given(msgspec.Struct, kw_only=True, eq=False, gc=False):
     all of them has heard what was said before the last."""
     withdrawn: bool = False
     """Whether its worker has heard that it is taken back is waited for."""
+    again: bool = False
+    """Another hub, which is gone, may have given it to this worker before: it may have begun there, or ended."""
+    listed: bool = False
+    """A heartbeat has named it."""
     running: bool = False
     ends_by: float | None = None
     """When even a slow worker would have ended it, if it has a timeout and was seen running."""
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether its worker, which was told to forget it unless it has begun, has done so. A worker does not list here
+        what another hub gave before it takes that one for gone, so a step that it never listed may have begun."""
+        return bool(self.taken_back) and self.missed > 0 and (self.listed or not self.again)
 
     def runs(self, now: float, grace: float) -> None:
         self.running, timeout = True, self.step.metadata.timeout_ms
@@ -89,6 +99,10 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
     def free(self) -> int:
         """How many more steps it would take now."""
         return max(0, self.credits - len(self.out)) if self.session and self.leaves is None else 0
+
+    def knows(self, token: str) -> bool:
+        """Whether this hub gave it, or the worker has said that it holds it."""
+        return any(token in some for some in (self.out, self.unacknowledged, self.finished, self.foreign))
 
     def finish(self, token: str) -> None:
         self.unacknowledged.pop(token, None)

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from unit.wire.network import done, hello, ids, step
 
-from turnout.wire.documents import Step, StepBatch
+from turnout.wire.documents import Step, StepBatch, StepResults
 from turnout.wire.frames import check_of, pack, unpack
 from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Ended, Event, Greeted, Lost, Overdue, Unsendable
+from turnout.wire.happenings import Ended, Event, Greeted, Lost, NeverBegun, Overdue, Unsendable
 from turnout.wire.hub import HubProtocol
-from turnout.wire.messages import Drain, Error, Heartbeat, Held, Message
+from turnout.wire.messages import Drain, Error, Heartbeat, Held, Message, Received
 from turnout.wire.roster import WorkerEntry
 
 
@@ -46,8 +46,9 @@ class Hub:
         listed = tuple(Held(token, state) for token, state in held)
         self.hear(Heartbeat(seq=self._seq, credits=credits, in_flight=listed))
 
-    def give(self, *steps: Step) -> None:
-        self.protocol.give(self.worker, steps, self.now)
+    def give(self, *steps: Step, again: bool = False) -> None:
+        tokens = {each.token for each in steps} if again else frozenset[str]()
+        self.protocol.give(self.worker, steps, self.now, tokens)
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
@@ -174,3 +175,40 @@ def test_the_time_between_two_ticks_is_no_excuse_however_short_the_lease_is() ->
     for _ in range(4):
         hub.pass_time(0.25)
     assert not hub.protocol.workers
+
+
+def test_what_another_hub_may_have_given_before_never_counts_as_not_begun_because_it_is_not_listed() -> None:
+    hub = Hub()
+    hub.give(step("a.1"), again=True)
+    hub.give(step("b.1"))
+    hub.events()
+    hub.protocol.receive(b"r2", pack(hello("w", codecs=("json",), seq=1), ""), 1.0)
+    found = {type(event): event.steps[0].token for event in hub.events() if isinstance(event, Lost | NeverBegun)}
+    assert found == {Lost: "a.1", NeverBegun: "b.1"}
+
+
+def test_what_is_given_again_may_begin_also_if_the_worker_has_it_from_the_other_hub() -> None:
+    hub = Hub()
+    hub.give(step("a.1"), again=True)
+    hub.said()
+    hub.beat(("a.1", "waiting"))
+    assert hub.said() == [Heartbeat(seq=1, keep=("a.1",))]
+    hub.hear(StepResults(batch_id="b", protocol_version="1.0", results=(done(step("a.1")),)))
+    assert [event.results[0].token for event in hub.events() if isinstance(event, Ended)] == ["a.1"]
+
+
+@pytest.mark.parametrize(
+    ("again", "listed", "outcome"), [(False, False, NeverBegun), (True, True, NeverBegun), (True, False, Lost)]
+)
+def test_what_is_taken_back_and_may_be_another_hubs_never_began_only_if_its_worker_had_named_it(
+    again: bool, listed: bool, outcome: type[Event]
+) -> None:
+    hub = Hub()
+    hub.give(step("a.1"), again=again)
+    hub.hear(Received(("a.1",)))
+    if listed:
+        hub.beat(("a.1", "waiting"))
+    hub.protocol.take_back(hub.worker, ["a.1"], "paused")
+    hub.beat()
+    hub.beat()
+    assert [type(event) for event in hub.events() if isinstance(event, Lost | NeverBegun)] == [outcome]

@@ -175,6 +175,16 @@ class WorkersExecutor:
             self.watch.reserved(holder)
         return holder
 
+    def has_holder(self, holder: str) -> bool:
+        return holder in self.protocol.workers
+
+    def assign_again(self, event: TaskReadyEvent) -> bool:
+        worker, token = self.protocol.workers[event.holder], token_of(event.task_id, event.attempt)
+        if self.stopping or worker.knows(token) or not self.roll.assign_to(event.holder):
+            return False
+        self.watch.reserved(event.holder)
+        return True
+
     def unassign(self, holder: str) -> None:
         self.roll.unassign(holder)
         self.watch.released(holder)
@@ -225,10 +235,10 @@ class WorkersExecutor:
     def _give(self, flight: Flight, work: Work) -> None:
         if flight.ended:
             return  # cancelled while it was being loaded
-        flight.work, flight.confirms = work, work.task.at_most_once
+        flight.work, flight.confirms, flight.begun = work, work.task.at_most_once, flight.event.again
         worker = self.protocol.workers.get(flight.event.holder)
         if worker is None:
-            self.outcomes.end(flight, ExecutionResult.returned(flight.event, "its worker has gone"))
+            self.outcomes.not_sent(flight, "its worker has gone")
             return
         try:
             step = step_of(work, token=flight.token)

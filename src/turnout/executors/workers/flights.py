@@ -30,7 +30,7 @@ class Flight(msgspec.Struct, eq=False, gc=False):
     confirms: bool = False
     """It may begin only once, and its worker asks first."""
     begun: bool = False
-    """Its worker was told that it may begin."""
+    """Its worker was told that it may begin, perhaps by another hub."""
     given: bool = False
     """It has been sent."""
     ended: bool = False
@@ -39,6 +39,8 @@ class Flight(msgspec.Struct, eq=False, gc=False):
     """What is known of its worker."""
     withdrawal: asyncio.Future[None] | None = None
     """Done when it has begun, or never will; None: it was not asked for."""
+    withdrawn_for: str = ""
+    """Why it was asked for."""
     probe: int = 0
     """The round of the worker's breaker in which it was let through, if it was not closed."""
 

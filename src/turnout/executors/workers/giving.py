@@ -36,15 +36,20 @@ class Giving:
             self._keep_or_return(worker_id, wanted[room:], now)
             for start in range(0, min(room, len(wanted)), self._hub.settings.batch):
                 some = wanted[start : min(start + self._hub.settings.batch, room)]
-                for step in some:
-                    if (flight := self._hub.flights.get(step.token)) is not None:
-                        self._hub.given(flight)
+                flights = [flight for step in some if (flight := self._hub.flights.get(step.token)) is not None]
+                for flight in flights:
+                    self._hub.given(flight)
                 assert worker is not None
-                self._hub.protocol.give(worker, some, now)
+                again = {flight.token for flight in flights if flight.event.again}
+                self._hub.protocol.give(worker, some, now, again)
+                for flight in flights:
+                    if flight.withdrawal is not None:
+                        self._hub.protocol.withdraw(worker, [flight.token], flight.withdrawn_for)
 
     def _keep_or_return(self, worker_id: str, steps: list[Step], now: float) -> None:
         """Since it was chosen a worker may have gone, been told to leave, or lowered its credits. If it only takes
-        fewer, these go out as soon as something ends there; but not for long: others may have room."""
+        fewer, these go out as soon as something ends there; but not for long: others may have room. What it may have
+        already nobody else can be given, so that waits for it."""
         if not steps:
             self._crowded.pop(worker_id, None)
             return
@@ -55,4 +60,9 @@ class Giving:
             return
         self._crowded.pop(worker_id, None)
         reason = "its worker has gone" if worker is None else "its worker takes no more"
-        self._hub.outcomes.returned([step.token for step in steps], reason)
+        for step in steps:
+            flight = self._hub.flights.get(step.token)
+            if flight is not None and flight.event.again and worker is not None and worker.leaves is None:
+                self._chosen.setdefault(worker_id, []).append(step)
+            elif flight is not None:
+                self._hub.outcomes.not_sent(flight, reason)

@@ -79,11 +79,17 @@ class Outcomes:
             if not flight.ended:
                 self.end(flight, ExecutionResult.returned(flight.event, reason))
 
+    def not_sent(self, flight: Flight, reason: str) -> None:
+        """This hub did not send it. It never began, unless a hub that is gone had sent it."""
+        make = ExecutionResult.lost if flight.event.again else ExecutionResult.returned
+        self.end(flight, make(flight.event, reason))
+
     def not_loaded(self, flight: Flight, error: Exception) -> None:
         """What it needs cannot be had: for want of a database, which costs it nothing, or at all."""
-        event = flight.event
-        away = isinstance(error, StoreError)
-        self.end(flight, ExecutionResult.returned(event, error.code) if away else ExecutionResult.failed(event, error))
+        if isinstance(error, StoreError):
+            self.not_sent(flight, error.code)
+        else:
+            self.end(flight, ExecutionResult.failed(flight.event, error))
 
     def unsendable(self, event: Unsendable) -> None:
         """The next attempt would be the same."""

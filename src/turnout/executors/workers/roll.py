@@ -99,6 +99,14 @@ class Roll:
             workers.append(best)
         return best.id
 
+    def assign_to(self, holder: str) -> bool:
+        """Set a place of this worker aside, if it has one."""
+        worker = self._protocol.workers[holder]
+        if worker.free <= self._set_aside[holder]:
+            return False
+        self._set_aside[holder] += 1
+        return True
+
     def _least_loaded(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
         best, most, shut, solitudes = None, 0.0, self._watch.shut, self._solitudes
         for worker in workers:

@@ -119,7 +119,8 @@ class Watch:
         if known is None:
             return True
         known.reserved = max(0, known.reserved - 1)
-        if not known.guard.shut:
+        # What it may have already is not another one: nobody else could be given that.
+        if not known.guard.shut or flight.event.again:
             return True
         if not known.guard.admitted(1):
             return False

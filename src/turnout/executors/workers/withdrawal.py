@@ -26,19 +26,21 @@ def withdraw(hub: WorkersExecutor, events: Sequence[TaskReadyEvent], reason: str
         if flight is None or flight.ended:
             continue
         worker = hub.protocol.workers.get(event.holder)
-        if not flight.given:
+        if not flight.given and not event.again:
             hub.outcomes.end(flight, ExecutionResult.returned(event, reason))
         elif worker is None:
             continue  # what it had is lost, and that is being said
-        elif flight.confirms and not flight.begun:
+        elif flight.given and flight.confirms and not flight.begun:
             hub.protocol.answer_start(worker, (), [flight.token])
             hub.outcomes.end(flight, ExecutionResult.returned(event, reason))
-        elif reason != CANCELLED and flight.token in worker.out:
+        elif reason != CANCELLED and (flight.token in worker.out or not flight.given):
             if flight.withdrawal is None or flight.withdrawal.done():
-                flight.withdrawal = asyncio.get_running_loop().create_future()
+                flight.withdrawal, flight.withdrawn_for = asyncio.get_running_loop().create_future(), reason
             asked.setdefault(worker.id, []).append(flight)
     for worker_id, flights in asked.items():
-        hub.protocol.withdraw(hub.protocol.workers[worker_id], [flight.token for flight in flights], reason)
+        # What its worker may have from another hub is sent first.
+        sent = [flight.token for flight in flights if flight.given]
+        hub.protocol.withdraw(hub.protocol.workers[worker_id], sent, reason)
     hub.carry_on_soon()
     waits = [flight.withdrawal for flights in asked.values() for flight in flights if flight.withdrawal is not None]
     return asyncio.gather(*waits) if waits else None

@@ -1,0 +1,45 @@
+"""Attempts that were committed to a worker by an orchestrator that is gone are given to that worker again.
+
+Whether the first message reached the worker is not known. It need not be: a worker begins a token once, however often
+and by whichever hub it is given. So an attempt that was never sent begins now, and any other goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turnout.model.states import RunState, TaskState
+from turnout.orchestration.owned import OwnedRun
+
+if TYPE_CHECKING:
+    from turnout.orchestration.engine import Engine
+
+
+class Redelivery:
+    """What precedes the loss of an attempt whose holder did not say in time that it has it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def takes(self, owned: OwnedRun, pos: int, attempt: int) -> bool:
+        """Whether the attempt's holder is in session here, so that the attempt is not lost. The holder is given it as
+        soon as it has room, unless the run is paused. An attempt of a run that is being cancelled is lost."""
+        row, dispatcher = owned.machine.tasks[pos], self._engine.dispatcher
+        if row.state is not TaskState.RUNNING or row.attempt != attempt or not row.holder or dispatcher is None:
+            return False
+        if owned.machine.row.state is RunState.CANCELLING:
+            return False
+        event = msgspec.structs.replace(owned.machine.event(pos, row), again=True)
+        for key, assigner in dispatcher.assigners.items():
+            if not assigner.has_holder(row.holder):
+                continue
+            startable = owned.machine.row.state is RunState.RUNNING and not owned.orders and self._engine.may_start
+            if startable and assigner.assign_again(event):
+                if dispatcher.reserve(key, body=event.body):
+                    dispatcher.dispatch(key, [event])
+                else:
+                    assigner.unassign(row.holder)
+            return True
+        return False
