@@ -33,8 +33,15 @@ class FakeLoader:
         self.runner = WorkRunner()
 
     def add(
-        self, body: Callable[..., Any] | None, *args: Any, attempt: int = 1, name: str = "t", **more: Any
+        self,
+        body: Callable[..., Any] | None,
+        *args: Any,
+        attempt: int = 1,
+        begun: int | None = None,
+        name: str = "t",
+        **more: Any,
     ) -> TaskReadyEvent:
+        """``begun``: how many of the attempts before began, if not all of them."""
         task_id = f"run.{next(_numbers)}"
         event = TaskReadyEvent(
             run_id="run",
@@ -42,6 +49,7 @@ class FakeLoader:
             task_name=f"public::embedded::w::{name}",
             attempt=attempt,
             max_attempts=3,
+            begun=attempt - 1 if begun is None else begun,
             shadow=more.pop("shadow", False),
         )
         task = TaskSpec(name=name, body=Body("python", f"tests:{name}"), retry=RetryPolicy(attempts=3))

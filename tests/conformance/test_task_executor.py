@@ -300,6 +300,17 @@ def test_a_body_is_told_all_about_its_attempt(make: Callable[[], Any], body: Cal
     assert result.started_at is not None and result.finished_at is not None
 
 
+@pytest.mark.parametrize("body", [bodies.told, bodies.told_later])
+def test_the_first_attempt_that_begins_is_number_one_whatever_was_handed_back(
+    make: Callable[[], Any], body: Callable[..., Any]
+) -> None:
+    loader = FakeLoader()
+    event = loader.add(body, attempt=2, begun=0, timeout=30.0)
+    told = msgspec.json.decode(run(make, loader, event).output or "")
+    assert (told["attempt"], told["max_attempts"], told["is_last_attempt"]) == (1, 2, False)
+    assert told["token"] == f"{event.task_id}:2", "the fencing token counts every placement"
+
+
 class Heard:
     """Takes what bodies say."""
 
@@ -309,7 +320,7 @@ class Heard:
         self.said: list[tuple[str, int, str, str]] = []
 
     def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
-        self.said.append((source.task_id, source.attempt, str(stream), text))
+        self.said.append((source.task_id, source.ordinal, str(stream), text))
 
     def of(self, stream: str) -> str:
         return "".join(text for _, _, said, text in self.said if said == stream)
@@ -318,7 +329,7 @@ class Heard:
 @pytest.mark.parametrize("body", [bodies.say_something, bodies.say_something_later])
 def test_what_a_body_says_is_kept_for_its_attempt(make: Callable[[], Any], body: Callable[..., Any]) -> None:
     loader, heard = FakeLoader(), Heard()
-    event = loader.add(body, attempt=2, output=heard, timeout=30.0)
+    event = loader.add(body, attempt=2, begun=0, output=heard, timeout=30.0)
     end = capture()
     try:
         assert run(make, loader, event).error is None

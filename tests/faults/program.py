@@ -45,7 +45,7 @@ C = ctypes.PyDLL(None)
 
 
 def record(key: str, info: TaskInfo) -> None:
-    line = f"{key} {info.task_name.rpartition('::')[2]} {info.attempt} {os.getpid()}\n"
+    line = f"{key} {info.task_name.rpartition('::')[2]} {info.ordinal} {os.getpid()}\n"
     os.write(FILE, line.encode())
 
 

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,10 @@ from waiting import until
 
 from tests.conformance.test_task_executor import recipe
 from turnout import RoutingConfig, RoutingRule, Runner, remote, shell, workflow
+from turnout.contracts.executor import Report
 from turnout.dispatcher import ExecutionResult, ExecutorMetrics, Loader, TaskReadyEvent
 from turnout.errors import RunFailed
+from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner import Poller
 from turnout.testing import inline
@@ -223,3 +225,45 @@ def test_a_command_is_told_which_item_it_is(sqlite_runner: Runner, monkeypatch: 
         return [numbered.map(letter=letters), numbered.named("alone")(letter="c")]
 
     assert sqlite_runner.run(commanding, ["a", "b"]) == [["a/0", "b/1"], "c/"]
+
+
+class Hesitant(ThreadExecutor):
+    """Hands back the first attempt that it is given."""
+
+    asked = 0
+
+    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
+        for event in events:
+            self.asked += 1
+            if self.asked == 1:
+                report(ExecutionResult.returned(event, "not_now"))
+            else:
+                super().execute_many([event], report)
+
+
+@pytest.mark.parametrize("polled", [False, True])
+def test_an_attempt_that_was_handed_back_before_it_began_is_not_counted(sqlite_url: str, polled: bool) -> None:
+    here = Hesitant(threads=2)
+    with ExitStack() as stack:
+        executors = {} if polled else {"default": here}
+        runner = stack.enter_context(
+            Runner(
+                sqlite_url,
+                workflows=FLOWS,
+                executors=executors,
+                dispatcher=None if polled else True,
+                handle_sigterm=False,
+            )
+        )
+        if polled:
+            stack.enter_context(Poller(sqlite_url, workflows=FLOWS, executor=here, poll=0.05))
+        run = runner.submit(info_flow.paying, "book")
+        assert run.result(30) == "book paid"
+        seen = [(one.attempt, one.number, one.outcome, one.message) for one in run.attempts()]
+        assert seen == [
+            (1, None, "returned", "not_now"),
+            (2, 1, "retry", "no answer to call 1"),
+            (3, 2, "retry", "no answer to call 2"),
+            (4, 3, "completed", None),
+        ]
+        until(lambda: [line.attempt for line in run.logs("unsteady")] == [2, 3, 4])

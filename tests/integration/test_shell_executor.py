@@ -50,9 +50,10 @@ class Bench:
         timeout: float | None = None,
         context: dict[str, Any] | None = None,
         fence: Callable[[], float] | None = None,
+        handed_back: int = 0,
         **more: Any,
     ) -> TaskReadyEvent:
-        event = self.loader.add(None)
+        event = self.loader.add(None, attempt=1 + handed_back, begun=0)
         spec = ShellSpec(command if isinstance(command, str) else tuple(command), **more)
         self.loader.works[event.task_id] = Work(
             event=event,
@@ -114,6 +115,10 @@ def test_a_command_knows_its_attempt_and_gets_the_environment_it_was_given(bench
     wanted = "printf '%s ' $TURNOUT_RUN_ID $TURNOUT_ATTEMPT $TURNOUT_IDEMPOTENCY_KEY $TURNOUT_TOKEN $GREETING"
     got = bench.value(wanted, {"who": "you"}, env={"GREETING": "hello-{who}"}, parse="text")
     assert got == "run 1 the-key the-key:1 hello-you "
+
+
+def test_attempts_that_were_handed_back_do_not_count_in_a_commands_number(bench: Bench) -> None:
+    assert bench.value("printf %s $TURNOUT_ATTEMPT", parse="text", handed_back=2) == "1"
 
 
 def test_a_command_runs_in_the_folder_that_it_is_told(bench: Bench, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from turnout.bodies.outcome import describe, returned_value
 from turnout.contracts.executor import Work
 from turnout.errors import AttemptFenced, CommandFailed, CommandNotFound, ExecutorUnavailable
 from turnout.model.durations import Duration
-from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.events import ExecutionResult
 from turnout.model.shell import Captured, ShellSpec, outcome, render, retryable
 from turnout.model.values import MAX_BYTES
 
@@ -47,7 +47,7 @@ class ShellExecutor(AttendingExecutor):
             captured[stream].feed(data)
             lines[stream].feed(data)
 
-        env = {**os.environ, **_about(event, work), **command.env}
+        env = {**os.environ, **_about(work), **command.env}
         try:
             kept = Kept(
                 command_child(command.argv, work.begin_by()),
@@ -101,12 +101,13 @@ def _teller(work: Work, stream: str) -> Callable[[str], None]:
     return lambda line: relay(work.output, work.event, stream, line + "\n")
 
 
-def _about(event: TaskReadyEvent, work: Work) -> dict[str, str]:
+def _about(work: Work) -> dict[str, str]:
     """What a Python body gets as ``TaskInfo``, in the environment."""
+    event = work.event
     return {
         "TURNOUT_RUN_ID": event.run_id,
         "TURNOUT_TASK_NAME": event.task_name,
-        "TURNOUT_ATTEMPT": str(event.attempt),
+        "TURNOUT_ATTEMPT": str(event.number),
         # Always there: an orchestrator that is itself started by an item must not hand down that one's number.
         "TURNOUT_INDEX": "" if work.index is None else str(work.index),
         "TURNOUT_IDEMPOTENCY_KEY": work.idempotency_key,

@@ -15,6 +15,7 @@ from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, sho
 from turnout.contracts.store import Store
 from turnout.dispatcher.placement import NO_HUB
 from turnout.model.driver import NOT_DRIVEN, Driver
+from turnout.model.reasons import UNMET
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
@@ -147,12 +148,16 @@ def say_attempts(attempts: Sequence[AttemptView]) -> None:
     if len(shown) < len(attempts):
         say([(f"… {len(attempts) - len(shown):,} attempts before these", "dim")])
     rows: list[Line] = []
+    # Where some never began, the bodies of the others know another number than the one that their lines are kept under.
+    differ = any(one.number != one.attempt for one in attempts)
     for one in shown:
         mark, style = MARKS.get(one.outcome or "running", ("↻", "yellow"))
+        began: Line = [("–" if one.number is None else f"{one.number}", "dim")] if differ else []
         rows.append(
             [
                 (one.task, ""),
                 (f"{one.attempt}", "dim"),
+                *began,
                 (one.executor or "", "dim"),
                 (one_line(one.worker or "", 30), ""),
                 (one_line(one.decision or "", 60), "dim"),
@@ -161,7 +166,8 @@ def say_attempts(attempts: Sequence[AttemptView]) -> None:
                 (one_line(one.error or one.reason or "", 100), "dim"),
             ]
         )
-    say_columns(rows, ("task", "attempt", "executor", "worker", "because of", "outcome", "took", ""))
+    header = ("task", "attempt", *(["info.attempt"] if differ else []), "executor", "worker", "because of", "outcome")
+    say_columns(rows, (*header, "took", ""))
 
 
 def _say_error(task: TaskView) -> None:
@@ -211,4 +217,4 @@ def _detail(detail: Any) -> str:
     return one_line("  ".join(str(value) for name, value in detail.items() if name not in _NOT_IN_A_LINE))
 
 
-_NOT_IN_A_LINE = frozenset({"status", "traceback"})
+_NOT_IN_A_LINE = frozenset({"status", "traceback", UNMET})

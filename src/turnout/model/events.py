@@ -40,6 +40,16 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its holder may have it already: it was committed by an orchestrator that is gone, which may have sent it."""
 
     @property
+    def ordinal(self) -> int:
+        """The same as ``attempt``; a ``TaskInfo`` has it too."""
+        return self.attempt
+
+    @property
+    def number(self) -> int:
+        """Which of the attempts that began this is, from 1: what its body knows as ``info.attempt``."""
+        return self.begun + 1
+
+    @property
     def pipeline_execution_id(self) -> str:
         return self.run_id
 

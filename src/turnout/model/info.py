@@ -61,8 +61,12 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     task_name: str
     """The full name, ``tenant::package::workflow::task``."""
     attempt: int
+    """Which try this is: 1 for the first that began. What was handed back before it began does not count."""
     max_attempts: int
-    """The ordinal of the last attempt that the retry policy allows, as things stand now."""
+    """The number of the last attempt that the retry policy allows, as things stand now."""
+    ordinal: int = 0
+    """The attempt's number in the store, which counts those that were handed back too: what its log lines are kept
+    under, and what stands in ``token``."""
     workflow: str = ""
     """The full name of the workflow, ``tenant::package::workflow``."""
     name: str = ""
@@ -192,8 +196,9 @@ def info_of(  # noqa: PLR0913 - every option has a name and a default
         run_id=event.run_id,
         task_id=event.task_id,
         task_name=event.task_name,
-        attempt=event.attempt,
-        max_attempts=event.max_attempts,
+        attempt=event.number,
+        max_attempts=event.number + event.max_attempts - event.attempt,
+        ordinal=event.attempt,
         workflow=workflow,
         name=name,
         idempotency_key=idempotency_key,

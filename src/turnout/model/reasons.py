@@ -32,6 +32,9 @@ DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 UNDECLARED_CONDITION = "undeclared_condition"
 """Why a task failed that was to wait for a predicate which its code does not declare."""
 
+UNMET = "unmet"
+"""In the detail of an attempt that only asked a condition: its body did not begin."""
+
 MAX_MESSAGE, MAX_TRACEBACK = 2_000, 10_000
 """Characters of an error that are kept for each attempt; of a traceback the first half and the last. The error of a
 task's last attempt stands whole on its row."""
@@ -94,6 +97,8 @@ def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> s
         # Of an attempt that no other follows the task's row keeps the error: nothing is written twice.
         if delay is not None and result.error.traceback:
             detail["traceback"] = printable(result.error.traceback, MAX_TRACEBACK)
+    if result.deferral is not None and result.deferral.unmet:
+        detail[UNMET] = True
     if result.handler_version:
         detail["handler_version"] = result.handler_version
     if delay is not None:

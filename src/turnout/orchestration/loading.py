@@ -25,6 +25,7 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.hooks import told
 from turnout.model.info import Output
+from turnout.model.machine import begun_before
 from turnout.model.mapping import rows_near
 from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
@@ -78,6 +79,8 @@ class StoreLoader:
             row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
             needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
         self._read(event, stored.row, row_of(pos))
+        # Who claims an attempt in the store is told its ordinal only.
+        event = msgspec.structs.replace(event, begun=begun_before(row_of(pos)))
         texts = self._store.outputs(run_id, needed) if needed else {}
         return prepare(
             event,

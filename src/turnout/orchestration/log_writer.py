@@ -74,7 +74,7 @@ class LogWriter:
         if source.shadow or not text:
             return
         run_id, pos = split_task_id(source.task_id)
-        key = (run_id, pos, source.attempt)
+        key = (run_id, pos, source.ordinal)
         with self._changed:
             if self._ended:
                 return

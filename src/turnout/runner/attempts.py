@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from turnout.model.events import ExecutionStatus
+from turnout.model.reasons import UNMET
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import TaskState
 
@@ -19,6 +21,9 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     task: str
     attempt: int
+    """Its ordinal: the log lines are found by it, and ``info.token`` has it."""
+    number: int | None = None
+    """What its body knows as ``info.attempt``: which of those that began it is. None: it did not begin."""
     executor: str | None = None
     decision: str | None = None
     """Why that executor: the rule, selector or default that decided."""
@@ -48,23 +53,26 @@ def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[Tas
     """All attempts, in the order in which they began."""
     rows = {row.pos: row for row in tasks}
     found: dict[tuple[int, int], AttemptView] = {}
+    begun: Counter[int] = Counter()
     for at, move in history:
         key = (move.pos, move.attempt)
         if move.pos < 0 or move.attempt == 0 or move.pos not in rows:
             continue
         if move.new == TaskState.RUNNING:
-            found[key] = _begun(rows[move.pos], move, at)
+            found[key] = _begun(rows[move.pos], move, at, begun[move.pos] + 1)
         elif move.old == TaskState.RUNNING and key in found:
-            found[key] = _ended(found[key], move, at, rows[move.pos])
+            found[key] = ended = _ended(found[key], move, at, rows[move.pos])
+            begun[move.pos] += ended.number is not None
     return list(found.values())
 
 
-def _begun(row: TaskRow, move: HistoryRow, at: float) -> AttemptView:
+def _begun(row: TaskRow, move: HistoryRow, at: float, number: int) -> AttemptView:
     detail = _detail(move)
     # Later attempts keep the decision of the first, so the row has that of all.
     return AttemptView(
         task=row.name,
         attempt=move.attempt,
+        number=number,
         executor=detail.get("executor") or row.executor,
         decision=detail.get("reason") or row.decision,
         worker=detail.get("worker") or detail.get("poller"),
@@ -83,6 +91,7 @@ def _ended(attempt: AttemptView, move: HistoryRow, at: float, row: TaskRow) -> A
     spent = status == ExecutionStatus.RETRY and move.new == TaskState.FAILED
     return msgspec.structs.replace(
         attempt,
+        number=None if status == ExecutionStatus.RETURNED or UNMET in detail else attempt.number,
         ended_at=at,
         outcome=str(move.new) if spent else status,
         reason=detail.get("reason"),

@@ -97,8 +97,8 @@ def event_of(step: Step) -> TaskReadyEvent:
 
 
 def _ordinal(step: Step) -> int:
-    """The number of the attempt as bodies on every executor know it. The hub's token has it; of a token that is none of
-    our hubs', what began before has to do."""
+    """The attempt's number in the store. The hub's token has it; of a token that is none of our hubs', what began
+    before has to do."""
     task_id, _, number = step.token.removesuffix(":shadow").rpartition(":")
     known = task_id == step.step_id and number.isascii() and number.isdigit() and len(number) <= LONGEST_ORDINAL
     return int(number) if known else step.metadata.attempt + 1

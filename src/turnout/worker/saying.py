@@ -40,11 +40,11 @@ class Spoken:
             return
         with self._lock:
             if stream == Stream.PROGRESS:
-                said = self._progress.setdefault((source.task_id, source.attempt, source.shadow), [])
+                said = self._progress.setdefault((source.task_id, source.ordinal, source.shadow), [])
                 del said[MOST_PROGRESS - 1 :]
                 said.append(text)
             else:
-                self._buffer.add((source.task_id, int(source.shadow), source.attempt), "", stream, text, time.time())
+                self._buffer.add((source.task_id, int(source.shadow), source.ordinal), "", stream, text, time.time())
 
     @property
     def silent(self) -> bool:

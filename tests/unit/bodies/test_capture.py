@@ -43,7 +43,7 @@ class Heard:
         self.said: list[tuple[int, str, str]] = []
 
     def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
-        self.said.append((source.attempt, str(stream), text))
+        self.said.append((source.ordinal, str(stream), text))
 
     def text(self, stream: str = "stdout", attempt: int = 1) -> str:
         return "".join(text for who, by, text in self.said if (who, by) == (attempt, stream))
@@ -73,7 +73,9 @@ def begin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Out]]:
 
 
 def event(attempt: int = 1) -> TaskReadyEvent:
-    return TaskReadyEvent(run_id="run", task_id="run.0", task_name="a::b::c::t", attempt=attempt, max_attempts=3)
+    return TaskReadyEvent(
+        run_id="run", task_id="run.0", task_name="a::b::c::t", attempt=attempt, max_attempts=3, begun=attempt - 1
+    )
 
 
 def run(body: Callable[..., object], heard: Heard | None, attempt: int = 1) -> object:

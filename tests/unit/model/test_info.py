@@ -10,7 +10,9 @@ import msgspec
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import Progress, TaskInfo, info_of
 
-EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="public::shop::fulfil::charge", attempt=2, max_attempts=3)
+EVENT = TaskReadyEvent(
+    run_id="r", task_id="r.0", task_name="public::shop::fulfil::charge", attempt=2, max_attempts=3, begun=1
+)
 
 
 def test_names_and_attempts() -> None:
@@ -22,7 +24,9 @@ def test_names_and_attempts() -> None:
         "charge-2",
     )
     assert (info.attempt, info.max_attempts, info.is_last_attempt) == (2, 3, False)
-    assert info_of(msgspec.structs.replace(EVENT, attempt=3)).is_last_attempt
+    assert info_of(msgspec.structs.replace(EVENT, attempt=3, begun=2)).is_last_attempt
+    handed_back = info_of(msgspec.structs.replace(EVENT, attempt=7, max_attempts=8))
+    assert (handed_back.attempt, handed_back.max_attempts, handed_back.ordinal) == (2, 3, 7)
     assert (info.idempotency_key, info.token, info.item, info.shadow) == ("r.0", "r.0:2", None, False)
 
 
