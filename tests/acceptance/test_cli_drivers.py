@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from waiting import until
 
 from tests.acceptance.command import PATIENCE, Project
-from turnout import Runner
+from turnout import AsyncRunner, Runner
 
 pytestmark = pytest.mark.timeout(900)
 
 SAID = "not driven: start `turnout orchestrate`, or `turnout runs resume RUN --here`"
+
+
+async def driver_awaited(url: str, run_id: str) -> str:
+    async with AsyncRunner(url, config=False, workflows=(), drives=False) as watching:
+        return await (await watching.get(run_id)).driver()
 
 
 def test_all_commands_agree_on_a_run_whose_orchestrator_was_killed(tmp_path: Path) -> None:
@@ -24,15 +30,26 @@ def test_all_commands_agree_on_a_run_whose_orchestrator_was_killed(tmp_path: Pat
         run_id = project.run("run", "flows.py:waiting", "-p", "file=go", "--no-wait", "--json").json["run_id"]
         until((tmp_path / "go.waiting").exists)
         assert project.run("runs", "ls", "--json").json[0]["driver"] == "driven"
+        assert project.run("health", "--json").json["runs"] == {"unfinished": 1, "not_driven": 0}
+        for looking in (("top", "--once"), ("explain", "flows.py:waiting"), ("health",), ("doctor",)):
+            assert "not driven" not in project.run(*looking).out, looking
     finally:
         orchestrator.kill()
         orchestrator.communicate()
 
-    for command in (("doctor",), ("health",), ("runs", "ls"), ("runs", "show", run_id), ("runs", "resume", run_id)):
-        assert SAID in project.run(*command).out, command
+    looking = [("doctor",), ("health",), ("top", "--once"), ("explain", "flows.py:waiting"), ("runs", "ls")]
+    for command in (*looking, ("runs", "show", run_id), ("runs", "resume", run_id)):
+        assert SAID in project.run(*command, COLUMNS="200").out, command
+    assert "! not driven" in project.run("top", "--once").out, "in the line of the run"
     assert project.run("runs", "ls", "--json").json[0]["driver"] == "not_driven"
+    shown = project.run("runs", "show", run_id, "--json").json
+    assert (shown["driver"], shown["driven"]) == ("not_driven", False)
+    assert project.run("health", "--json").json["runs"] == {"unfinished": 1, "not_driven": 1}
+    assert {one["runs_not_driven"] for one in project.run("explain", "flows.py:waiting", "--json").json} == {1}
     with Runner(project.database, config=False, workflows=(), drives=False) as watching:
         assert watching.get(run_id).driver() == "not_driven"
+        assert watching.health()["runs"] == {"unfinished": 1, "not_driven": 1}
+    assert asyncio.run(driver_awaited(project.database, run_id)) == "not_driven"
 
     (tmp_path / "go").touch()
     here = project.run("runs", "resume", run_id, "--here", "--target", "flows.py")

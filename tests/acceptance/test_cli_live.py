@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from tests.acceptance.command import Project
 from tests.acceptance.terminal import CTRL_C, Terminal
@@ -38,6 +39,19 @@ def join(a: int, b: int) -> int:
 @workflow
 def busy() -> int:
     return join(copy(), fetch())
+
+
+@task
+def copy_one(number: int, info: TaskInfo = injected()) -> int:
+    if number:
+        info.progress(number, 4, f"part {number}")
+        info.wait_cancelled(300)
+    return number
+
+
+@workflow
+def many() -> list[int]:
+    return copy_one.map([0, 0, 1, 2])
 
 
 @task
@@ -108,6 +122,21 @@ def test_the_tree_shows_progress_countdown_and_who_is_waited_for(project: Projec
     assert sum(line.startswith("busy  run ") for line in screen) == 1, "nothing of the display is left twice"
     assert not any("^C" in line or "cancelling" in line for line in screen), screen
     assert [line for line in screen if line][-1].startswith("hint: ") and screen[-1] == ""
+
+
+def test_a_mapped_task_shows_how_far_its_items_are_live_and_when_it_is_shown(project: Project) -> None:
+    terminal = Terminal(["run", "many"], project.folder, project.environment(), columns=120)
+    terminal.until("2/4 · 2 running · 68 %")
+    terminal.until("1 of 4, part 1")
+    terminal.until("2 of 4, part 2")
+    until(lambda: "68 %" in project.run("runs", "show", "last").out)
+    shown = project.run("runs", "show", "last").out
+    assert "2/4 · 2 running · 68 %" in shown
+    assert re.search(r"▶ copy_one\[3\] .* 2 of 4, part 2", shown)
+    known = {task["name"]: task.get("progress") for task in project.run("runs", "show", "last", "--json").json["tasks"]}
+    assert (known["copy_one[2]"], known["copy_one[1]"]) == ("1 of 4, part 1", None)
+    terminal.press(CTRL_C)
+    assert terminal.end() == 3
 
 
 def test_a_second_ctrl_c_gives_the_cursor_back_and_starts_a_line(project: Project) -> None:

@@ -82,6 +82,24 @@ def test_lines_of_one_task_or_attempt_are_read_alone(store: Store) -> None:
     assert texts(store, run, task="load_") == texts(store, run, task="%") == []
 
 
+def test_the_last_progress_of_running_attempts_is_read_alone(store: Store) -> None:
+    tasks = [
+        TaskRow(pos=pos, name=name, state=state, attempt=2)
+        for pos, (name, state) in enumerate(
+            [("a", TaskState.RUNNING), ("b", TaskState.COMPLETED), ("c", TaskState.RUNNING)]
+        )
+    ]
+    run, other = started(store, tasks=tasks).run_id, new_run(tasks=tasks)
+    insert(store, other)
+    said = [(0, 1, "before"), (0, 2, "first"), (0, 2, "last"), (1, 2, "ended"), (2, 1, "before")]
+    store.append_logs(
+        [line(run, seq, text, pos=pos, attempt=n, stream="progress") for seq, (pos, n, text) in enumerate(said, 1)]
+        + [line(run, 9, "printed", attempt=2), line(other.run_id, 1, "others", attempt=2, stream="progress")]
+    )
+    assert store.progress(run) == {"a": "last"}
+    assert store.progress("nonsense") == {}
+
+
 def test_lines_of_runs_that_are_not_there_are_dropped(store: Store) -> None:
     run, other = started(store).run_id, new_run_id()
     store.append_logs([line(other, 1), line(run, 1)])

@@ -48,10 +48,11 @@ def stored(runner: Runner) -> list[OrchestratorStatus]:
 def test_a_runner_says_at_once_how_it_is(runner: Runner) -> None:
     health = runner.health()
     assert health["coordinator"]["running"] is True
-    assert list(health) == ["status", "coordinator", "executor_pools", "database"]
+    assert list(health) == ["status", "coordinator", "executor_pools", "database", "runs"]
     assert list(health["executor_pools"]) == POOLS
     assert all(pool["healthy"] >= 1 and pool["unhealthy"] == 0 for pool in health["executor_pools"].values())
     assert health["database"]["pool_size"] >= 1
+    assert health["runs"] == {"unfinished": 0, "not_driven": 0}
 
 
 def test_what_it_did_is_in_its_metrics(runner: Runner, until: Until) -> None:

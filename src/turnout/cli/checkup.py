@@ -14,7 +14,8 @@ from turnout.contracts.store import Store
 from turnout.errors import DatabaseNotFound, TurnoutError
 from turnout.model.driver import NOT_DRIVEN
 from turnout.runner.config import Config
-from turnout.runner.drivers import not_driven
+from turnout.runner.drivers import open_counts
+from turnout.runner.orchestrators import live_orchestrators
 from turnout.runner.planning import Plan
 from turnout.runner.settings import configuration, database_url
 from turnout.runner.targets import configured_workflows, load_workflows
@@ -132,11 +133,11 @@ def _clock(there: float, here: Callable[[], float] = time.time) -> Check:
 
 
 def _orchestrators(store: Store) -> Check:
-    alive, unfinished, left = not_driven(store)
-    said = f"{alive} alive, {unfinished} unfinished runs"
-    if not left:
+    counts = open_counts(store)
+    said = f"{len(live_orchestrators(store))} alive, {counts.unfinished} unfinished runs"
+    if not counts.not_driven:
         return Check("orchestrators", Grade.GOOD, said)
-    return Check("orchestrators", Grade.FAIR, f"{said}, {left} of them {NOT_DRIVEN}")
+    return Check("orchestrators", Grade.FAIR, f"{said}, {counts.not_driven} of them {NOT_DRIVEN}")
 
 
 def _limits() -> Check:

@@ -21,7 +21,8 @@ def explain(
 ) -> None:
     """Say which executor each task goes to, and why.
 
-    The rule that chose it is named; of tasks that go to workers, which connected workers could run them.
+    The rule that chose it is named; of tasks that go to workers, which connected workers could run them; and how many
+    of the workflow's runs nobody drives.
 
     \b
     turnout explain shop.orders:fulfil
@@ -29,9 +30,11 @@ def explain(
     turnout explain shop.orders:fulfil --hub tcp://127.0.0.1:5890
     """
     from turnout.cli.crew import connected, hubs_at
+    from turnout.cli.opening import not_driven
     from turnout.cli.output import say, say_columns, say_json
     from turnout.dispatcher.placement import hub_warning, lacks_hub
     from turnout.errors import InvalidInput
+    from turnout.model.driver import NOT_DRIVEN
     from turnout.model.suggestions import close
     from turnout.runner.planning import Plan, remote_needs
     from turnout.runner.settings import configuration
@@ -49,6 +52,7 @@ def explain(
     tasks = {each.name: each for each in workflow.spec.tasks}
     local = {name: each.decision for name, each in found.items() if lacks_hub(each.decision)}
     warnings = {name: hub_warning(tasks[name], decision) for name, decision in local.items()}
+    left = not_driven(database, workflow.spec.full_name)
     if as_json:
         say_json(
             [
@@ -61,6 +65,7 @@ def explain(
                     "trace": each.steps,
                     "workers": needs.get(name),
                     "warning": warnings.get(name),
+                    "runs_not_driven": left,
                 }
                 for name, each in found.items()
             ]
@@ -80,5 +85,7 @@ def explain(
             say([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])
         for orchestrator, address in hubs_at(database) if hub is None and config.hub is None else ():
             say([(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")])
+    if left and not as_json:
+        say([(f"{left:,} unfinished run{'' if left == 1 else 's'} of it {NOT_DRIVEN}", "yellow")])
     for warning in () if as_json else warnings.values():
         say([(f"warning: {warning}", "yellow")])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -21,6 +23,20 @@ class Group(TyperGroup):
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
+
+
+def when_bare(app: typer.Typer, command: Callable[..., Any], help: str) -> None:
+    """Make the group without a command do what this one of its commands does: its options are the group's."""
+
+    def group(context: typer.Context, **options: Any) -> None:
+        refuse_options_before(context)
+        if context.invoked_subcommand is None:
+            command(**options)
+
+    own = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    options = inspect.signature(command, eval_str=True).parameters.values()
+    cast("Any", group).__signature__ = inspect.Signature([own, *options])
+    app.callback(help=help)(group)
 
 
 def refuse_options_before(context: typer.Context) -> None:

@@ -27,10 +27,10 @@ def health(as_json: Json = False, database: Database = None) -> int:
 
     source = Source(database)
     try:
-        found = source.look()
+        found, counts = source.look(), source.counts()
     finally:
         source.close()
-    said = report(found)
+    said, left = report(found, counts), counts.not_driven
     condition = said["status"]
     if as_json:
         say_json(said)
@@ -39,8 +39,8 @@ def health(as_json: Json = False, database: Database = None) -> int:
         up = lasting(said["coordinator"]["uptime_seconds"])
         who = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}, up {up}" if found else "nobody drives runs"
         say([(f"{mark} {condition}", style), (f"  {who}", "dim")])
-        if not found and (left := _left(database)):
-            say([(f"  {left} unfinished run{'' if left == 1 else 's'} {NOT_DRIVEN}", "yellow")])
+        if left:
+            say([(f"  {left:,} unfinished run{'' if left == 1 else 's'} {NOT_DRIVEN}", "yellow")])
         if found:
             width = width_of()
             for section in (trouble_lines, pool_lines, database_lines):
@@ -48,12 +48,3 @@ def health(as_json: Json = False, database: Database = None) -> int:
                 for line in [[], *lines] if lines else []:
                     say(line)
     return Exit.OK if condition == "healthy" else Exit.FAILED
-
-
-def _left(database: str | None) -> int:
-    """Runs that have not ended and that nobody drives."""
-    from turnout.cli.opening import store_if_there
-    from turnout.runner.drivers import not_driven
-
-    with store_if_there(database) as store:
-        return 0 if store is None else not_driven(store)[2]

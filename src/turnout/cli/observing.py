@@ -21,6 +21,7 @@ from turnout.cli.watch import as_text
 from turnout.contracts.store import Store
 from turnout.errors import TurnoutError
 from turnout.model.health import Orchestrator
+from turnout.runner.drivers import NONE_OPEN, OpenCounts, open_counts
 from turnout.runner.open_runs import NO_RUNS, OpenRuns, open_runs
 from turnout.runner.orchestrators import live_orchestrators
 
@@ -56,6 +57,10 @@ class Source:
         """The orchestrators, and the runs that have not ended."""
         found = self.look()
         return Picture(found, NO_RUNS if self._store is None else open_runs(self._store))
+
+    def counts(self) -> OpenCounts:
+        """The runs that have not ended, by what is known of their drivers; to be asked after a look."""
+        return NONE_OPEN if self._store is None else open_counts(self._store)
 
     def close(self) -> None:
         self._open.close()

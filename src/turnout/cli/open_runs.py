@@ -7,6 +7,7 @@ from turnout.cli.tables import Column, cut, table
 from turnout.cli.tree import counts
 from turnout.cli.waits import waits
 from turnout.cli.wording import MARKS, last_name, lasting, one_line, short
+from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.states import RunState, TaskState
 from turnout.runner.open_runs import OpenRun, OpenRuns
 from turnout.runner.views import TaskView
@@ -43,14 +44,14 @@ def _head(runs: OpenRuns) -> Line:
         if runs.counts.get(state):
             mark, style = MARKS[state]
             line.append((f"{mark} {runs.counts[state]:,} {state}  ", style))
-    if runs.unowned:
-        line.append((f"! {runs.unowned:,} not driven", "yellow"))
+    if runs.not_driven:
+        line.append((f"! {runs.not_driven:,} {NOT_DRIVEN}", "yellow"))
     return line
 
 
 def _state(run: OpenRun) -> Span:
     """A run of which no task runs waits, whatever it is called."""
-    if run.view.owner is None:
+    if run.driver is Driver.NOT_DRIVEN:
         return "! not driven", "yellow"
     if run.view.state is RunState.RUNNING and not run.working:
         return "… waiting", "yellow"

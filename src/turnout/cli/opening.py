@@ -7,8 +7,13 @@ from contextlib import ExitStack, contextmanager
 
 from turnout.contracts.store import Store
 from turnout.errors import DatabaseNotFound
+from turnout.model.driver import Driver
+from turnout.runner.drivers import drivers_of
 from turnout.runner.settings import configuration, database_url
 from turnout.store import connect
+
+LOOKED_AT = 1_000
+"""Runs that have not ended, the latest, that are looked at for one workflow."""
 
 
 @contextmanager
@@ -37,3 +42,12 @@ def store_if_there(database: str | None, *, configured: bool = True) -> Iterator
                 raise
             store = None
         yield store
+
+
+def not_driven(database: str | None, workflow: str) -> int:
+    """How many of this workflow's runs that have not ended nobody drives; the latest of them are looked at."""
+    with store_if_there(database, configured=False) as store:
+        if store is None:
+            return 0
+        runs = [run for run in store.open_runs(LOOKED_AT) if run.new.workflow == workflow]
+        return drivers_of(store, runs).count(Driver.NOT_DRIVEN)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from turnout.cli.groups import Group, refuse_options_before
+from turnout.cli.groups import Group, when_bare
 from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run, Yes
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
@@ -26,31 +26,13 @@ class State(StrEnum):
     cancelled = "cancelled"
 
 
-OfWorkflow = Annotated[str | None, typer.Option("--workflow", help="Only runs of this workflow.")]
-InState = Annotated[list[State] | None, typer.Option("--state", help="Only runs in this state; may be repeated.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")]
-
-
-@app.callback()
-def runs(
-    context: typer.Context,
-    workflow: OfWorkflow = None,
-    state: InState = None,
-    limit: Limit = 20,
-    as_json: Json = False,
-    database: Database = None,
-) -> None:
-    """Look at runs, control them, run them again. Without a command, list them."""
-    refuse_options_before(context)
-    if context.invoked_subcommand is None:
-        ls(workflow, state, limit, as_json, database)
-
-
 @app.command()
 def ls(
-    workflow: OfWorkflow = None,
-    state: InState = None,
-    limit: Limit = 20,
+    workflow: Annotated[str | None, typer.Option("--workflow", help="Only runs of this workflow.")] = None,
+    state: Annotated[
+        list[State] | None, typer.Option("--state", help="Only runs in this state; may be repeated.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 20,
     as_json: Json = False,
     database: Database = None,
 ) -> None:
@@ -73,6 +55,9 @@ def ls(
         say_columns([run_cells(view, known) for view, known in zip(found, drivers, strict=True)], RUN_HEADER)
     else:
         say("no runs" if store is not None else "no runs: the first `turnout run` makes the database")
+
+
+when_bare(app, ls, "Look at runs, control them, run them again. Without a command, list them.")
 
 
 @app.command()

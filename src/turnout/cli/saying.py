@@ -28,10 +28,10 @@ class Heard:
         else:
             self._lines.append(spoken(task, stream, text, attempt=attempt))
 
-    def progress(self, run_id: str, task: str, attempt: int) -> str:
-        """How far this attempt has said that it is, in words; empty if it has said nothing."""
+    def progress(self, run_id: str, task: str, attempt: int) -> str | None:
+        """How far this attempt has said that it is, as it is kept; None if it has said nothing."""
         said = self._progress.get((run_id, task))
-        return how_far(said[1]) if said is not None and said[0] == attempt else ""
+        return said[1] if said is not None and said[0] == attempt else None
 
     def take(self) -> list[Line]:
         """All lines since the last time."""
@@ -53,6 +53,15 @@ def how_far(text: str) -> str:
         return text
     done = f"{said.done:g}" if said.total is None else f"{said.done:g} of {said.total:g}"
     return f"{done}, {said.message}" if said.message else done
+
+
+def share_of(text: str) -> float | None:
+    """How much of the whole that is, from 0 to 1; None if no whole was said."""
+    try:
+        said = msgspec.json.decode(text, type=Progress)
+    except msgspec.MsgspecError:
+        return None
+    return min(max(said.done / said.total, 0.0), 1.0) if said.total else None
 
 
 def heard_only(settings: EngineSettings) -> EngineSettings:

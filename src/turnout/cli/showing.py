@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from turnout.cli.failed_attempts import Lines, last_lines, say_failed_attempts
 from turnout.cli.output import Line, Span, plain, say, say_columns
-from turnout.cli.tree import lines, nodes
+from turnout.cli.saying import how_far
+from turnout.cli.tree import NO_PROGRESS, lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, short
 from turnout.contracts.store import Store
 from turnout.dispatcher.placement import NO_HUB
@@ -36,12 +37,14 @@ class RunFacts(msgspec.Struct, frozen=True):
     input: Any
     tasks: list[TaskView]
     spec: WorkflowSpec
-    driven: bool
+    driver: Driver
     attempts: list[AttemptView]
     result: Any = None
     """What a completed run returned."""
     lines: Lines | None = None
     """The last lines of each attempt that failed, if they were asked for."""
+    progress: Mapping[str, str] = NO_PROGRESS
+    """What running tasks and items have last said of how far they are."""
 
     def as_json(self) -> dict[str, Any]:
         by_task: dict[str, list[dict[str, Any]]] = {}
@@ -50,14 +53,19 @@ class RunFacts(msgspec.Struct, frozen=True):
             if self.lines is not None:
                 shown["lines"] = plain(self.lines.get((attempt.task, attempt.attempt), []))
             by_task.setdefault(attempt.task, []).append(shown)
-        tasks = [{**plain(task), "attempts": by_task.get(task.name, [])} for task in self.tasks]
+        tasks = [self._task(task, by_task.get(task.name, [])) for task in self.tasks]
         return {
             **plain(self.view),
             "input": self.input,
             "result": self.result,
-            "driven": self.driven,
+            "driven": self.driver is Driver.DRIVEN,
+            "driver": str(self.driver),
             "tasks": tasks,
         }
+
+    def _task(self, task: TaskView, attempts: list[dict[str, Any]]) -> dict[str, Any]:
+        said = {"progress": how_far(self.progress[task.name])} if task.name in self.progress else {}
+        return {**plain(task), **said, "attempts": attempts}
 
     @property
     def tell_attempts(self) -> bool:
@@ -97,15 +105,18 @@ def facts(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
     """What is known of the run; with ``lines``, also what its failed attempts said last."""
     view, rows = run_view(stored), store.tasks(stored.new.run_id, outputs=False)
     attempts = attempts_of(store.history(view.id), rows)
+    numbers = {attempt.task: attempt.number for attempt in attempts if attempt.number is not None}
+    tasks = [task_view(row) for row in rows]
     return RunFacts(
         view,
         view.input,
-        [task_view(row) for row in rows],
+        [msgspec.structs.replace(task, begun=numbers.get(task.name, task.begun)) for task in tasks],
         spec_of_version(store, stored.new.version),
-        driver_of(store, stored) is Driver.DRIVEN,
+        driver_of(store, stored),
         attempts,
         stored_result(store, stored, rows),
         last_lines(store, view.id, attempts) if lines else None,
+        NO_PROGRESS if view.state.terminal else store.progress(view.id),
     )
 
 
@@ -122,11 +133,11 @@ def say_run(known: RunFacts) -> None:
         ("took", lasting((view.finished_at or time.time()) - view.created_at)),
         ("key", view.key or ""),
         ("rerun of", view.rerun_of or ""),
-        ("", "" if view.state.terminal or known.driven else NOT_DRIVEN),
+        ("", NOT_DRIVEN if known.driver is Driver.NOT_DRIVEN else ""),
     ]
     say_columns([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
     say()
-    for line in lines(nodes(known.spec, known.tasks), time.time()):
+    for line in lines(nodes(known.spec, known.tasks, known.progress), time.time()):
         say(line)
     if known.tell_attempts:
         say()

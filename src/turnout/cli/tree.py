@@ -1,6 +1,7 @@
-"""What does a run look like while it goes on? One line for each task, however many items it was mapped over.
+"""What does a run look like while it goes on? One line for each task, however many items it was mapped over, and one
+for each of the first items that say how far they are.
 
-Pure: a graph and the tasks' states in, lines out.
+Pure: a graph, the tasks' states and what they say of their progress in, lines out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from turnout.cli.output import Line
+from turnout.cli.saying import how_far, share_of
 from turnout.cli.waits import RETRY_AT, waits
 from turnout.cli.wording import MARKS, lasting, one_line
 from turnout.model.reasons import DEFERRED
@@ -22,6 +24,12 @@ from turnout.runner.views import TaskView
 _ITEM = re.compile(r"(.+)\[(\d+)\]")
 _SHOWN_FIRST = (TaskState.FAILED, TaskState.RUNNING, TaskState.READY)
 _COUNTED = (TaskState.COMPLETED, TaskState.FAILED, TaskState.RUNNING)
+_ITEMS_WORTH_A_WORD = (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED, TaskState.RUNNING)
+SHOWN_ITEMS = 5
+"""Items of one mapped task that get a line of their own while they run."""
+
+
+NO_PROGRESS: Mapping[str, str] = {}
 
 
 class Node(msgspec.Struct):
@@ -34,6 +42,8 @@ class Node(msgspec.Struct):
     waits_for: list[str]
     progress: str = ""
     """How far it says that it is, while it runs."""
+    done: float = 0.0
+    """Of a mapped task: how many of its items are done, those that run by the share that they have said."""
 
 
 def item_of(name: str) -> tuple[str, int] | None:
@@ -42,25 +52,36 @@ def item_of(name: str) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found else None
 
 
-def nodes(spec: WorkflowSpec, tasks: Sequence[TaskView]) -> list[Node]:
-    """The tasks below those that they wait for. An only child stays in its parent's column, so chains do not wander."""
+def nodes(spec: WorkflowSpec, tasks: Sequence[TaskView], progress: Mapping[str, str] = NO_PROGRESS) -> list[Node]:
+    """The tasks below those that they wait for. An only child stays in its parent's column, so chains do not wander.
+    ``progress`` is what running tasks and items have said, by name."""
     by_name = {task.name: task for task in tasks}
-    items: dict[str, Counter[TaskState]] = {}
+    items: dict[str, list[TaskView]] = {}
     for task in tasks:
         item = item_of(task.name)
         if item is not None and item[0] in by_name:
-            items.setdefault(item[0], Counter())[task.state] += 1
+            items.setdefault(item[0], []).append(task)
     depends_on = {task.name: [name for name in task.depends_on if name in by_name] for task in spec.tasks}
-    return [
-        Node(
-            by_name[name],
-            guide,
-            items.get(name, Counter()),
-            [each for each in depends_on[name] if not by_name[each].state.terminal],
-        )
-        for name, guide in _walk(_children(depends_on))
-        if name in by_name
-    ]
+    found: list[Node] = []
+    for name, guide in _walk(_children(depends_on)):
+        if name in by_name:
+            waits_for = [each for each in depends_on[name] if not by_name[each].state.terminal]
+            node = Node(by_name[name], guide, Counter(), waits_for, how_far(progress[name]) if name in progress else "")
+            found += [node, *_count(node, items.get(name, ()), progress)]
+    return found
+
+
+def _count(node: Node, items: Sequence[TaskView], progress: Mapping[str, str]) -> list[Node]:
+    """Count these items of the node's task; returns the nodes of those that get a line."""
+    shown: list[Node] = []
+    below = node.guide.replace("├─ ", "│  ").replace("└─ ", "   ") + "  "
+    for item in items:
+        node.items[item.state] += 1
+        said = progress.get(item.name) if item.state is TaskState.RUNNING else None
+        node.done += 1.0 if item.state.terminal else 0.0 if said is None else share_of(said) or 0.0
+        if said is not None and len(shown) < SHOWN_ITEMS:
+            shown.append(Node(item, below, Counter(), [], how_far(said)))
+    return shown
 
 
 def _children(depends_on: Mapping[str, Sequence[str]]) -> dict[str | None, list[str]]:
@@ -130,9 +151,9 @@ def _time(task: TaskView, now: float) -> str:
 
 def _note(node: Node) -> Line:
     task = node.task
-    spans: Line = counts(node.items) if node.items else []
-    if task.attempt > 1:
-        spans.append((f"attempt {task.attempt}  ", "yellow"))
+    spans: Line = _items(node) if node.items else []
+    if task.begun > 1:
+        spans.append((f"attempt {task.begun}  ", "yellow"))
     if task.state is TaskState.FAILED and task.error is not None:
         spans.append((one_line(f"{task.error.type}: {task.error.message}", 100), "red"))
     elif task.state is TaskState.RUNNING and node.progress:
@@ -144,6 +165,18 @@ def _note(node: Node) -> Line:
     elif task.reason and task.state is not TaskState.RUNNING:
         spans.append((one_line(task.reason), "dim"))
     return spans
+
+
+def _items(node: Node) -> Line:
+    """``9,912/10,000 · 12 failed · 32 running · 99 %``: how far a mapped task is."""
+    total, left = node.items.total(), sum(count for state, count in node.items.items() if not state.terminal)
+    spans: Line = [(f"{total - left:,}/{total:,}", "")]
+    for state in _ITEMS_WORTH_A_WORD:
+        if node.items.get(state):
+            spans += [(" · ", "dim"), (f"{node.items[state]:,} {state}", MARKS[state][1])]
+    if left:  # Rounded down: it is not all done before it is.
+        spans += [(" · ", "dim"), (f"{int(100 * node.done / total)} %", "cyan")]
+    return [*spans, ("  ", "")]
 
 
 def counts(states: Mapping[TaskState, int]) -> Line:

@@ -15,6 +15,7 @@ from turnout.cli.saying import Heard
 from turnout.cli.tree import Node, counts, fitting, lines, nodes
 from turnout.cli.wording import MARKS, last_name, lasting, short
 from turnout.errors import WaitTimedOut
+from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.printable import printable
 from turnout.model.rows import TaskRow
 from turnout.model.spec import WorkflowSpec
@@ -49,6 +50,8 @@ class Watched:
         self.interrupt = interrupt
         self._due: dict[str, tuple[TaskRow, float]] = {}
         """Tasks that wait for a time, with the row that said for how long."""
+        self._begun: dict[str, int] = {}
+        """How many attempts of tasks that have not ended had begun: afterwards, rows tell less."""
         self._started = False
 
     def tasks(self) -> list[TaskView]:
@@ -57,6 +60,10 @@ class Watched:
     def _view(self, row: TaskRow) -> TaskView:
         """The task as it is now. A row in memory says how long the wait was when it began, and stays as it is."""
         view = task_view(row)
+        if row.memo is not None and not row.state.terminal:
+            self._begun[row.name] = view.begun
+        elif row.name in self._begun:
+            view = msgspec.structs.replace(view, begun=max(view.begun, self._begun[row.name]))
         if row.retry_in is None or row.state is not TaskState.READY:
             return view
         now, known = time.monotonic(), self._due.get(row.name)
@@ -65,16 +72,17 @@ class Watched:
         return msgspec.structs.replace(view, retry_in=max(0.0, known[1] - now))
 
     def progress(self, tasks: Sequence[TaskView]) -> dict[str, str]:
-        """How far running tasks have said that they are, by task."""
-        said = {task.name: self.heard.progress(self.handle.id, task.name, task.attempt) for task in tasks}
-        return {name: words for name, words in said.items() if words}
+        """What running tasks have said of how far they are, by task."""
+        running = [task for task in tasks if task.state is TaskState.RUNNING]
+        said = {task.name: self.heard.progress(self.handle.id, task.name, task.attempt) for task in running}
+        return {name: text for name, text in said.items() if text is not None}
 
     def standstill(self, tasks: Sequence[TaskView]) -> str | None:
         """Why none of its tasks has begun, if that has lasted for a while and no task says it."""
         self._started = self._started or any(task.attempt > 0 or task.state.terminal for task in tasks)
         if self._started or time.time() - self.began < PATIENCE or any(task.reason for task in tasks):
             return None
-        return standstill(self.handle.status())
+        return standstill(self.handle.status(), self.handle.driver())
 
     def last_words(self) -> list[Line]:
         """What bodies have said and nobody has shown, once the run has ended."""
@@ -157,9 +165,7 @@ def picture(
     progress: Mapping[str, str] | None = None,
 ) -> list[Line]:
     """The tree with its head and, where there are more tasks than room, a line that counts the rest."""
-    found = nodes(spec, tasks)
-    for node in found:
-        node.progress = (progress or {}).get(node.task.name, "")
+    found = nodes(spec, tasks, progress or {})
     kept, hidden = fitting(found, room - 1)
     head: Line = [(spec.name, "bold"), (f"  run {run_id}  {lasting(now - began)}  ", "dim")]
     return [head, *lines(kept, now), *([[("  and ", "dim"), *counts(_states(hidden))]] if hidden else [])]
@@ -223,12 +229,12 @@ def _say_waiting(run: Watched, waits: dict[str, float]) -> None:
                 say(line)
 
 
-def standstill(run: RunView) -> str:
+def standstill(run: RunView, driver: Driver) -> str:
     """Why no task of this run begins."""
     if run.state is RunState.PAUSED:
         return f"nothing starts: the run is paused; `turnout runs resume {short(run.id)}` lets it go on"
-    if run.owner is None:
-        return "nothing starts yet: no orchestrator drives the run"
+    if driver is Driver.NOT_DRIVEN:
+        return f"nothing starts yet: the run is {NOT_DRIVEN}"
     return f"nothing has started yet: the run is {run.state}, driven by orchestrator {run.owner}"
 
 

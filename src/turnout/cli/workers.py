@@ -6,20 +6,12 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli.groups import Group, refuse_options_before
+from turnout.cli.groups import Group, when_bare
 from turnout.cli.options import Database, Json
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
 Worker = Annotated[str, typer.Argument(metavar="WORKER", help="A worker's name, its id, or the beginning of its id.")]
-
-
-@app.callback()
-def workers(context: typer.Context, as_json: Json = False, database: Database = None) -> None:
-    """Look at workers, and let them leave. Without a command, list them."""
-    refuse_options_before(context)
-    if context.invoked_subcommand is None:
-        ls(as_json, database)
 
 
 @app.command()
@@ -36,6 +28,9 @@ def ls(as_json: Json = False, database: Database = None) -> None:
         say_columns(crew_cells(found), WORKER_HEADER)
     else:
         say("no workers")
+
+
+when_bare(app, ls, "Look at workers, and let them leave. Without a command, list them.")
 
 
 @app.command()

@@ -280,7 +280,8 @@ class Store(Protocol):
         ...
 
     def waiting(self) -> dict[str, Any]:
-        """How many non-terminal runs exist, by state and by whether they are owned: for start-up and health."""
+        """How many non-terminal runs exist, by state and by whether they are owned, and how many each owner has: for
+        start-up and health."""
         ...
 
     def about(self) -> StoreFacts:
@@ -303,6 +304,10 @@ class Store(Protocol):
         """Lines of a run, in the order in which they became readable; lines of one attempt in the order in which they
         were said. ``after`` is the id of the last line that the reader has: whoever goes on from there misses nothing,
         however many processes write. ``task`` is a task's name; the name of a mapped task stands for all its items."""
+        ...
+
+    def progress(self, run_id: str) -> dict[str, str]:
+        """What the running attempts of a run have last said of how far they are, by task or item, as it is kept."""
         ...
 
     # -- retention ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from turnout.authoring.default_runner import runner_closed, runner_opened
 from turnout.authoring.workflow import Workflow
 from turnout.dispatcher import Explanation, RoutingConfig
 from turnout.errors import WaitTimedOut
+from turnout.model.driver import Driver
 from turnout.model.durations import Duration, seconds
 from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
@@ -24,8 +25,8 @@ from turnout.model.workers import WorkerView
 from turnout.orchestration.moves import Final, Request
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core, Options
+from turnout.runner.drivers import driver_of
 from turnout.runner.logs import lines_of_async
-from turnout.runner.orchestrators import health
 from turnout.runner.settings import runner_config
 from turnout.runner.synchronous import Submitting
 from turnout.runner.task_detail import TaskDetail
@@ -61,6 +62,10 @@ class AsyncRunHandle(Generic[R]):
 
     async def status(self) -> RunView:
         return run_view(await asyncio.to_thread(self._core.stored, self.id))
+
+    async def driver(self) -> Driver:
+        """Whether anybody drives it: ``driven``, ``not_driven`` or, once it has ended, ``not_needed``."""
+        return await asyncio.to_thread(lambda: driver_of(self._core.store, self._core.stored(self.id)))
 
     async def tasks(self) -> list[TaskView]:
         rows = await asyncio.to_thread(self._core.store.tasks, self.id, outputs=False)
@@ -190,7 +195,7 @@ class AsyncRunner:
         return await asyncio.wrap_future(self.core.set_routing(routing))
 
     async def health(self) -> dict[str, Any]:
-        return health(await asyncio.to_thread(self.core.orchestrators))
+        return await asyncio.to_thread(self.core.health)
 
     async def metrics(self) -> str:
         return exposition(await asyncio.to_thread(self.core.orchestrators))

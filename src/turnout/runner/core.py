@@ -52,9 +52,10 @@ from turnout.orchestration.results import run_result
 from turnout.orchestration.run_numbers import StoredRunNumbers
 from turnout.orchestration.settings import Retention, ended_states
 from turnout.orchestration.sweeper import Sweeper
+from turnout.runner.drivers import open_counts
 from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.logs import LogReader
-from turnout.runner.orchestrators import live_orchestrators
+from turnout.runner.orchestrators import health, live_orchestrators
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.stored_specs import spec_of_version
@@ -389,6 +390,15 @@ class Core:
                 others = []
             return [mine, *others]
         return live_orchestrators(self.store)
+
+    def health(self) -> dict[str, Any]:
+        """Of all orchestrators. While the database is away nobody knows which runs are driven."""
+        found = self.orchestrators()
+        try:
+            counts = open_counts(self.store)
+        except StoreError:
+            counts = None
+        return health(found, counts)
 
     def _this_orchestrator(self) -> Orchestrator:
         async def look() -> OrchestratorStatus:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from turnout.contracts.store import Store
 from turnout.model.driver import Driver, driver
-from turnout.model.rows import StoredRun
+from turnout.model.rows import Holder, StoredRun
+from turnout.model.states import RunState
 from turnout.orchestration.lease import seen_dead
-from turnout.runner.orchestrators import live_orchestrators
 
 
 def drivers_of(store: Store, runs: Sequence[StoredRun]) -> list[Driver]:
@@ -23,9 +25,28 @@ def driver_of(store: Store, run: StoredRun) -> Driver:
     return drivers_of(store, [run])[0]
 
 
-def not_driven(store: Store) -> tuple[int, int, int]:
-    """How many orchestrators are alive, how many runs have not ended, and how many of these are not driven."""
-    alive = live_orchestrators(store)
-    unfinished = int(store.waiting()["unfinished"])
-    driven = sum(len(store.owned_runs(one.id)) for one in alive)
-    return len(alive), unfinished, max(0, unfinished - driven)
+class OpenCounts(msgspec.Struct, frozen=True):
+    """The runs of a database that have not ended."""
+
+    states: dict[RunState, int]
+    unfinished: int
+    not_driven: int
+
+
+NONE_OPEN = OpenCounts({}, 0, 0)
+
+
+def open_counts(store: Store) -> OpenCounts:
+    """How many there are, and how many of them nobody drives."""
+    waiting = store.waiting()
+    owners: dict[str, int] = waiting["owners"]
+    known = store.holders(sorted(owners)) if owners else {}
+    driven = sum(count for owner, count in owners.items() if _drives(known.get(owner)))
+    states = {RunState(state): counts["owned"] + counts["unowned"] for state, counts in waiting["runs"].items()}
+    return OpenCounts(states, waiting["unfinished"], waiting["unfinished"] - driven)
+
+
+def _drives(owner: Holder | None) -> bool:
+    """Whether runs of this owner that have not ended are driven."""
+    gone = owner is not None and seen_dead(owner.session)
+    return driver(RunState.RUNNING, owner, gone=gone) is Driver.DRIVEN

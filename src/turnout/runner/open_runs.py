@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from turnout.contracts.store import Store
+from turnout.model.driver import Driver
 from turnout.model.states import RUN_TERMINAL, RunState, TaskState
+from turnout.runner.drivers import drivers_of, open_counts
 from turnout.runner.views import RunView, run_view
 
 SHOWN = 50
@@ -19,18 +21,19 @@ class OpenRun(msgspec.Struct, frozen=True):
     tasks: dict[TaskState, int]
     reason: str | None = None
     """Of a task that could start: what it waits for."""
+    driver: Driver = Driver.DRIVEN
 
     @property
     def working(self) -> bool:
-        return self.tasks.get(TaskState.RUNNING, 0) > 0
+        return self.driver is Driver.DRIVEN and self.tasks.get(TaskState.RUNNING, 0) > 0
 
 
 class OpenRuns(msgspec.Struct, frozen=True):
-    """The latest runs, and how many there are by state, driven or not."""
+    """The latest runs, how many there are by state, and how many of them nobody drives."""
 
     latest: tuple[OpenRun, ...] = ()
-    counts: dict[str, int] = {}
-    unowned: int = 0
+    counts: dict[RunState, int] = {}
+    not_driven: int = 0
 
 
 NO_RUNS = OpenRuns()
@@ -38,17 +41,17 @@ NO_RUNS = OpenRuns()
 
 def open_runs(store: Store) -> OpenRuns:
     """The runs that have not ended, newest first."""
-    states = [state for state in RunState if state not in RUN_TERMINAL]
-    views = [run_view(run) for run in store.open_runs(SHOWN) if run.row.state in states]
-    counted = store.task_counts([view.id for view in views])
-    waiting = {state: counts for state, counts in store.waiting()["runs"].items() if RunState(state) in states}
+    found = [run for run in store.open_runs(SHOWN) if run.row.state not in RUN_TERMINAL]
+    counted = store.task_counts([run.new.run_id for run in found])
+    known = zip(found, drivers_of(store, found), strict=True)
+    counts = open_counts(store)
     return OpenRuns(
-        tuple(_open_run(view, counted.get(view.id, [])) for view in views),
-        {state: counts["owned"] + counts["unowned"] for state, counts in waiting.items()},
-        sum(counts["unowned"] for counts in waiting.values()),
+        tuple(_open_run(run_view(run), counted.get(run.new.run_id, []), driver) for run, driver in known),
+        counts.states,
+        counts.not_driven,
     )
 
 
-def _open_run(view: RunView, counted: list[tuple[TaskState, int, str | None]]) -> OpenRun:
+def _open_run(view: RunView, counted: list[tuple[TaskState, int, str | None]], driver: Driver) -> OpenRun:
     reasons = {state: reason for state, _, reason in counted}
-    return OpenRun(view, {state: count for state, count, _ in counted}, reasons.get(TaskState.READY))
+    return OpenRun(view, {state: count for state, count, _ in counted}, reasons.get(TaskState.READY), driver)

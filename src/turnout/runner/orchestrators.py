@@ -10,6 +10,7 @@ from turnout.model.health import Orchestrator, read_status
 from turnout.model.overview import health_report
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.stages import Stage
+from turnout.runner.drivers import OpenCounts
 
 POOLS = tuple(stage.value for stage in Stage)
 
@@ -29,6 +30,8 @@ def live_orchestrators(store: Store) -> list[Orchestrator]:
     ]
 
 
-def health(orchestrators: Sequence[Orchestrator]) -> dict[str, Any]:
-    """Their health report, with all five pools whether or not anybody is alive."""
-    return health_report([one.status for one in orchestrators], POOLS)
+def health(orchestrators: Sequence[Orchestrator], counts: OpenCounts | None) -> dict[str, Any]:
+    """Their health report, with all five pools whether or not anybody is alive, and how many runs are not driven; None
+    where that is not known."""
+    runs = None if counts is None else {"unfinished": counts.unfinished, "not_driven": counts.not_driven}
+    return {**health_report([one.status for one in orchestrators], POOLS), "runs": runs}

@@ -36,7 +36,6 @@ from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core, Options
 from turnout.runner.drivers import driver_of
 from turnout.runner.logs import lines_of
-from turnout.runner.orchestrators import health
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import RunView, TaskView, run_view, task_view
@@ -298,7 +297,7 @@ class Runner(Submitting):
     # -- health -------------------------------------------------------------------------------------------------
     def health(self) -> dict[str, Any]:
         """How all live orchestrators on this database are: the answer of ``GET /health/orchestration``."""
-        return health(self._core.orchestrators())
+        return self._core.health()
 
     def metrics(self) -> str:
         """The metrics of all live orchestrators on this database, for Prometheus."""

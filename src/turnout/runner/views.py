@@ -9,10 +9,13 @@ import msgspec
 
 from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut, TaskFailure
 from turnout.model.events import ErrorInfo
+from turnout.model.machine import begun_before
 from turnout.model.names import is_hook
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 
+_BEGUN = (TaskState.RUNNING, TaskState.COMPLETED)
+"""States whose attempt is not among those that are counted on the row."""
 SHOWN = 10
 """How many failed tasks the message of RunFailed shows; its ``failures`` has all of them."""
 
@@ -23,6 +26,10 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     state: TaskState
     attempt: int = 0
+    """The ordinal of its newest attempt; those that were handed back before they began count."""
+    begun: int = 0
+    """How many of its attempts have begun: what the body of the newest knows as ``info.attempt``. Once a task has
+    ended, the times that it deferred itself no longer count."""
     executor: str | None = None
     decision: str | None = None
     """Why that executor."""
@@ -86,6 +93,7 @@ def task_view(row: TaskRow) -> TaskView:
         name=row.name,
         state=row.state,
         attempt=row.attempt,
+        begun=begun_before(row) + (row.state in _BEGUN),
         executor=row.executor,
         decision=row.decision,
         reason=row.reason,

@@ -37,3 +37,7 @@ class Logs:
             return []
         rows = self._database.read("logs", id=known, task=task or "", attempt=attempt or 0, after=after, limit=limit)
         return [LogLine(*row) for row in rows]
+
+    def progress(self, run_id: str) -> dict[str, str]:
+        known = canonical(run_id)
+        return {} if known is None else dict(self._database.read("progress", id=known))

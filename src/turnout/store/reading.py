@@ -111,9 +111,13 @@ class Reading:
 
     def waiting(self) -> dict[str, Any]:
         states: dict[str, dict[str, int]] = {}
-        for state, owned, count in self._database.read("waiting"):
-            states.setdefault(state, {"owned": 0, "unowned": 0})["owned" if owned else "unowned"] = count
-        return {"runs": states, "unfinished": sum(sum(counts.values()) for counts in states.values())}
+        owners: dict[str, int] = {}
+        for state, owner, count in self._database.read("waiting"):
+            states.setdefault(state, {"owned": 0, "unowned": 0})["unowned" if owner is None else "owned"] += count
+            if owner is not None:
+                owners[str(owner)] = owners.get(str(owner), 0) + count
+        unfinished = sum(sum(counts.values()) for counts in states.values())
+        return {"runs": states, "unfinished": unfinished, "owners": owners}
 
     def about(self) -> StoreFacts:
         version, now, schema = self._database.read("about")[0]

@@ -11,6 +11,7 @@ from turnout.cli.conditions import pool_lines, trouble_lines
 from turnout.cli.dashboard import EVENTS, frame
 from turnout.cli.output import plain_text
 from turnout.cli.watch import as_text
+from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.health import (
     Event,
     ExecutorStatus,
@@ -207,11 +208,11 @@ def open_run(number: int, state: RunState = RunState.RUNNING, reason: str | None
 
 def test_runs_that_work_and_runs_that_wait_stand_above_the_pools() -> None:
     waiting = open_run(60, ready=1, reason="no_worker_matches{gpu=true} handler train")
-    unowned = msgspec.structs.replace(open_run(5, pending=1, state=RunState.PENDING))
-    unowned = msgspec.structs.replace(unowned, view=msgspec.structs.replace(unowned.view, owner=None))
-    runs = OpenRuns((unowned, waiting, open_run(3, completed=2, running=1)), {"running": 2, "pending": 1}, 1)
+    # Its owner was killed: that it has one says nothing.
+    left = msgspec.structs.replace(open_run(5, running=1), driver=Driver.NOT_DRIVEN)
+    runs = OpenRuns((left, waiting, open_run(3, completed=2, running=1)), {RunState.RUNNING: 3}, 1)
     shown = [plain_text(line) for line in frame([ONE], NOW, runs, width=150)]
-    assert shown[2] == "runs  ▶ 2 running  … 1 pending  ! 1 not driven"
+    assert shown[2] == f"runs  ▶ 3 running  ! 1 {NOT_DRIVEN}"
     assert [line.split()[:2] for line in shown[4:7]] == [[f"0199{n:08}", "fulfil"] for n in (3, 60, 5)]
     assert "▶ running" in shown[4] and "✓ 2  ▶ 1" in shown[4]
     assert "… waiting" in shown[5] and shown[5].endswith(
@@ -225,7 +226,7 @@ def test_runs_that_work_and_runs_that_wait_stand_above_the_pools() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_many_runs_leave_room_for_the_pools(width: int) -> None:
-    runs = OpenRuns(tuple(open_run(number, running=1) for number in range(50)), {"running": 1234})
+    runs = OpenRuns(tuple(open_run(number, running=1) for number in range(50)), {RunState.RUNNING: 1234})
     shown = [plain_text(line) for line in frame([ONE], NOW, runs, width=width, height=24)]
     assert all(len(line) <= width for line in shown)
     assert "… and 1,230 more runs" in shown
@@ -233,5 +234,8 @@ def test_many_runs_leave_room_for_the_pools(width: int) -> None:
 
 
 def test_runs_are_shown_also_while_no_orchestrator_is_alive() -> None:
-    shown = [plain_text(line) for line in frame([], NOW, OpenRuns((), {"pending": 3}, 3), width=80)]
-    assert shown[2] == "runs  … 3 pending  ! 3 not driven" and "no orchestrator is alive" in shown[-1]
+    shown = [plain_text(line) for line in frame([], NOW, OpenRuns((), {RunState.PENDING: 3}, 3), width=80)]
+    assert (
+        shown[2].startswith("runs  … 3 pending  ! 3 not driven: start `turnout orchestrate`")
+        and "no orchestrator is alive" in shown[-1]
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnout.cli.output import plain_text
-from turnout.cli.saying import how_far, spoken
+from turnout.cli.saying import how_far, share_of, spoken
 
 
 def test_a_line_has_its_task_and_from_the_second_on_its_attempt() -> None:
@@ -15,4 +15,6 @@ def test_progress_is_said_in_words() -> None:
     assert how_far('{"done":3.0,"total":10.0,"message":"three files"}') == "3 of 10, three files"
     assert how_far('{"done":2.5}') == "2.5"
     assert how_far("not what a body says") == "not what a body says"
+    assert share_of('{"done":3,"total":4}') == 0.75 and share_of('{"done":9,"total":4}') == 1.0
+    assert share_of('{"done":3}') is share_of('{"done":3,"total":0}') is share_of("nonsense") is None
     assert plain_text(spoken("copy", "progress", '{"done":1,"total":2}')) == "copy │ 1 of 2"

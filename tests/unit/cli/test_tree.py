@@ -53,7 +53,8 @@ def test_a_line_says_state_executor_time_attempt_and_error() -> None:
     failed = view(
         "a",
         "failed",
-        attempt=3,
+        attempt=4,
+        begun=3,
         executor="gpu",
         started_at=1.0,
         finished_at=2.5,
@@ -109,8 +110,45 @@ def test_mapped_tasks_are_one_line_with_counts() -> None:
     items = [view(f"resize[{number}]", state) for number, state in enumerate(states)]
     shown = drawn(spec, view("a"), view("resize", "running"), *items)
     assert len(shown) == 2
-    assert shown[1].endswith("✓ 9,900  ✗ 12  ▶ 32  … 56")
+    assert shown[1].endswith("  9,912/10,000 · 12 failed · 32 running · 99 %")
     assert item_of("resize[3]") == ("resize", 3) and item_of("resize") is None
+
+
+def mapped(states: list[str], progress: dict[str, str]) -> list[str]:
+    spec = workflow(a="", resize="a", b="a")
+    items = [view(f"resize[{number}]", state, attempt=1) for number, state in enumerate(states)]
+    state = "running" if {"running", "ready", "pending"} & set(states) else "completed"
+    found = nodes(spec, [view("a"), view("resize", state), view("b"), *items], progress)
+    return [plain_text(line) for line in lines(found, 0.0)]
+
+
+def test_a_mapped_task_says_how_far_its_items_are_together() -> None:
+    said = {"resize[2]": '{"done":3,"total":4}', "resize[3]": '{"done":7}'}
+    shown = mapped(["completed", "completed", "running", "running", "pending"], said)
+    assert shown[1].endswith("2/5 · 2 running · 55 %"), "two, and three quarters of one, are 55 % of five"
+    assert mapped(["completed"] * 4, {})[1].endswith("4/4")
+    assert mapped(["completed"] * 999 + ["running"], {"resize[999]": '{"done":999,"total":1000}'})[1].endswith("99 %")
+    assert mapped(["failed", "cancelled", "skipped"], {})[1].endswith("3/3 · 1 failed · 1 skipped · 1 cancelled")
+
+
+def test_running_items_that_say_how_far_they_are_stand_below_their_task() -> None:
+    said = {f"resize[{number}]": f'{{"done":{number},"total":10,"message":"rows"}}' for number in range(1, 9)}
+    shown = mapped(["running"] * 9, said)
+    assert [line.split()[-4:] for line in shown[2:-1]] == [[f"{number}", "of", "10,", "rows"] for number in range(1, 6)]
+    assert shown[2].startswith("│    ▶ resize[1]") and shown[-1].startswith("└─ ✓ b")
+    ended = mapped(["completed", "running"], {"resize[0]": '{"done":1,"total":10}'})
+    assert not any("resize[" in line for line in ended), "what an item said before it ended is of no use any more"
+
+
+@given(
+    st.lists(st.sampled_from([state.value for state in TaskState]), min_size=1, max_size=30),
+    st.lists(st.tuples(st.floats(-10, 100), st.floats(0.1, 100)), max_size=30),
+)
+def test_a_mapped_task_is_at_most_as_far_as_all_of_it(states: list[str], said: list[tuple[float, float]]) -> None:
+    progress = {f"resize[{n}]": f'{{"done":{done},"total":{total}}}' for n, (done, total) in enumerate(said)}
+    words = mapped(states, progress)[1].split()
+    if "%" in words:
+        assert 0 <= int(words[words.index("%") - 1]) <= 100
 
 
 @given(st.lists(st.sampled_from(list(TaskState)), max_size=60), st.integers(2, 20))

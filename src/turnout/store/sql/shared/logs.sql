@@ -1,3 +1,13 @@
+-- name: progress
+-- The last that attempts which run now have said of how far they are.
+select task.name, log.text
+from log join task on task.run_id = log.run_id and task.pos = log.pos
+where log.run_id = :id and log.id in (
+    select max(log.id) from log join task on task.run_id = log.run_id and task.pos = log.pos
+    where log.run_id = :id and log.stream = 'progress' and task.state = 'running' and log.attempt = task.attempt
+    group by log.pos
+)
+
 -- name: logs
 select log.id, task.name, log.attempt, log.stream, log.at, log.text
 from log join task on task.run_id = log.run_id and task.pos = log.pos

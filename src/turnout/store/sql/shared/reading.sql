@@ -126,11 +126,11 @@ update workflow set used_at = :now where version = :version returning version
 
 -- name: waiting
 -- By the two indexes that know the runs that have not ended.
-select state, owned, count(*)
+select state, owner, count(*)
 from (
-    select state, 1 as owned from run /*sqlite indexed by run_owner */ where owner is not null
+    select state, owner from run /*sqlite indexed by run_owner */ where owner is not null
     union all
-    select state, 0 from run /*sqlite indexed by run_unowned */
+    select state, null from run /*sqlite indexed by run_unowned */
     where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
 ) as unfinished
 group by 1, 2
