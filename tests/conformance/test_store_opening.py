@@ -25,6 +25,8 @@ from turnout.store import connect
 from turnout.store.migrations import migrations
 from turnout.store.sqlite import SqliteStore
 
+pytestmark = pytest.mark.empty_database
+
 OPEN_TOGETHER = """
 import sys, pathlib
 from turnout.store import connect

@@ -60,7 +60,7 @@ def postgres_children(postgres_url: str, tmp_path: Path) -> Iterator[Children]:
 
 @pytest.fixture
 def restarted_children(restarted_server: OwnServer, tmp_path: Path) -> Iterator[Children]:
-    with restarted_server.database() as url:
+    with restarted_server.database(empty=True) as url:
         yield from _children(url, tmp_path)
 
 

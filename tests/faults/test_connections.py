@@ -152,7 +152,7 @@ def test_a_server_without_room_for_one_more_connection_slows_us_down_until_it_ha
     restarted_server: OwnServer, bodies: Bodies
 ) -> None:
     with (
-        restarted_server.database() as url,
+        restarted_server.database(empty=True) as url,
         Runner(url, workflows=[bodies.workflow], settings=WATCHFUL, handle_sigterm=False) as runner,
     ):
         runner.run(bodies.workflow, "warm")

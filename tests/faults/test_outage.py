@@ -149,7 +149,7 @@ def test_a_runner_can_be_closed_while_the_database_is_away_and_everybody_is_answ
         except TurnoutError as error:
             answers.append(error)
 
-    with restarted_server.database() as url:
+    with restarted_server.database(empty=True) as url:
         runner = Runner(url, workflows=[bodies.workflow], settings=SHORT, handle_sigterm=False)
         bodies.gate.clear()
         handles = [runner.submit(bodies.workflow, f"r{number}") for number in range(4)]
@@ -176,7 +176,7 @@ def test_submissions_to_an_idle_orchestrator_fail_soon_and_a_key_finds_out_what_
     restarted_server: OwnServer, bodies: Bodies
 ) -> None:
     with (
-        restarted_server.database() as url,
+        restarted_server.database(empty=True) as url,
         Runner(url, workflows=[bodies.workflow], handle_sigterm=False) as runner,
     ):
         runner.run(bodies.workflow, "warm")

@@ -406,6 +406,7 @@ def test_a_read_only_sqlite_file_is_refused(make_sqlite_runner, sqlite_url, rows
     assert rows_in(sqlite_url) == before
 
 
+@pytest.mark.empty_database
 def test_a_read_only_postgres_is_refused(postgres_url, query):
     name = postgres_url.rpartition("/")[2]
     with psycopg.connect(postgres_url, autocommit=True) as connection:

@@ -292,17 +292,17 @@ def test_a_worker_id_stays_with_its_key_when_the_hub_is_restarted_and_on_another
 ) -> None:
     good, greedy = new_pair(), new_pair()
     keys.allow(good=(good, ""), greedy=(greedy, 'handlers = ["none"]'))
-    with runner_of(store_url, keys.settings()) as first:
+    with runner_of(store_url, keys.settings(lease=2.0)) as first:
         honest = worker_of(first, keys.of(good))
         honest.held.set()
         honest.__enter__()
         handle = first.submit(adding, 1)
         token = kept_by(honest)
         if hub == "another":
-            with runner_of(store_url, keys.settings()) as second:
+            with runner_of(store_url, keys.settings(lease=2.0)) as second:
                 assert_refused(second, keys.of(greedy), honest.id, token)
     honest.vanish()
-    with runner_of(store_url, keys.settings()) as again:
+    with runner_of(store_url, keys.settings(lease=2.0)) as again:
         assert_refused(again, keys.of(greedy), honest.id, token)
         back = worker_of(again, keys.of(good), worker_id=honest.id)
         with back:

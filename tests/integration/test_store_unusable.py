@@ -16,7 +16,7 @@ from turnout import Runner
 from turnout.errors import StoreUnusable
 from turnout.store import connect
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.empty_database]
 
 
 def unusable(url: str, code: str, *named: str) -> None:
