@@ -15,7 +15,7 @@ import conformance_worker as whole
 import msgspec
 import zmq
 
-from turnout.wire import holdings, link
+from turnout.wire import frames, holdings, link
 from turnout.wire.documents import Step
 from turnout.wire.frames import pack, unpack
 from turnout.wire.holdings import Holding, Holdings
@@ -363,6 +363,20 @@ def always_pauses_for_the_same_time() -> None:
 @defect("oversize_message", "no hello came|the file ran|received")
 def takes_messages_of_any_size() -> None:
     without(zmq.MAXMSGSIZE, -1)
+
+
+@defect("over_limit", "no hello came")
+def takes_lists_of_any_length() -> None:
+    frames.check_lists = nothing
+
+
+@defect("over_limit", "not before 700 ms")
+def comes_back_soon_to_a_hub_that_was_over_the_limit() -> None:
+    replace(whole.Worker, "welcomed", lambda before: lambda self, where: (set_pause(where), before(self, where)))
+
+
+def set_pause(connection: whole.Connection) -> None:
+    connection.pause = whole.FIRST_PAUSE
 
 
 @defect("ipv6", "no hello came|ended with code")

@@ -168,7 +168,8 @@ class Worker:
             self.welcomed(connection)
 
     def welcomed(self, connection: Connection) -> None:
-        connection.pause = FIRST_PAUSE
+        if not connection.link.over_limit:
+            connection.pause = FIRST_PAUSE
         for each in list(self.connections):
             if each.link.hub == connection.link.hub and each.link.greeting < connection.link.greeting:
                 self.retire(each)

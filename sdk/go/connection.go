@@ -14,6 +14,8 @@ const (
 	longestPause = 5 * time.Second
 	// So many messages at a time: other connections, and handlers, have their turn.
 	mostAtOnce = 256
+	// The next message of a turn is taken only before that.
+	turnTime = 100 * time.Millisecond
 	// So long what was said last has to go out, to a hub that is there.
 	lastWords = time.Second
 )
@@ -46,7 +48,8 @@ func (c *connection) turn(now time.Time) error {
 	if err := c.watch(); err != nil {
 		return err
 	}
-	for count := 0; count < mostAtOnce; count++ {
+	ends := time.Now().Add(turnTime)
+	for count := 0; count < mostAtOnce && time.Now().Before(ends); count++ {
 		frames, err := c.dealer.socket.Receive()
 		if err == zmq.ErrAgain {
 			return nil

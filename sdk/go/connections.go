@@ -131,7 +131,11 @@ func share(places, count, index int) int {
 // welcomed notes a session. Of two connections to one hub only the one that was made last has it; the other may have
 // heard that already, and be closed.
 func (c *connections) welcomed(from *connection, before string) {
-	from.failures, from.said = 0, false
+	from.said = false
+	// The next pause is a short one.
+	if !from.link.OverLimit {
+		from.failures = 0
+	}
 	if before != "" && c.linkOf(before) == nil {
 		delete(c.kept, before)
 	}

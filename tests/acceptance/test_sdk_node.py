@@ -17,7 +17,7 @@ from turnout.conformance.running import NO_IPV6
 
 ROOT = Path(__file__).parents[2]
 SDK = ROOT / "sdk/node"
-VECTORS = "src/turnout/wire/vectors/messages.json"
+VECTORS = ROOT / "src/turnout/wire/vectors"
 PATIENCE = 280
 PATIENCE_WITH_NPM = 100
 OLDEST = 18
@@ -56,8 +56,9 @@ def sdk(node: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("node")
     copy = home / "sdk/node"
     shutil.copytree(SDK, copy, ignore=shutil.ignore_patterns("node_modules"))
-    (home / VECTORS).parent.mkdir(parents=True)
-    shutil.copy(ROOT / VECTORS, home / VECTORS)
+    (home / VECTORS.relative_to(ROOT)).mkdir(parents=True)
+    for file in VECTORS.glob("*.json"):
+        shutil.copy(file, home / VECTORS.relative_to(ROOT))
     try:
         # The package brings its binaries: no script has to run.
         installed = run(npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=copy, patience=PATIENCE_WITH_NPM)

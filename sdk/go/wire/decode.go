@@ -74,6 +74,9 @@ func assignStruct(raw []byte, into reflect.Value, path string) error {
 			field.rule == "object or null" && value[0] != '{' && !isNull(value):
 			return fmt.Errorf("%s.%s must be an %s", path, field.name, field.rule)
 		}
+		if err := checkList(value, field.name, path); err != nil {
+			return err
+		}
 		if err := assign(value, into.Field(index), path+"."+field.name); err != nil {
 			return err
 		}

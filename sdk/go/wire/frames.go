@@ -33,7 +33,7 @@ func Pack(message Message, session string) ([][]byte, error) {
 	return append(frames, checkOf(frames)), nil
 }
 
-// Unpack reads session and message from frames; its errors are ErrMalformed and *UnknownKind.
+// Unpack reads session and message from frames; its errors are ErrMalformed, ErrOverLimit and *UnknownKind.
 func Unpack(frames [][]byte) (string, Message, error) {
 	kind, session, err := envelope(frames)
 	if err != nil {
@@ -43,7 +43,9 @@ func Unpack(frames [][]byte) (string, Message, error) {
 	if message == nil {
 		return session, nil, &UnknownKind{kind, session}
 	}
-	if err := decode(frames[2], message, kind); err != nil {
+	if err := decode(frames[2], message, kind); errors.Is(err, ErrOverLimit) {
+		return session, nil, err
+	} else if err != nil {
 		return session, nil, fmt.Errorf("%w: %v", ErrMalformed, err)
 	}
 	return session, message, nil

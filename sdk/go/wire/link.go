@@ -37,6 +37,7 @@ type Link struct {
 	Lease     time.Duration
 	Contact   time.Time // when the last message was sent that the hub has answered
 	Malformed int
+	OverLimit bool // the hub has sent a message over the limit; the next may cost as much, so the pauses only grow
 	Outbox    [][][]byte
 	Actions   []Action
 
@@ -164,6 +165,7 @@ func (l *Link) Receive(frames [][]byte, now time.Time) {
 			l.complain(err.Error())
 		}
 	case err != nil:
+		l.OverLimit = l.OverLimit || errors.Is(err, ErrOverLimit)
 		l.broken(err.Error())
 	default:
 		l.take(session, message, now)

@@ -1,5 +1,7 @@
 /** How is one address reached? Its socket while there is one, its link, and when to try again. */
 
+import { setImmediate } from 'node:timers/promises';
+
 import { Dealer } from 'zeromq';
 
 import { ConfigurationError } from './errors.js';
@@ -8,6 +10,8 @@ import { NEVER } from './holdings.js';
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5_000;
 const MOST_DOUBLINGS = 16;
+/** Milliseconds after which timers and handlers have their turn, however much there is to read. */
+const TURN = 100;
 
 export class Connection {
   failures = 0;
@@ -82,8 +86,9 @@ export class Connection {
     return this.link.isRefused ? Infinity : this.#retryAt;
   }
 
+  /** The next pause is a short one, unless the hub has sent a message over the limit. */
   welcomed() {
-    this.failures = 0;
+    if (!this.link.overLimit) this.failures = 0;
     this.#said = false;
   }
 
@@ -110,11 +115,16 @@ export class Connection {
   }
 
   async #listen(socket) {
+    let turn = performance.now();
     try {
       for await (const frames of socket) {
         if (socket !== this.#socket) return;
         this.link.receive(frames, performance.now());
         this.#received();
+        if (performance.now() - turn >= TURN) {
+          await setImmediate();
+          turn = performance.now();
+        }
       }
     } catch (error) {
       if (socket === this.#socket) this.#options.logger(`hub at ${this.address}: ${error.message}`);

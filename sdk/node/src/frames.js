@@ -1,5 +1,6 @@
 /** How does a message become bytes, and bytes a message? Four frames: kind, session, body (JSON), check. */
 
+import { MAX_DEPTH, excess, isTooDeep } from './limits.js';
 import { MESSAGES } from './messages.js';
 
 export const CODEC = 'json';
@@ -9,6 +10,9 @@ const ASCII = /^[\x00-\x7f]*$/;
 
 /** These frames are no message: whoever sent them is not to be trusted with a session. */
 export class Malformed extends Error {}
+
+/** These frames are a message that lists more than it may. */
+export class OverLimit extends Error {}
 
 /** A sound message of a kind that does not exist here. */
 export class UnknownKind extends Error {
@@ -26,7 +30,7 @@ export function pack(kind, body, session) {
 }
 
 /**
- * The message of these frames; throws Malformed or UnknownKind, never anything else.
+ * The message of these frames; throws Malformed, OverLimit or UnknownKind, never anything else.
  * @param {Uint8Array[]} frames
  * @returns {{kind: string, session: string, body: any}}
  */
@@ -35,6 +39,8 @@ export function unpack(frames) {
   const shape = MESSAGES.get(kind);
   if (shape === undefined) throw new UnknownKind(kind, session);
   const body = decode(kind, frames[2]);
+  const tooLong = excess(kind, body);
+  if (tooLong !== undefined) throw new OverLimit(tooLong);
   const problem = shape(body, kind);
   if (problem !== undefined) throw new Malformed(problem);
   return { kind, session, body };
@@ -52,6 +58,7 @@ function envelope(frames) {
 }
 
 function decode(kind, bytes) {
+  if (isTooDeep(bytes)) throw new Malformed(`${kind} is nested more than ${MAX_DEPTH} levels deep`);
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (error) {

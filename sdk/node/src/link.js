@@ -2,7 +2,7 @@
 
 import { drain, parted, reconnect, stop, welcomed } from './actions.js';
 import { Contact } from './contact.js';
-import { CODEC, Malformed, UnknownKind, pack, unpack } from './frames.js';
+import { CODEC, Malformed, OverLimit, UnknownKind, pack, unpack } from './frames.js';
 import { NEVER } from './holdings.js';
 import { Report } from './report.js';
 
@@ -23,6 +23,8 @@ export class Link {
   hubs = [];
   lease = LEASE;
   malformed = 0;
+  /** The hub has sent a message over the limit. The next may cost as much, so the pauses before it only grow. */
+  overLimit = false;
   /** The seq of the last hello. */
   greeting = 0;
   /** @type {Buffer[][]} */
@@ -148,6 +150,10 @@ export class Link {
     } catch (error) {
       if (error instanceof UnknownKind) {
         if (this.isOpen && error.session === this.#session) this.#complain(error.message);
+      } else if (error instanceof OverLimit) {
+        this.malformed += 1;
+        this.overLimit = true;
+        this.#leave(`over_limit: ${error.message}`);
       } else if (error instanceof Malformed) {
         this.malformed += 1;
         this.#leave(`malformed: ${error.message}`);

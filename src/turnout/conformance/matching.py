@@ -41,8 +41,9 @@ def fill(template: Any, captured: Mapping[str, Any]) -> Any:
         case str() if template.startswith("$get:"):
             return captured[template.removeprefix("$get:")]
         case str():
-            for name, value in captured.items():
-                template = template.replace(f"${{{name}}}", str(value))
+            for name, value in captured.items() if "${" in template else ():
+                if (placeholder := f"${{{name}}}") in template:  # some values are large
+                    template = template.replace(placeholder, str(value))
             return template
         case Mapping():
             return {key: fill(each, captured) for key, each in template.items()}

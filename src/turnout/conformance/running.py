@@ -32,6 +32,8 @@ BLOB = TEXT * 16_384
 """What ``${blob}`` stands for: 256 KiB of text."""
 OVERSIZE = 16 * 1024 * 1024 + len(BLOB)
 """Characters of ``${oversize}``: more than a worker takes in one message."""
+MANY = ["none.1"] * 200_001
+"""What ``$get:many`` stands for: more tokens than a message may list."""
 
 
 NO_IPV6 = "this machine has no IPv6"
@@ -87,6 +89,7 @@ def play(session: Session, command: Sequence[str], patience: float = 1.0) -> Out
             "dir": folder,
             "blob": BLOB,
             "oversize": _oversize(),
+            "many": MANY,
             **{f"hub{number}": each for number, each in addresses.items()},
             **{f"alias{number}": sockets.alias(number) for number in document.aliases},
         }

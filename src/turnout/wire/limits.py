@@ -1,6 +1,7 @@
 """Bounds of what one message may hold: more is over the limit, whatever its size in bytes.
 
 They are far above what a worker or a hub sends, and low enough that reading one message takes well below a second.
+Workers of all languages have the same, held to them by ``vectors/limits.json``.
 """
 
 from __future__ import annotations

@@ -117,6 +117,8 @@ class Link:
         self.contact = -inf
         """When the last message was **sent** that the hub has answered: what it knows of us is not older."""
         self.malformed = 0
+        self.over_limit = False
+        """The hub has sent a message over the limit. The next may cost as much, so the pauses before it only grow."""
         self.refusal = ""
         """Why the hub does not want this worker, once it has said so."""
         self.outbox: list[list[bytes]] = []
@@ -260,7 +262,8 @@ class Link:
             return
         except OverLimit as error:
             self.malformed += 1
-            self.refuse(f"over_limit: {error}")
+            self.over_limit = True
+            self._leave(f"over_limit: {error}")
             return
         except Malformed as error:
             self.malformed += 1

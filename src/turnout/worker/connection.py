@@ -105,8 +105,9 @@ class Connection:
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def welcomed(self) -> None:
-        """It answers: the next pause is a short one."""
-        self._pause = FIRST_PAUSE
+        """It answers: the next pause is a short one, unless the hub has sent a message over the limit."""
+        if not self.link.over_limit:
+            self._pause = FIRST_PAUSE
         if not self._welcomed:
             self._welcomed, self._missed = True, False
             log.info("hub %s is there", self.address)

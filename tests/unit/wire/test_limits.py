@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+import turnout.wire
 from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import ResultMetadata, StepResult, StepResults
 from turnout.wire.frames import JSON, MSGPACK, check_of, pack, read, unpack
@@ -15,9 +18,13 @@ from turnout.wire.happenings import Greeted, Left
 from turnout.wire.holdings import Holdings
 from turnout.wire.hub import SUSPENSION, HubProtocol
 from turnout.wire.limits import LIMITS, MAX_RESULTS, MAX_SAID_BACK
-from turnout.wire.link import Link, LinkState
-from turnout.wire.messages import KINDS, Ack, Heartbeat, Held, Hello, OverLimit, Start, Welcome
+from turnout.wire.link import Link, LinkState, Reconnect
+from turnout.wire.messages import ALWAYS_JSON, KINDS, Ack, Heartbeat, Held, Hello, Malformed, OverLimit, Start, Welcome
 from turnout.wire.topics import read_results
+from turnout.worker.connection import Connection
+from turnout.worker.settings import WorkerSettings
+
+VECTORS = json.loads((Path(turnout.wire.__file__).parent / "vectors" / "limits.json").read_text())
 
 MANY = 300_000
 
@@ -156,7 +163,7 @@ def test_a_hello_over_the_limit_is_refused() -> None:
     assert [error.code for error in hub.said(b"r")] == ["over_limit"] and not hub.protocol.workers
 
 
-def test_a_worker_leaves_a_hub_that_is_over_the_limit_for_good() -> None:
+def in_session() -> Link:
     hello = Hello(versions=("1.0",), worker_id="w", seq=0, codecs=("json",), credits=1, handlers=("h",))
     link = Link(hello, Holdings())
     link.open(0.0)
@@ -166,8 +173,56 @@ def test_a_worker_leaves_a_hub_that_is_over_the_limit_for_good() -> None:
     )  # fmt: skip
     link.receive(pack(welcome, ""), 0.0)
     assert link.state is LinkState.OPEN
+    return link
+
+
+def test_a_worker_leaves_a_hub_that_is_over_the_limit_says_why_and_does_not_trust_its_next_welcome() -> None:
+    link = in_session()
     link.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
-    assert link.state is LinkState.REFUSED and link.refusal.startswith("over_limit: ack has 200,001 tokens")
+    assert link.state is LinkState.CLOSED and link.over_limit
+    assert link.actions == [Reconnect("over_limit: ack has 200,001 tokens; the limit is 200,000")]
+
+
+def test_the_pauses_before_a_hub_that_was_over_the_limit_only_grow() -> None:
+    link = in_session()
+    connection = Connection("tcp://127.0.0.1:1", link, WorkerSettings(connect=("tcp://127.0.0.1:1",)))
+
+    def pauses() -> list[float]:
+        found: list[float] = []
+        for _ in range(4):
+            connection.welcomed()
+            found.append(connection._pause)
+            connection.come_back(0.0, "over")
+        return found
+
+    assert len(set(pauses())) == 1
+    link.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
+    grown = pauses()
+    assert grown == sorted(set(grown)) and len(grown) == 4
+
+
+@pytest.mark.parametrize("codec", [JSON, MSGPACK])
+@pytest.mark.parametrize("case", VECTORS["lists"], ids=lambda case: f"{case['kind']}.{case['field']}")
+def test_the_limits_are_those_of_every_language(case: dict[str, Any], codec: str) -> None:
+    encode = msgspec.msgpack.encode if codec == MSGPACK and case["kind"] not in ALWAYS_JSON else msgspec.json.encode
+    assert LIMITS[case["field"]] == case["most"]
+    body = {**case["body"], case["field"]: [case["member"]] * case["most"]}
+    unpack(frames(case["kind"], "s1", encode(body)), codec)
+    body[case["field"]].append(case["member"])
+    with pytest.raises(OverLimit):
+        unpack(frames(case["kind"], "s1", encode(body)), codec)
+
+
+def test_nesting_is_bounded_as_in_every_language() -> None:
+    case = VECTORS["nesting"]
+    for depth, sound in ((case["read"], True), (case["unreadable"], False)):
+        nested = b"[" * (depth - 1) + b"]" * (depth - 1)
+        body = msgspec.json.encode(case["body"])[:-1] + f',"{case["field"]}":'.encode() + nested + b"}"
+        if sound:
+            unpack(frames(case["kind"], "s1", body))
+            continue
+        with pytest.raises(Malformed):
+            unpack(frames(case["kind"], "s1", body))
 
 
 def test_published_results_are_bounded_and_not_read_if_nobody_waits_for_them() -> None:

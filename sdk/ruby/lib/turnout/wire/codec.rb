@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "turnout/wire/limits"
 
 begin
   require "msgpack"
@@ -16,12 +17,11 @@ module Turnout
       MSGPACK = "msgpack"
       # In order of liking: JSON says whole numbers of any size.
       NAMES = (defined?(::MessagePack) ? [JSON, MSGPACK] : [JSON]).freeze
-      DEEPEST = 200
 
       module_function
 
       def encode(codec, value)
-        codec == MSGPACK ? ::MessagePack.pack(value) : ::JSON.generate(value, max_nesting: DEEPEST).b
+        codec == MSGPACK ? ::MessagePack.pack(value) : ::JSON.generate(value, max_nesting: Limits::MAX_DEPTH).b
       end
 
       # Raises Malformed, never anything else.
@@ -40,7 +40,7 @@ module Turnout
         text = bytes.dup.force_encoding(Encoding::UTF_8)
         raise Malformed, "the body is not UTF-8" unless text.valid_encoding?
 
-        ::JSON.parse(text, max_nesting: DEEPEST)
+        ::JSON.parse(text, max_nesting: Limits::MAX_DEPTH)
       end
     end
   end

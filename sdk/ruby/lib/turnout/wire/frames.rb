@@ -2,6 +2,7 @@
 
 require "zlib"
 require "turnout/wire/codec"
+require "turnout/wire/limits"
 require "turnout/wire/messages"
 
 module Turnout
@@ -37,11 +38,12 @@ module Turnout
         [kind, session, encoded, check_of(kind, session, encoded)]
       end
 
-      # The message of these frames; raises Malformed or UnknownKind, never anything else.
+      # The message of these frames; raises Malformed, OverLimit or UnknownKind, never anything else.
       def unpack(frames, codec = Codec::JSON)
         kind, session = envelope(frames)
         shape = Messages::SHAPES[kind] or raise UnknownKind.new(kind, session)
         body = Codec.decode(ALWAYS_JSON.include?(kind) ? Codec::JSON : codec, frames[2])
+        Limits.check(kind, body)
         shape.check(body, kind)
         Unpacked.new(kind, session, body)
       end

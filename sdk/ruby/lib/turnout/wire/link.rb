@@ -37,6 +37,7 @@ module Turnout
         @lease = LEASE
         @contact = @opened = @greeted = @beaten = NEVER
         @malformed = 0
+        @over_limit = false
         @outbox = []
         @actions = []
         reset
@@ -51,6 +52,8 @@ module Turnout
         greet(now)
       end
 
+      # Whether the hub has sent a message over the limit. The next may cost as much, so the pauses before it only grow.
+      def over_limit? = @over_limit
       def open? = @state == :open
       def refused? = @state == :refused
 
@@ -130,6 +133,10 @@ module Turnout
         end
       rescue UnknownKind => error
         complain(error.message) if open? && error.session == @session
+      rescue OverLimit => error
+        @malformed += 1
+        @over_limit = true
+        leave("over_limit: #{error.message}")
       rescue Malformed => error
         @malformed += 1
         leave("malformed: #{error.message}")

@@ -11,6 +11,8 @@ module Turnout
       LONGEST_PAUSE = 5.0
       # So many messages at a time: other connections, and handlers, have their turn.
       MOST_AT_ONCE = 256
+      # The next message of a turn is taken only before so many seconds are over.
+      TURN_SECONDS = 0.1
 
       attr_reader :address, :link, :failures
 
@@ -38,9 +40,11 @@ module Turnout
         return if @socket.nil?
 
         watch
+        ends = clock + TURN_SECONDS
         MOST_AT_ONCE.times do
           frames = @socket.receive or break
           @link.receive(frames, now)
+          break if clock >= ends
         end
       end
 
@@ -58,8 +62,9 @@ module Turnout
         @link.refused? ? Float::INFINITY : @retry_at
       end
 
+      # The next pause is a short one, unless the hub has sent a message over the limit.
       def welcomed
-        @failures = 0
+        @failures = 0 unless @link.over_limit?
         @said = false
       end
 
@@ -85,6 +90,8 @@ module Turnout
       end
 
       private
+
+      def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
       # Hears what has become of the connection itself.
       def watch
