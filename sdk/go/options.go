@@ -102,6 +102,7 @@ func (o Options) hello() (wire.Hello, error) {
 		Versions: []string{wire.Version}, WorkerID: hex.EncodeToString(id), Name: o.Name, Language: "go",
 		SDKVersion: sdkVersion, Host: hostname(), PID: os.Getpid(), BootID: bootID(), PIDNamespace: pidNamespace(),
 		ProcessStarted: processStarted(), Labels: o.Labels, Handlers: o.Registry.names(), Codecs: []string{wire.JSON},
+		Concurrency: o.Concurrency,
 	}, nil
 }
 

@@ -57,6 +57,7 @@ SHAPE = {
     "coordinator": {"running": bool, "uptime_seconds": int},
     "executor_pools": {name: {"healthy": int, "unhealthy": int, "throughput": float} for name in POOLS},
     "database": {"pool_size": int, "active_connections": int, "saturation": float},
+    "runs": {"unfinished": int, "not_driven": int},
 }
 
 

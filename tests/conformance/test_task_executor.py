@@ -243,6 +243,8 @@ def test_it_has_capacity_again_once_an_attempt_has_ended_and_counts_both(make: C
         full, busy, after = asyncio.run(main(gate))
     assert not full
     assert busy.active_tasks == 2
+    assert busy.capacity in (2, None) and busy.running in (2, None), "what it does not say is what it takes"
+    assert (after.capacity, after.running or 0) == (busy.capacity, 0)
     assert (after.active_tasks, after.total_executed, after.total_failed) == (0, 3, 1)
 
 

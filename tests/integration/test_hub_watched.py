@@ -104,6 +104,7 @@ def test_a_program_sees_its_workers_and_what_they_have(store_url: str) -> None:
             assert (view.name, view.id, view.language) == ("one", worker.id, "python")
             assert (view.labels, view.handlers) == ({"zone": "a"}, (add_one.ref,))
             assert (view.credits, view.in_flight, view.breaker) == (3, 1, "closed")
+            assert (view.capacity, view.running, view.waiting) == (2, 1, 0), "half of what it asks for, unless it says"
             assert view.hubs == (runner.hub,)
             [held] = runner.core.store.held_by(worker.id)
             assert (held.run_id, held.task, held.attempt) == (run.id, "add_one", 1)

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.timeout(60)
 
 SLOW = 50
 THREADS = 2
+COROUTINES = 3
 
 
 def test_quick_bodies_let_no_slow_ones_in_and_the_highest_priority_is_next(
@@ -61,3 +62,35 @@ def test_quick_bodies_let_no_slow_ones_in_and_the_highest_priority_is_next(
     for _ in range(SLOW):
         permits.release()
     assert all(run.wait(20) is RunState.COMPLETED for run in runs)
+
+
+def test_the_figure_for_capacity_stays_what_was_set_up_whatever_waits(make_sqlite_runner):
+    """Quick bodies open a backlog: the executor takes more than it has threads, and says how many wait."""
+
+    @task
+    def quick(number: int) -> int:
+        return number
+
+    @task
+    async def gentle(number: int) -> int:
+        return number
+
+    @workflow
+    def quickly() -> int:
+        return quick(gentle(1))
+
+    executor = ThreadExecutor(threads=THREADS, coroutines=COROUTINES)
+    runner = make_sqlite_runner(executors={"default": executor})
+    runs = runner.submit_many(quickly, [{}] * 500)
+    taken, seen, left = 0, set(), True
+    while left:
+        left = runner.list(states=[RunState.RUNNING, RunState.PENDING], limit=1)
+        status = runner.core.orchestrators()[0].status.executors["default"]
+        figures, taken = executor.metrics(), max(taken, executor.capacity)
+        seen |= {(status.capacity, status.async_capacity), (figures.capacity, figures.async_capacity)}
+        assert max(figures.running, status.running) <= THREADS
+        assert max(figures.async_running, status.async_running) <= COROUTINES
+        assert status.waiting <= status.active
+    assert taken > THREADS, "more than fit into the threads are taken"
+    assert seen == {(THREADS, COROUTINES)}
+    assert {run.wait(20) for run in runs} == {RunState.COMPLETED}

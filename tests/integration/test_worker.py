@@ -366,6 +366,7 @@ def test_a_worker_finds_the_other_hubs_that_one_names(start: Start) -> None:
         other.until(lambda: other.workers)
         other.until(lambda: other.workers[0].credits == 4)
         hub.until(lambda: hub.workers[0].credits == 4)
+        assert hub.workers[0].capacity == other.workers[0].capacity == 4, "its places are the same for both"
         one = step(ref("add"), args={"left": 1})
         other.give(one)
         assert other.result(one).output == 2
@@ -449,6 +450,7 @@ def test_quick_steps_are_asked_for_ahead_and_long_ones_behind_them_go_back(
         hub.give(*quick)
         for each in quick:
             hub.result(each)
+    assert hub.workers[0].capacity == 2, "what it runs at once has not changed"
     begun, go_on = tmp_path / "begun", tmp_path / "go_on"
     long = [step(ref("hold"), args={"begun": str(begun), "until": str(go_on)}) for _ in range(12)]
     hub.give(*long)

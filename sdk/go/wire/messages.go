@@ -47,6 +47,7 @@ type Hello struct {
 	Handlers       []string          `json:"handlers" wire:"required"`
 	Codecs         []string          `json:"codecs" wire:"required"`
 	Credits        int               `json:"credits" wire:"required"`
+	Concurrency    int               `json:"concurrency,omitempty"`
 	InFlight       []Held            `json:"in_flight"`
 }
 

@@ -75,6 +75,7 @@ export const MESSAGES = new Map(
         boot_id: text,
         pid_namespace: text,
         process_started: text,
+        concurrency: integer,
         in_flight: listOf(held),
       },
     ),

@@ -33,7 +33,7 @@ export function options(given = {}, env = process.env) {
 }
 
 /** The fields of hello that stay the same. */
-export function hello({ name, labels, workerId }, handlers) {
+export function hello({ name, labels, workerId, concurrency }, handlers) {
   return {
     versions: [PROTOCOL],
     worker_id: workerId,
@@ -41,6 +41,7 @@ export function hello({ name, labels, workerId }, handlers) {
     language: 'javascript',
     sdk_version: version,
     ...identity(),
+    concurrency,
     labels,
     handlers,
     codecs: [CODEC],

@@ -127,6 +127,8 @@ class AttendingExecutor(ABC):
             total_executed=self._executed,
             total_failed=self._failed,
             total_seconds=self._seconds,
+            capacity=self._places,
+            running=min(len(self._live), self._places),
         )
 
     # -- life -------------------------------------------------------------------------------------------------------

@@ -64,6 +64,7 @@ class ThreadExecutor:
         if threads < 1 or coroutines < 1 or max_backlog < 0:
             raise InvalidSetting("a ThreadExecutor needs a thread, a coroutine and a backlog of zero or more")
         self._name: str = name
+        self._size: tuple[int, int] = (threads, coroutines)
         self._max_output_bytes: int = max_output_bytes
         self._loader: Loader | None = None
         self._live: dict[Key, Attempt] = {}
@@ -96,7 +97,8 @@ class ThreadExecutor:
 
     @property
     def capacity(self) -> int:
-        """How many attempts it takes at once; ``Places`` says how that adapts."""
+        """How many attempts it takes now, to run and to wait; ``Places`` says how that adapts. How many it runs at once
+        is in its ``metrics``."""
         return self._places.capacity(tasks=self._coroutines.running, async_seen=bool(self._async_bodies))
 
     def capacity_of(self, body: str) -> int:
@@ -120,6 +122,10 @@ class ThreadExecutor:
             total_executed=self._executed,
             total_failed=self._failed,
             total_seconds=self._seconds,
+            capacity=self._size[0],
+            running=self._places.in_threads,
+            async_capacity=self._size[1],
+            async_running=self._places.on_loop,
         )
 
     async def start(self) -> None:

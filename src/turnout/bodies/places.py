@@ -54,6 +54,16 @@ class Places:
         return self._waiting + len(self._bodies) > self._threads
 
     @property
+    def in_threads(self) -> int:
+        """Attempts that run in a thread."""
+        return max(0, len(self._bodies) - self._stuck)
+
+    @property
+    def on_loop(self) -> int:
+        """Attempts that run on the event loop."""
+        return self._on_loop
+
+    @property
     def stuck(self) -> int:
         """Threads in bodies whose attempts have ended."""
         return self._stuck

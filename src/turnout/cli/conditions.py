@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from turnout.cli.output import Line, Span
 from turnout.cli.tables import Column, cut, table
@@ -95,7 +95,9 @@ def executor_lines(found: Sequence[Orchestrator], width: int) -> list[Line]:
     return table(
         [
             Column("executor", [(one_line(name, 22), "") for name in executors]),
-            Column("has", [(_places(one), "") for one in every], right=True),
+            Column("running", [(_of(one.running, one.capacity), "") for one in every], right=True),
+            *_async_column(every),
+            Column("waiting", [(f"{one.waiting:,}", "") for one in every], right=True),
             Column("attempts/s", [(_rate(one.attempts_per_second), "") for one in every], right=True),
             Column("failed", [(f"{one.failed:,}", "red" if one.failed else "") for one in every], right=True),
             Column("average", [(_average(one), "") for one in every], rank=2, right=True),
@@ -115,7 +117,8 @@ def worker_lines(found: Sequence[Orchestrator], width: int, most: int = WORKERS)
     lines = table(
         [
             Column("worker", [(one_line(one.name, 30), "") for one in shown]),
-            Column("has", [(f"{one.in_flight:,}/{one.credits:,}", "") for one in shown], right=True),
+            Column("running", [(_of(one.running, one.capacity), "") for one in shown], right=True),
+            Column("waiting", [(f"{one.waiting:,}", "") for one in shown], right=True),
             Column("executed", [(f"{one.executed:,}", "") for one in shown], right=True),
             Column("failed", [(f"{one.failed:,}", "red" if one.failed else "") for one in shown], right=True),
             Column("lost", [(f"{one.lost:,}", "red" if one.lost else "") for one in shown], rank=2, right=True),
@@ -130,8 +133,17 @@ def worker_lines(found: Sequence[Orchestrator], width: int, most: int = WORKERS)
     return lines
 
 
-def _places(one: ExecutorStatus) -> str:
-    return f"{one.active:,}" if one.capacity is None else f"{one.active:,}/{one.capacity:,}"
+def _of(running: int, capacity: int | None) -> str:
+    return f"{running:,}" if capacity is None else f"{running:,}/{capacity:,}"
+
+
+def _async_column(executors: Iterable[ExecutorStatus]) -> list[Column]:
+    """Async bodies need no thread: while some run, they have a column of their own."""
+    some = list(executors)
+    if not any(one.async_running for one in some):
+        return []
+    cells = [(_of(one.async_running, one.async_capacity) if one.async_capacity else "–", "") for one in some]
+    return [Column("async", cells, rank=2, right=True)]
 
 
 def _average(one: ExecutorStatus) -> str:

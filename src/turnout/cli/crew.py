@@ -16,7 +16,7 @@ from turnout.model.workers import WorkerView
 from turnout.runner.orchestrators import live_orchestrators
 from turnout.runner.workers import drain, find_worker, live_workers
 
-WORKER_HEADER = ("worker", "language", "labels", "has", "executed", "failed", "lost", "hubs", "seen", "")
+WORKER_HEADER = ("worker", "language", "labels", "running", "waiting", "executed", "failed", "lost", "hubs", "seen", "")
 SHORT_ID = 8
 LOOK = 0.25
 """Seconds from one look to the next while somebody waits."""
@@ -80,7 +80,8 @@ def _worker_cells(view: WorkerView, mark: str) -> list[Span]:
         (f"{one_line(view.name, 40)} {mark}".rstrip(), ""),
         (f"{view.language} {view.sdk_version}".strip(), "dim"),
         (one_line(labels_of(view), 40), ""),
-        (f"{view.in_flight:,}/{view.credits:,}", ""),
+        (f"{view.running:,}/{view.capacity:,}", ""),
+        (f"{view.waiting:,}", ""),
         (f"{view.executed:,}", ""),
         (f"{view.failed:,}", "red" if view.failed else ""),
         (f"{view.lost:,}", "red" if view.lost else ""),
@@ -118,7 +119,7 @@ def say_worker(view: WorkerView, held: Sequence[HeldAttempt]) -> None:
         ("hubs", ", ".join(view.hubs)),
         ("up", lasting(view.up_seconds)),
         ("seen", f"{lasting(view.silent_seconds)} ago"),
-        ("has", f"{view.in_flight:,} of {view.credits:,} attempts"),
+        ("running", f"{view.running:,} of {view.capacity:,}; {view.waiting:,} waiting"),
         ("ended", f"{view.executed:,}, of which {view.failed:,} failed; {view.lost:,} lost"),
         ("breaker", view.breaker.replace("_", " ")),
     ]

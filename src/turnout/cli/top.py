@@ -17,8 +17,9 @@ def top(
     """Show runs, orchestrators, pools and executors, live.
 
     `q` or Ctrl-C leaves. Orchestrators say how they are with every heartbeat, so the picture is a few seconds old at
-    most; what several of them do is summed up. `has` is what an executor or a worker has in hand, of what it takes at
-    once, those that wait there for a slot included. In the names of pools "task" means run and "step" means task.
+    most; what several of them do is summed up. `running` is how many attempts an executor or a worker runs, of
+    how many it can run at once; `waiting` what it has in hand besides. In the names of pools "task" means run and
+    "step" means task.
 
     \b
     turnout top

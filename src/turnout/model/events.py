@@ -194,13 +194,22 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task executor says of itself."""
+    """What a task executor says of itself. ``capacity`` and ``running`` may be left out: then they are the executor's
+    own ``capacity``, and as many of the attempts that it has."""
 
     active_tasks: int = 0
+    """Attempts that it has in hand, whether or not they have begun."""
     total_executed: int = 0
     total_failed: int = 0
     total_seconds: float | None = None
     """What the attempts took together; None if nobody counts."""
+    capacity: int | None = None
+    """How many attempts it runs at once, as it was set up; what waits in front of them is no part of it."""
+    running: int | None = None
+    """How many of those that it has in hand run; never more than ``capacity``."""
+    async_capacity: int = 0
+    async_running: int = 0
+    """The same for bodies that need no thread or process, since an event loop runs them."""
 
 
 class DispatchDecision(msgspec.Struct, frozen=True, gc=False):

@@ -53,14 +53,20 @@ FAMILIES: Mapping[str, Family] = {
     "turnout_pool_restarted_total": ("counter", "Stage executors that were replaced because they had worked enough."),
     "turnout_pool_breaker_state": ("gauge", "1 for the state that the pool's circuit breaker is in."),
     "turnout_task_executor_active_attempts": ("gauge", "Attempts that a task executor has in hand."),
-    "turnout_task_executor_capacity_attempts": ("gauge", "Attempts that a task executor takes at once."),
+    "turnout_task_executor_running_attempts": ("gauge", "Attempts that run, but for async bodies; within capacity."),
+    "turnout_task_executor_waiting_attempts": ("gauge", "Attempts in a task executor's hand that have not begun."),
+    "turnout_task_executor_capacity_attempts": ("gauge", "Attempts that a task executor runs at once."),
+    "turnout_task_executor_async_running_attempts": ("gauge", "Attempts with async bodies that run."),
+    "turnout_task_executor_async_capacity_attempts": ("gauge", "Attempts with async bodies that run at once, at most."),
     "turnout_task_executor_attempts_total": ("counter", "Attempts that ended, by task executor and outcome."),
     "turnout_task_executor_attempts_per_second": ("gauge", "Attempts that ended lately."),
     "turnout_task_executor_attempt_average_seconds": ("gauge", "What an attempt takes on average."),
     "turnout_task_executor_breaker_state": ("gauge", "1 for the state that the task executor's circuit breaker is in."),
     "turnout_workers": ("gauge", "Workers that are connected to the orchestrator's hub."),
     "turnout_worker_in_flight_attempts": ("gauge", "Attempts that a worker has from this hub."),
-    "turnout_worker_capacity_attempts": ("gauge", "Attempts that a worker takes from this hub at once."),
+    "turnout_worker_running_attempts": ("gauge", "Attempts of this hub that a worker runs; within its capacity."),
+    "turnout_worker_waiting_attempts": ("gauge", "Attempts of this hub that a worker has not begun."),
+    "turnout_worker_capacity_attempts": ("gauge", "Attempts that a worker runs at once, from all its hubs."),
     "turnout_worker_attempts_total": ("counter", "Attempts of this hub that ended, by worker and outcome."),
     "turnout_worker_last_contact_seconds": ("gauge", "Since the last message of a worker."),
     "turnout_worker_draining": ("gauge", "1 for a worker that finishes what it has and leaves."),
@@ -172,6 +178,11 @@ def _stage(of: Labels, stage: StageStatus) -> Iterator[Sample]:
 
 def _task_executor(of: Labels, executor: ExecutorStatus) -> Iterator[Sample]:
     yield "turnout_task_executor_active_attempts", of, executor.active
+    yield "turnout_task_executor_running_attempts", of, executor.running
+    yield "turnout_task_executor_waiting_attempts", of, executor.waiting
+    if executor.async_capacity:
+        yield "turnout_task_executor_async_running_attempts", of, executor.async_running
+        yield "turnout_task_executor_async_capacity_attempts", of, executor.async_capacity
     if executor.capacity is not None:
         yield "turnout_task_executor_capacity_attempts", of, executor.capacity
     completed = executor.executed - executor.failed
@@ -196,7 +207,9 @@ def _hub(hub: HubStatus) -> Iterator[Sample]:
 
 def _worker(of: Labels, worker: WorkerFigures) -> Iterator[Sample]:
     yield "turnout_worker_in_flight_attempts", of, worker.in_flight
-    yield "turnout_worker_capacity_attempts", of, worker.credits
+    yield "turnout_worker_running_attempts", of, worker.running
+    yield "turnout_worker_waiting_attempts", of, worker.waiting
+    yield "turnout_worker_capacity_attempts", of, worker.capacity
     for outcome, count in sorted(worker.ended.items()):
         yield "turnout_worker_attempts_total", (*of, ("outcome", outcome)), count
     yield "turnout_worker_last_contact_seconds", of, worker.silent_seconds

@@ -66,8 +66,18 @@ class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """One task executor."""
 
     active: int = 0
+    """Attempts that it has in hand."""
     capacity: int | None = None
-    """How many attempts it takes at once, if it says so."""
+    """How many attempts it runs at once, if it says so: a constant of its setting up."""
+    running: int = 0
+    """How many of those that it has in hand run, but for async bodies; never more than ``capacity``."""
+    waiting: int = 0
+    """Attempts that it has in hand and that have not begun."""
+    async_capacity: int = 0
+    async_running: int = 0
+    """Capacity and running for bodies on an event loop, which need no thread."""
+    shared: bool = False
+    """Its capacity is that of workers, which other orchestrators may have as well."""
     executed: int = 0
     failed: int = 0
     seconds: float | None = None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.model.health import CONDITIONS, ExecutorStatus, OrchestratorStatus, PoolStatus
-from turnout.model.workers import OTHERS, WorkerFigures, together
+from turnout.model.workers import OTHERS, WorkerFigures, over_hubs, together
 
 
 def pools_together(statuses: Sequence[OrchestratorStatus], name: str) -> PoolStatus:
@@ -43,10 +43,19 @@ def executors_together(statuses: Sequence[OrchestratorStatus], name: str) -> Exe
     """A task executor over several orchestrators that each have one under this key."""
     found = [one.executors[name] for one in statuses if name in one.executors]
     places = [one.capacity for one in found if one.capacity is not None]
+    capacity = sum(places) if len(places) == len(found) else None
+    shared = any(one.shared for one in found)
+    if shared:  # Who is connected to several hubs runs no more than who is connected to one.
+        capacity = sum(one.capacity for one in workers_together(statuses))
     seconds = [one.seconds for one in found if one.seconds is not None]
     return ExecutorStatus(
         active=sum(one.active for one in found),
-        capacity=sum(places) if len(places) == len(found) else None,
+        capacity=capacity,
+        running=sum(one.running for one in found),
+        waiting=sum(one.waiting for one in found),
+        async_capacity=sum(one.async_capacity for one in found),
+        async_running=sum(one.async_running for one in found),
+        shared=shared,
         executed=sum(one.executed for one in found),
         failed=sum(one.failed for one in found),
         seconds=sum(seconds) if len(seconds) == len(found) else None,
@@ -62,7 +71,7 @@ def workers_together(statuses: Sequence[OrchestratorStatus]) -> list[WorkerFigur
     for hub in hubs:
         for one in (*hub.listed, *(() if hub.others is None else (hub.others,))):
             found.setdefault(OTHERS if one is hub.others else one.id, []).append(one)
-    return [together(some[0].name, some) for some in found.values()]
+    return [together(name, some) if name == OTHERS else over_hubs(some) for name, some in found.items()]
 
 
 def _worst_breaker(states: Sequence[str]) -> str:

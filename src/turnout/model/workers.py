@@ -41,8 +41,15 @@ class WorkerFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     id: str
     name: str = ""
     credits: int = 0
-    """How many attempts it takes from this hub at once."""
+    """How many attempts it takes from this hub at present, to run and to wait: more while bodies are quick."""
+    capacity: int = 0
+    """How many attempts it runs at once, whoever they are from."""
     in_flight: int = 0
+    """What it has of this hub."""
+    running: int = 0
+    """How many of these run, as far as can be told; never more than ``capacity``."""
+    waiting: int = 0
+    """The others."""
     ended: dict[str, int] = {}
     """Attempts that ended, by outcome."""
     breaker: str = "closed"
@@ -108,7 +115,12 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     handlers: tuple[str, ...] = ()
     up_seconds: float = 0.0
     credits: int = 0
+    capacity: int = 0
+    """How many attempts it runs at once."""
     in_flight: int = 0
+    """What it has in hand: what runs, and what waits."""
+    running: int = 0
+    waiting: int = 0
     executed: int = 0
     failed: int = 0
     lost: int = 0
@@ -164,10 +176,21 @@ def together(name: str, figures: Iterable[WorkerFigures]) -> WorkerFigures:
         id=some[0].id,
         name=name,
         credits=sum(one.credits for one in some),
+        capacity=sum(one.capacity for one in some),
         in_flight=sum(one.in_flight for one in some),
+        running=sum(one.running for one in some),
+        waiting=sum(one.waiting for one in some),
         ended=ended,
         breaker=worst.breaker,
         cause=worst.cause,
         draining=any(one.draining for one in some),
         silent_seconds=max(one.silent_seconds for one in some),
     )
+
+
+def over_hubs(figures: Sequence[WorkerFigures]) -> WorkerFigures:
+    """One worker as several hubs see it: its places are the same ones for all of them."""
+    whole = together(figures[0].name, figures)
+    capacity = max(one.capacity for one in figures)
+    running = min(whole.in_flight, capacity)
+    return msgspec.structs.replace(whole, capacity=capacity, running=running, waiting=whole.in_flight - running)

@@ -14,7 +14,7 @@ from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec
 from turnout.model.suggestions import close
 from turnout.model.texts import LONGEST_REASON, checked_text
-from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, together
+from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, over_hubs
 from turnout.orchestration.lease import seen_dead
 from turnout.wire.translation import handler_of
 
@@ -62,7 +62,7 @@ def _view(one: SessionHealth, at: dict[str, WorkerFigures], addresses: Mapping[s
     session, report = one.session, _report(one)
     if report.figures is not None and report.hub not in at:
         at[report.hub] = report.figures
-    all_of_it = together("", at.values()) if at else WorkerFigures(id=session.id)
+    all_of_it = over_hubs(list(at.values())) if at else WorkerFigures(id=session.id)
     facts = report.facts
     return WorkerView(
         id=session.id,
@@ -75,7 +75,10 @@ def _view(one: SessionHealth, at: dict[str, WorkerFigures], addresses: Mapping[s
         handlers=facts.handlers,
         up_seconds=one.age,
         credits=all_of_it.credits,
+        capacity=all_of_it.capacity,
         in_flight=all_of_it.in_flight,
+        running=all_of_it.running,
+        waiting=all_of_it.waiting,
         executed=all_of_it.executed,
         failed=all_of_it.failed,
         lost=all_of_it.lost,

@@ -72,6 +72,8 @@ def _problem(hello: Hello) -> str | None:
         return "worker_id must be 1 to 64 of A-Z a-z 0-9 _ . -"
     if not 0 <= hello.credits <= MOST_CREDITS:
         return f"credits is {hello.credits}; it must be between 0 and {MOST_CREDITS}"
+    if not 0 <= hello.concurrency <= MOST_CREDITS:
+        return f"concurrency is {hello.concurrency}; it must be between 0 and {MOST_CREDITS}"
     if len(hello.labels) > MOST_LABELS or len(hello.handlers) > MOST_HANDLERS:
         return f"at most {MOST_LABELS} labels and {MOST_HANDLERS} handlers"
     texts = (hello.name, hello.language, hello.sdk_version, hello.host, hello.boot_id, hello.pid_namespace)

@@ -49,6 +49,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str = ""
     pid_namespace: str = ""
     process_started: str = ""
+    concurrency: int = 0
+    """How many steps it runs at once, for people; 0: it does not say."""
     in_flight: tuple[Held, ...] = ()
 
 

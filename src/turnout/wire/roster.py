@@ -96,6 +96,12 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
         return self.leaves is not None
 
     @property
+    def capacity(self) -> int:
+        """How many steps it runs at once. Of one that does not say, half of what it asked for at first: workers ask for
+        twice as many as they have places."""
+        return self.hello.concurrency or (self.hello.credits + 1) // 2
+
+    @property
     def free(self) -> int:
         """How many more steps it would take now."""
         return max(0, self.credits - len(self.out)) if self.session and self.leaves is None else 0

@@ -91,6 +91,7 @@ class Worker:
             # JSON first: it is as quick here, and says whole numbers of any size.
             codecs=(JSON, MSGPACK),
             credits=2 * settings.concurrency,
+            concurrency=settings.concurrency,
             handlers=handlers.names,
             labels=settings.labels,
             name=settings.shown_name,

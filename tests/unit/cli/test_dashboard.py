@@ -44,8 +44,10 @@ STATUS = OrchestratorStatus(
     cpu_ratio=0.35,
     pools=dict.fromkeys(POOLS, POOL),
     executors={
-        "default": ExecutorStatus(active=3, capacity=2080, executed=4, failed=1, seconds=6.0, attempts_per_second=12.0),
-        "own": ExecutorStatus(active=1),
+        "default": ExecutorStatus(
+            active=40, capacity=32, running=32, waiting=8, executed=4, failed=1, seconds=6.0, attempts_per_second=12.0
+        ),
+        "own": ExecutorStatus(active=1, running=1),
     },
     pool_size=10,
     active_connections=3,
@@ -70,8 +72,8 @@ def test_everything_is_there() -> None:
     lines = lines_of(ONE)
     assert line_with("web-1:4711", lines) == "web-1:4711 1h02m 1,200 35 % 88 MB 1.2 s ago ! degraded"
     assert line_with("step_enqueuer", lines) == "step_enqueuer 3 1–4 ✓2 !1 █████████░ 93 % 12,345 1,234 closed"
-    assert line_with("default", lines) == "default 3/2,080 12.0 1 1.5 s closed"
-    assert line_with("own", lines) == "own 1 0.0 0 – closed"
+    assert line_with("default", lines) == "default 32/32 8 12.0 1 1.5 s closed"
+    assert line_with("own", lines) == "own 1 0 0.0 0 – closed"
     assert line_with("database", lines) == "database 3 of 10 connections in use, 2 waiting"
     assert line_with("saturation", lines) == "saturation █████░░░░░ 50 % backpressure, factor 0.5"
     assert lines[-1].endswith("scaled  step_enqueuer +1: utilisation 93% (3 now)")
@@ -96,16 +98,18 @@ def test_several_orchestrators_have_a_line_each_and_are_summed_up() -> None:
 
 
 def test_workers_are_shown_over_all_hubs_and_their_troubles_named() -> None:
-    busy = WorkerFigures(id="w1", name="gpu-1", credits=8, in_flight=3, ended={"completed": 5, "failed": 2, "lost": 1})
-    ill = WorkerFigures(id="w2", name="gpu-2", credits=4, breaker="open", cause="Lost: silent", draining=True)
+    busy = WorkerFigures(
+        id="w1", name="gpu-1", capacity=4, in_flight=3, running=3, ended={"completed": 5, "failed": 2, "lost": 1}
+    )
+    ill = WorkerFigures(id="w2", name="gpu-2", capacity=4, breaker="open", cause="Lost: silent", draining=True)
     first = OrchestratorStatus(
         hub=HubStatus(workers=2, listed=(busy, ill), waits=("no_worker_matches{a=b} handler x",))
     )
     second = OrchestratorStatus(hub=HubStatus(workers=1, listed=(busy,)))
     found = [Orchestrator(id=str(n), host="h", pid=n, status=status) for n, status in enumerate((first, second))]
     lines = lines_of(*found)
-    assert line_with("gpu-1", lines) == "gpu-1 6/16 14 4 2 0 ms ago closed"
-    assert line_with("gpu-2", lines) == "gpu-2 0/4 0 0 0 0 ms ago open draining"
+    assert line_with("gpu-1", lines) == "gpu-1 4/4 2 14 4 2 0 ms ago closed", "its places count once"
+    assert line_with("gpu-2", lines) == "gpu-2 0/4 0 0 0 0 0 ms ago open draining"
     assert [plain_text(line) for line in trouble_lines(found[:1], 200)] == [
         "! worker gpu-2: its circuit breaker is open; the last failure: Lost: silent",
         "! hub: tasks wait for a worker that is not there: no_worker_matches{a=b} handler x",

@@ -100,8 +100,26 @@ FULL = OrchestratorStatus(
         address="tcp://127.0.0.1:5890",
         workers=250,
         listed=(
-            WorkerFigures(id="w1", name="gpu", credits=8, in_flight=3, ended={"completed": 5, "lost": 1}),
-            WorkerFigures(id="w2", name="gpu", credits=4, in_flight=1, ended={"completed": 2}, breaker="open"),
+            WorkerFigures(
+                id="w1",
+                name="gpu",
+                credits=8,
+                capacity=2,
+                in_flight=3,
+                running=2,
+                waiting=1,
+                ended={"completed": 5, "lost": 1},
+            ),
+            WorkerFigures(
+                id="w2",
+                name="gpu",
+                credits=4,
+                capacity=2,
+                in_flight=1,
+                running=1,
+                ended={"completed": 2},
+                breaker="open",
+            ),
             WorkerFigures(id="w3", name="cpu", silent_seconds=2.5, draining=True),
         ),
         others=WorkerFigures(id="w4", name="(others)", in_flight=200),
@@ -112,7 +130,17 @@ FULL = OrchestratorStatus(
         waits=("no_worker_matches{a=b} handler x",),
     ),
     executors={
-        "default": ExecutorStatus(active=1, capacity=8, executed=5, failed=2, seconds=1.0),
+        "default": ExecutorStatus(
+            active=20,
+            capacity=8,
+            running=8,
+            waiting=9,
+            async_capacity=512,
+            async_running=3,
+            executed=5,
+            failed=2,
+            seconds=1.0,
+        ),
         "own": ExecutorStatus(),
     },
 )
@@ -139,10 +167,16 @@ def test_every_figure_is_there_under_its_labels() -> None:
     assert value(samples, "turnout_task_executor_attempts_total", outcome="completed", **attempts) == 3
     assert value(samples, "turnout_task_executor_attempts_total", outcome="failed", **attempts) == 2
     assert value(samples, "turnout_task_executor_capacity_attempts", **attempts) == 8
+    assert value(samples, "turnout_task_executor_running_attempts", **attempts) == 8
+    assert value(samples, "turnout_task_executor_waiting_attempts", **attempts) == 9
+    assert value(samples, "turnout_task_executor_async_running_attempts", **attempts) == 3
     assert value(samples, "turnout_task_executor_attempt_average_seconds", **attempts) == 0.2
     assert value(samples, "turnout_workers", orchestrator="a") == 250
     gpu = {"orchestrator": "a", "worker": "gpu"}
     assert value(samples, "turnout_worker_in_flight_attempts", **gpu) == 4, "those of one name are one"
+    assert value(samples, "turnout_worker_capacity_attempts", **gpu) == 4
+    assert value(samples, "turnout_worker_running_attempts", **gpu) == 3
+    assert value(samples, "turnout_worker_waiting_attempts", **gpu) == 1
     assert value(samples, "turnout_worker_attempts_total", outcome="completed", **gpu) == 7
     assert value(samples, "turnout_worker_attempts_total", outcome="lost", **gpu) == 1
     assert value(samples, "turnout_worker_breaker_state", state="open", **gpu) == 1

@@ -86,7 +86,7 @@ class ZmqPubSubExecutor:
 
     @property
     def capacity(self) -> int:
-        """While nobody is served there is room for nothing more."""
+        """While nobody is served there is room for nothing more. What it can be at most is in its ``metrics``."""
         return self.settings.step_queue_hwm if self._open else len(self._held)
 
     def has_capacity(self) -> bool:
@@ -108,7 +108,12 @@ class ZmqPubSubExecutor:
     def metrics(self) -> ExecutorMetrics:
         total = sum(self._executed.values())
         failed = total - self._executed[ExecutionStatus.COMPLETED]
-        return ExecutorMetrics(active_tasks=len(self._held), total_executed=total, total_failed=failed)
+        return ExecutorMetrics(
+            active_tasks=len(self._held),
+            total_executed=total,
+            total_failed=failed,
+            capacity=self.settings.step_queue_hwm,
+        )
 
     async def start(self) -> None:
         self.publisher.open()

@@ -141,7 +141,14 @@ class WorkersExecutor:
     def metrics(self) -> ExecutorMetrics:
         total = sum(self.outcomes.counts.values())
         failed = total - self.outcomes.counts[ExecutionStatus.COMPLETED]
-        return ExecutorMetrics(active_tasks=self.flights.active, total_executed=total, total_failed=failed)
+        there = [worker for worker in self.protocol.workers.values() if worker.session]
+        return ExecutorMetrics(
+            active_tasks=self.flights.active,
+            total_executed=total,
+            total_failed=failed,
+            capacity=sum(worker.capacity for worker in there),
+            running=sum(min(len(worker.out), worker.capacity) for worker in there),
+        )
 
     async def start(self) -> None:
         if not self.listens:

@@ -180,11 +180,15 @@ class Watch:
     def figures_of(self, worker: WorkerEntry) -> WorkerFigures:
         known = self._there.get(worker.id)
         state = BreakerState.CLOSED if known is None else known.guard.breaker.state
+        running = min(len(worker.out), worker.capacity)
         return WorkerFigures(
             id=worker.id,
             name=name_of(worker),
             credits=worker.credits,
+            capacity=worker.capacity,
             in_flight=len(worker.out),
+            running=running,
+            waiting=len(worker.out) - running,
             ended={} if known is None else dict(known.ended),
             breaker=state.value,
             cause="" if known is None or state is BreakerState.CLOSED else known.cause,

@@ -128,9 +128,20 @@ def _metrics(engine: Engine) -> Iterator[tuple[str, tuple[TaskExecutor, Executor
 
 
 def _executor(engine: Engine, key: str, executor: TaskExecutor, metrics: ExecutorMetrics) -> ExecutorStatus:
+    active, capacity = metrics.active_tasks, metrics.capacity
+    if capacity is None:
+        capacity = _capacity(executor)
+    running = metrics.running
+    if running is None:
+        running = active if capacity is None else min(active, capacity)
     return ExecutorStatus(
-        active=metrics.active_tasks,
-        capacity=_capacity(executor),
+        active=active,
+        capacity=capacity,
+        running=running,
+        waiting=max(0, active - running - metrics.async_running),
+        async_capacity=metrics.async_capacity,
+        async_running=metrics.async_running,
+        shared=engine.dispatcher is not None and key in engine.dispatcher.assigners,
         executed=metrics.total_executed,
         failed=metrics.total_failed,
         seconds=metrics.total_seconds,

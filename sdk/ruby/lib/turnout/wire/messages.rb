@@ -51,7 +51,7 @@ module Turnout
           },
           "labels" => LABELS, "name" => TEXT, "language" => TEXT, "sdk_version" => TEXT, "host" => TEXT,
           "pid" => INTEGER, "boot_id" => TEXT, "pid_namespace" => TEXT, "process_started" => TEXT,
-          "in_flight" => ListOf.new(HELD)
+          "concurrency" => INTEGER, "in_flight" => ListOf.new(HELD)
         ),
         "welcome" => Fields.new(
           {

@@ -51,7 +51,7 @@ module Turnout
         {
           "versions" => [Wire::PROTOCOL], "worker_id" => @worker_id, "name" => @name, "language" => "ruby",
           "sdk_version" => VERSION, **Identity.fields, "labels" => @labels, "handlers" => handlers,
-          "codecs" => Wire::Codec::NAMES
+          "codecs" => Wire::Codec::NAMES, "concurrency" => @concurrency
         }
       end
 
