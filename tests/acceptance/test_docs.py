@@ -198,6 +198,11 @@ def test_the_first_page_leads_to_all_others() -> None:
     assert {page.name for page in DOCS.glob("*.md")} - linked == {"index.md"}
 
 
+def test_the_first_page_says_how_to_install_it_before_what_to_run() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert 0 < text.find("\npip install turnout\n") < text.find("\nmake demo ") < text.find("\nmake test ")
+
+
 def test_every_option_of_a_worker_is_in_its_page() -> None:
     text, source = (DOCS / "workers.md").read_text(), (ROOT / "src/turnout/cli/worker.py").read_text()
     named = set(re.findall(r'"(--[\w-]+)', source))
