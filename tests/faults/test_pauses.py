@@ -154,9 +154,22 @@ class Bench:
         run = self.runner.submit(KINDS[kind], list(range(QUICK)), str(self.log), "quick", 0.0)
         assert run.wait(60) is RunState.COMPLETED
 
+    def prepare(self, kind: str) -> None:
+        """Start whoever runs the bodies, and let the executor know their pace where it asks for that."""
+        if kind == "pollers":
+            self.start_poller()
+        if kind in ("threads", "coroutines", "pollers"):
+            self.warm(kind)
+        if kind == "workers":
+            self.start_worker()
+
+    def stop_poller(self) -> None:
+        poller, self.poller = self.poller, None
+        if poller is not None:
+            poller.close(1.0)
+
     def close(self) -> None:
-        if self.poller is not None:
-            self.poller.close(1.0)
+        self.stop_poller()
         if self.worker is not None:
             self.worker.kill()
             self.worker.communicate()
@@ -176,12 +189,7 @@ def bench(sqlite_url: str, tmp_path: Path) -> Iterator[Bench]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("asked", ["here", "elsewhere"])
 def test_no_body_begins_after_the_order_has_returned(bench: Bench, kind: str, order: str, asked: str) -> None:
-    if kind == "pollers":
-        bench.start_poller()
-    if kind in ("threads", "coroutines", "pollers"):
-        bench.warm(kind)
-    if kind == "workers":
-        bench.start_worker()
+    bench.prepare(kind)
     for trial in range(TRIALS):
         runs = bench.slow(kind, trial, SECONDS)
         until(lambda: any(name.startswith(f"{trial}-") for name, _ in bench.begun()))  # noqa: B023
@@ -199,3 +207,25 @@ def test_no_body_begins_after_the_order_has_returned(bench: Bench, kind: str, or
         assert last < LET_THROUGH, f"trial {trial}: a body began {last:.3f} s after the {order}"
         for _, run in runs if order == "pause" else ():
             run.cancel()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_body_begins_after_whoever_runs_it_was_told_to_stop(kind: str, tmp_path: Path) -> None:
+    """What SIGTERM does to a Runner and to a poller. What has not begun goes to others, of whom there are none here."""
+    for trial in range(TRIALS):
+        bench = Bench(f"sqlite:///{tmp_path / f'{trial}.db'}", tmp_path / f"begun{trial}")
+        try:
+            bench.prepare(kind)
+            bench.slow(kind, trial, SECONDS)
+            until(lambda: any(name.startswith(f"{trial}-") for name, _ in bench.begun()))  # noqa: B023
+            told = now()
+            if kind == "pollers":
+                bench.stop_poller()
+            else:
+                bench.runner.close()
+            time.sleep(SECONDS + LET_THROUGH)  # what waits behind these bodies would begin now
+            last = max(at - told for _, at in bench.begun())
+            print(f"{kind}, trial {trial}: the last body began {last:.3f} s after the order to stop")
+            assert last < LET_THROUGH, f"trial {trial}: a body began {last:.3f} s after the order to stop"
+        finally:
+            bench.close()
