@@ -31,7 +31,6 @@ from tests.proxies.proxy import DelayingProxy  # noqa: E402
 from turnout import Runner  # noqa: E402
 from turnout.model.health import OrchestratorStatus  # noqa: E402
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings  # noqa: E402
-from turnout.orchestration.coordination.status import status_of  # noqa: E402
 from turnout.runner import EngineSettings  # noqa: E402
 
 DELAY = 0.005
@@ -80,7 +79,7 @@ def warm(url: str, settings: EngineSettings) -> Iterator[Runner]:
 
 
 def status(runner: Runner) -> OrchestratorStatus:
-    return status_of(runner._core.engine)
+    return runner._core.engine.status.read()
 
 
 def say(**line: Any) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.verdict import Limits
-from turnout.orchestration.coordination.status import status_of
 from turnout.runner import EngineSettings, Poller, RunHandle
 
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -476,7 +475,7 @@ def knock(runner: Runner, options: argparse.Namespace, tally: Tally, enough: thr
 
 def report(runner: Runner, tally: Tally, enough: threading.Event) -> None:
     while not enough.wait(0.25):
-        status = status_of(runner._core.engine)
+        status = runner._core.engine.status.read()
         say(
             "report",
             json.dumps(

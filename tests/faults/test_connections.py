@@ -23,7 +23,6 @@ from turnout import Runner, Workflow, task, workflow
 from turnout.model.states import RunState
 from turnout.orchestration.coordination.backpressure import FLOOR, LONGEST_PATIENCE, SHORTEST_PATIENCE
 from turnout.orchestration.coordination.settings import CoordinatorSettings
-from turnout.orchestration.coordination.status import status_of
 from turnout.runner import EngineSettings
 from turnout.store.postgres import PostgresStore
 
@@ -60,7 +59,7 @@ class Demand:
         engine = self.engine
         while not self._enough:
             try:
-                await engine.in_thread(self._ask)
+                await engine.background.in_thread(self._ask)
                 self.answers += 1
             except Exception as error:
                 self.failures.append(error)
@@ -80,7 +79,9 @@ class Demand:
     async def _look(self) -> Sight:
         engine = self.engine
         executors = {executor._factor for pool in engine.pools.values() for executor in pool.executors}
-        return Sight(engine.coordinator.backpressure.factor, executors, engine.share.limit, engine.share.active)
+        return Sight(
+            engine.coordinator.backpressure.factor, executors, engine.store_threads.limit, engine.store_threads.active
+        )
 
     def slows_down(self, at_most: float) -> None:
         """The factor falls, and with it, in the same step, everything that it governs."""
@@ -94,7 +95,7 @@ class Demand:
         before = self.answers
         eventually("calls are answered", lambda: self.answers > before + 100)
         assert all(self.look().active <= OURS < 0.85 * CONNECTIONS for _ in range(100))
-        eventually("it is healthy", lambda: status_of(self.engine).condition == "healthy")
+        eventually("it is healthy", lambda: self.engine.status.read().condition == "healthy")
 
     def did_not_swing(self) -> None:
         """The factor changed its direction no more often than its patience allows in all its looks."""
@@ -139,7 +140,7 @@ def test_connections_that_others_hold_slow_us_down_until_they_are_released(
         demand.slows_down(FLOOR if held == CONNECTIONS else 0.7)
         if held < CONNECTIONS:
             eventually("calls from before it are over", lambda: (s := demand.look()).active <= s.limit)
-        assert status_of(demand.engine).condition == "degraded"
+        assert demand.engine.status.read().condition == "degraded"
         # The ledger has connections of its own: runs go on.
         assert runner.run(bodies.workflow, "meanwhile") == "meanwhile"
     demand.recovers()
@@ -247,7 +248,7 @@ def test_a_caller_that_gives_up_on_its_submission_harms_nobody(runner: Runner, b
     async def late() -> None:
         """Gives up while its insert is on its way."""
         more = [core.request(bodies.workflow, (f"late{number}",), {}) for number in range(40)]
-        core.engine.submit(more)
+        core.engine.submissions.put(more)
         while not any(request.admitted for request in more):
             await asyncio.sleep(0)
         for request in more[::2]:

@@ -20,7 +20,6 @@ from turnout.errors import TurnoutError
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
-from turnout.orchestration.coordination.status import status_of
 from turnout.orchestration.stages import Stage
 from turnout.runner import EngineSettings, RunHandle
 
@@ -126,7 +125,7 @@ def url(dialect: str, request: pytest.FixtureRequest) -> Iterator[str]:
 def is_well(runner: Runner) -> None:
     """Nothing speaks of what has happened any more, and every pool has its size."""
     engine = runner._core.engine
-    eventually("it is healthy", lambda: status_of(engine).condition == "healthy")
+    eventually("it is healthy", lambda: engine.status.read().condition == "healthy")
     eventually("every pool has its size", lambda: {len(pool.executors) for pool in engine.pools.values()} == {2})
     eventually("no run is left in memory", lambda: not engine.runs)
 
@@ -215,7 +214,7 @@ def test_a_runner_that_is_closed_in_the_midst_of_it_leaves_nothing_behind(
     eventually("one of them has a batch", lambda: any(victim.began.is_set() for victim in victims))
     closing = threading.Thread(target=runner.close, kwargs={"timeout": 0.5})
     closing.start()
-    eventually("it is stopping", lambda: runner._core.engine.stopping)
+    eventually("it is stopping", lambda: runner._core.engine.session.stopping)
     for victim in victims:
         victim.release()
     closing.join(PATIENCE)

@@ -114,7 +114,7 @@ def test_a_write_that_is_on_its_way_when_its_run_is_adopted_changes_nothing(
     with unreliable(monkeypatch, store_url, workflows=[bodies.workflow], settings=QUICK) as (runner, store):
         engine = runner._core.engine
         metrics = engine.ledger.metrics
-        victim = engine.session_id
+        victim = engine.session.id
 
         def adopt() -> None:
             thief.start_session(Session(id="thief"), 60.0)
@@ -181,7 +181,7 @@ def test_a_task_that_became_ready_out_of_contact_starts_when_the_contact_is_back
 ) -> None:
     fenced = EngineSettings(heartbeat=0.2, self_fence=0.4, lease=30, sweep=0.2)
     with unreliable(monkeypatch, store_url, workflows=[bodies.workflow], settings=fenced) as (runner, store):
-        keeper = runner._core.engine.keeper
+        keeper = runner._core.engine.session.keeper
         bodies.gate.clear()
         handles = runner.submit_many(bodies.workflow, [{"key": key} for key in keys(3)])
         eventually("the first bodies run", lambda: len(bodies.ran) == 3)

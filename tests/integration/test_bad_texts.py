@@ -143,7 +143,7 @@ def test_an_order_that_no_turn_can_carry_out_is_answered_and_the_run_goes_on(
     async def order() -> None:
         engine = runner.core.engine
         asked = Order("cancel", LONE, done=asyncio.get_running_loop().create_future())
-        engine.order(engine.runs[run.id], asked)
+        engine.runs.command(engine.runs[run.id], asked)
         assert asked.done is not None
         await asked.done
 

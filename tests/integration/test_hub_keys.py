@@ -325,7 +325,7 @@ def test_a_worker_cannot_take_the_session_of_an_orchestrator(store_url: str, key
     greedy = new_pair()
     keys.allow(greedy=(greedy, ""))
     with runner_of(store_url, keys.settings()) as runner:
-        impostor = RawWorker(runner, keys.of(greedy), runner.core.engine.keeper.session.id)
+        impostor = RawWorker(runner, keys.of(greedy), runner.core.engine.session.id)
         assert impostor.hear(Error).code == "worker_in_use"
         impostor.close()
 

@@ -291,14 +291,14 @@ def test_tasks_that_wait_say_so_when_the_worker_that_they_wait_for_has_gone(stor
 
 
 def troubles(runner: Runner) -> str:
-    [one] = [one for one in runner.core.orchestrators() if one.id == runner.core.engine.session_id]
+    [one] = [one for one in runner.core.orchestrators() if one.id == runner.core.engine.session.id]
     return "\n".join(f"{trouble.where}: {trouble.why}" for trouble in one.status.troubles)
 
 
 def test_metrics_tell_each_worker_by_its_name(store_url: str) -> None:
     with runner_of(store_url, PATIENT) as runner, SmallWorker(address_of(runner), handlers=HANDLERS, name="one"):
         assert runner.run(adding, 1) == 2
-        orchestrator = f'orchestrator="{runner.core.engine.session_id}"'
+        orchestrator = f'orchestrator="{runner.core.engine.session.id}"'
         done = f'turnout_worker_attempts_total{{{orchestrator},worker="one",outcome="completed"}} 1'
         text = until(lambda: (said := runner.metrics()) and done in said and said)
         assert f"turnout_workers{{{orchestrator}}} 1" in text

@@ -16,6 +16,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.errors import RunFailed
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
+from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.loading import StoreLoader
 from turnout.store import connect
 
@@ -34,7 +35,9 @@ def make_poller(store_url: str) -> Iterator[Callable[..., PollingExecutor]]:
             registry = Registry()
             for each in workflows:
                 registry.add(each)
-            poller = PollingExecutor(store, StoreLoader(store, registry), ThreadExecutor(threads=threads), **options)
+            poller = PollingExecutor(
+                store, StoreLoader(store, registry, GraphCache(store)), ThreadExecutor(threads=threads), **options
+            )
             poller.start()
             stack.callback(poller.stop, 1.0)
             return poller

@@ -22,7 +22,6 @@ from turnout.dispatcher import (
 )
 from turnout.model.info import info_of
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.coordination.status import status_of
 from turnout.runner import EngineSettings
 from turnout.runner.config import read_config
 
@@ -107,7 +106,7 @@ def runs_show(run_id: str, url: str) -> str:
 
 
 def state(runner: Runner) -> str:
-    return status_of(runner._core.engine).executors["cluster"].breaker
+    return runner._core.engine.status.read().executors["cluster"].breaker
 
 
 def test_tasks_of_a_broken_executor_wait_for_it_without_cost_and_go_on_when_it_works_again(

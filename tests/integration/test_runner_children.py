@@ -618,7 +618,7 @@ def test_two_runners_share_parents_and_children(make_runner, store_url, query):
 
 async def forget(runner: Runner, run_id: str) -> None:
     """As an orchestrator does that hears that a run is another's."""
-    runner.core.engine.drop(runner.core.engine.runs[run_id])
+    runner.core.engine.runs.release(runner.core.engine.runs[run_id])
 
 
 @pytest.fixture
@@ -629,7 +629,7 @@ def apart(make_runner, parent, gate, change, until, store_url) -> tuple[Runner, 
     run = first.submit(parent)
     assert gate.reached()
     second = make_runner(workflows=[parent], settings=settings)
-    session = second._core.engine.session_id
+    session = second._core.engine.session.id
     change(store_url, f"update run set owner = '{session}' where id = '{run.id}'")
     first.core.call(forget(first, run.id)).result(20)
     until(lambda: second.owns(run.id), "the second has the parent")
@@ -698,7 +698,7 @@ def test_a_child_whose_code_nobody_has_waits_with_the_reason(make_runner, until)
 # -- what waits in the inbox -----------------------------------------------------------------------------------------
 def test_a_lost_wake_up_costs_no_more_than_a_sweep(make_runner, parent, gate):
     runner = make_runner(settings=EngineSettings(sweep=0.1, stop_grace=1.0))
-    runner._core.engine.wake = lambda topic: None
+    runner._core.engine.wakeups.announce = lambda topic: None
     run = runner.submit(parent)
     assert gate.reached()
     gate.open()

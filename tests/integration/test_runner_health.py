@@ -57,7 +57,7 @@ def test_a_runner_says_at_once_how_it_is(runner: Runner) -> None:
 
 def test_what_it_did_is_in_its_metrics(runner: Runner, until: Until) -> None:
     assert runner.run(seen_doubling, 21) == 42
-    session = runner.core.engine.session_id
+    session = runner.core.engine.session.id
     # The result is there a moment before those who made it have counted it.
     for line in (
         f'turnout_pool_items_total{{orchestrator="{session}",pool="task_request_processor"}} 1\n',
@@ -73,7 +73,7 @@ def test_the_status_is_stored_with_the_heartbeat_for_others_to_read(make_runner:
     runner.run(seen_doubling, 1)
     until(lambda: stored(bystander)[0].pools["task_request_processor"].items == 1, "the count of items")
     [one] = live_orchestrators(bystander.core.store)
-    assert (one.id, one.pid) == (runner.core.engine.session_id, os.getpid())
+    assert (one.id, one.pid) == (runner.core.engine.session.id, os.getpid())
     assert bystander.health()["executor_pools"]["task_claimer"]["healthy"] == 1
     assert one.id in bystander.metrics()
 
@@ -151,7 +151,7 @@ def test_a_status_that_another_version_wrote_still_counts_as_an_orchestrator(
     store = connect(store_url)
     store.open()
     try:
-        store.renew_session(runner.core.engine.session_id, 300.0, health='{"pools": "none of your business"}')
+        store.renew_session(runner.core.engine.session.id, 300.0, health='{"pools": "none of your business"}')
         [one] = live_orchestrators(store)
     finally:
         store.close()

@@ -110,7 +110,7 @@ def _ready(runner: Runner) -> Ready:
     core = runner.core
     gate = core.workers.gate if core.workers is not None else None
     return Ready(
-        orchestrator=core.engine.session_id,
+        orchestrator=core.engine.session.id,
         database=shown_url(runner.url),
         hub=runner.hub,
         public_key=None if gate is None else gate.public_key,

@@ -109,10 +109,6 @@ class Holders(Protocol):
         """Whether this orchestrator drives the run of this task."""
         ...
 
-    def listening(self, address: str) -> None:
-        """Workers reach the hub here: tell the other orchestrators."""
-        ...
-
     async def hubs(self) -> Mapping[str, bool]:
         """The addresses of all hubs of this database that are alive, and whether each is on this machine."""
         ...

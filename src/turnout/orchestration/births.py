@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from turnout.authoring.definition import Definition
+from turnout.authoring.registry import Registry
+from turnout.contracts.executor import Work
+from turnout.contracts.store import Store
 from turnout.errors import InputError, InvalidInput
 from turnout.model.children import (
     CHILD_INPUT,
@@ -19,49 +23,62 @@ from turnout.model.children import (
     shorter,
 )
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.graph import Graph
 from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
 from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.states import RunState
-from turnout.model.values import MAX_BYTES, dump_output
+from turnout.model.values import dump_output
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.background import Background
+from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.moves import Request
 from turnout.orchestration.owned import OwnedRun
-from turnout.orchestration.reruns import reused_rows, stored_graph
+from turnout.orchestration.reruns import reused_rows
 from turnout.orchestration.results import run_result
-
-if TYPE_CHECKING:
-    from turnout.authoring.definition import Definition
-    from turnout.contracts.executor import Work
-    from turnout.orchestration.engine import Engine
+from turnout.orchestration.session import OrchestratorSession
 
 
 class Births:
     """Makes the requests for child runs, and reads what they returned."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._loader = MemoryLoader(engine.store, engine.registry, engine.runs, lambda: engine.keeper.begin_by)
-        self._graphs: dict[str, Graph] = {}
-        self.output_limit = MAX_BYTES
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        graphs: GraphCache,
+        session: OrchestratorSession,
+        runs: ActiveRuns,
+        *,
+        background: Background,
+        max_depth: int,
+        max_output_bytes: int,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._graphs = graphs
+        self._runs = runs
+        self._in_thread = background.in_thread
+        self._loader = MemoryLoader(store, registry, graphs, runs, session.begin_by)
+        self._max_depth = max_depth
+        self._max_output_bytes = max_output_bytes
 
     async def request(self, owned: OwnedRun, row: TaskRow, child: str) -> Request | None:
         """The child's submission, checked like any other; None if its code is not here any more.
 
         Raises the InputError with which the parent's task fails.
         """
-        engine, machine = self._engine, owned.machine
+        machine = owned.machine
         event = machine.event(row.pos, row)
         try:
-            work = self._loader.load_now(event) or await engine.in_thread(self._loader.load_blocking, event)
-            definition = engine.registry.child_of(machine.new, work.task.body.ref)
+            work = self._loader.load_now(event) or await self._in_thread(self._loader.load_blocking, event)
+            definition = self._registry.child_of(machine.new, work.task.body.ref)
             if definition is None:
                 return None
             graph = definition.graph
             self._check_depth(machine, work)
             input = _bound(definition, work)
-            text = dump_output(input, limit=self.output_limit, what="input")
+            text = dump_output(input, limit=self._max_output_bytes, what="input")
         except InputError as error:
             code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
             said = f"the child run {row.name!r} cannot start: {error.message}"
@@ -69,9 +86,9 @@ class Births:
         former: StoredRun | None = None
         reuse: list[TaskRow] = []
         if row.attempt > 1 or machine.new.rerun_of is not None:
-            former = await engine.in_thread(self._former, machine, row, graph.spec.full_name)
+            former = await self._in_thread(self._former, machine, row, graph.spec.full_name)
         if former is not None:
-            reuse = await engine.in_thread(reused_rows, engine.store, former, graph, input)
+            reuse = await self._in_thread(reused_rows, self._store, self._graphs, former, graph, input)
         new = NewRun(
             run_id=child,
             workflow=graph.spec.full_name,
@@ -86,11 +103,11 @@ class Births:
             parent_attempt=row.attempt,
             depth=machine.new.depth + 1,
         )
-        engine.registry.keep(new, definition)
+        self._registry.keep(new, definition)
         return Request(graph, new, Future(), Future(), reuse)
 
     def _check_depth(self, machine: RunMachine, work: Work) -> None:
-        deepest = self._engine.settings.limits.depth
+        deepest = self._max_depth
         if machine.new.depth >= deepest:
             raise InvalidInput(
                 f"it would be {machine.new.depth + 1} runs deep, and the limit is {deepest}: call its tasks directly, "
@@ -101,7 +118,7 @@ class Births:
 
     def _former(self, machine: RunMachine, row: TaskRow, workflow: str) -> StoredRun | None:
         """The child that did not complete, of the attempt before this one, or of the run that this is a rerun of."""
-        store, new = self._engine.store, machine.new
+        store, new = self._store, machine.new
         if row.attempt > 1:
             former = store.run(child_run_id(new.run_id, row.pos, row.attempt - 1))
         else:
@@ -116,11 +133,11 @@ class Births:
         """The result with what the child returned; a failure if that cannot be kept."""
         if result.status is not ExecutionStatus.COMPLETED:
             return result
-        return await self._engine.in_thread(self._with_output, result)
+        return await self._in_thread(self._with_output, result)
 
     def _with_output(self, result: ExecutionResult) -> ExecutionResult:
         run_id, pos = split_task_id(result.task_id)
-        parent = self._engine.runs.get(run_id)
+        parent = self._runs.get(run_id)
         event = TaskReadyEvent(
             run_id=run_id, task_id=result.task_id, task_name="", attempt=result.attempt, max_attempts=result.attempt
         )
@@ -129,20 +146,18 @@ class Births:
             if parent is not None and parent.machine.graph.spec.context_style:
                 work = self._loader.load_blocking(event)
                 value = child_left(work.task, work.context, value)
-            output = dump_output(value, limit=self.output_limit, what="output")
+            output = dump_output(value, limit=self._max_output_bytes, what="output")
         except InputError as error:
             failure = ErrorInfo(type(error).__name__, error.message, code=CHILD_RESULT)
             return ExecutionResult.failed(event, failure, retryable=False)
         return msgspec.structs.replace(result, output=output)
 
     def _returned(self, child: str) -> Any:
-        store = self._engine.store
+        store = self._store
         run = store.run(child)
         if run is None:
             raise InvalidInput(f"child run {child} was deleted before its result was read", code=CHILD_RESULT)
-        graph = self._graphs.get(run.new.version)
-        if graph is None:
-            graph = self._graphs[run.new.version] = stored_graph(store, run.new.version)
+        graph = self._graphs.stored(run.new.version)
         rows = {row.pos: row for row in store.tasks(child, outputs=False)}
         return run_result(graph, run.new.input, rows, lambda positions: store.outputs(child, positions))
 

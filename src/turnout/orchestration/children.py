@@ -10,20 +10,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from turnout.authoring.registry import Registry
+from turnout.contracts.store import Store
 from turnout.errors import InputError, StoreError, StoreRejected, TurnoutError
 from turnout.model.children import CHILD, CHILD_REFUSED, PARENT_GONE, child_run_id, is_child
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult
 from turnout.model.rows import InboxRow, NewRun, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.background import Background
 from turnout.orchestration.births import Births
 from turnout.orchestration.following import Following, awaited
 from turnout.orchestration.owned import Order, OwnedRun
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
+from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.submissions import PendingSubmissions
+from turnout.orchestration.wakeups import Wakeups
 
 log = logging.getLogger("turnout.children")
 
@@ -34,18 +37,36 @@ LOOKS = 3
 class Children:
     """The children of the runs that this orchestrator owns, wherever they are driven."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.births = Births(engine)
-        self._following = Following(engine, self.births)
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        session: OrchestratorSession,
+        runs: ActiveRuns,
+        *,
+        submissions: PendingSubmissions,
+        births: Births,
+        following: Following,
+        background: Background,
+        wakeups: Wakeups,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._session = session
+        self._runs = runs
+        self._submissions = submissions
+        self._births = births
+        self._following = following
+        self._background = background
+        self._wakeups = wakeups
         self._starting: dict[str, asyncio.Task[None]] = {}
         """By the child's id: it is being looked for, or inserted."""
 
     # -- hooks of the stages ------------------------------------------------------------------------------------
     def place(self, owned: OwnedRun, turn: Turn) -> None:
         """Ready to running, for child runs: they take no executor's place."""
-        engine, machine = self._engine, owned.machine
-        if not engine.may_start:
+        machine = owned.machine
+        if not self._session.may_start:
             return
         graph = machine.graph
         for pos in list(turn.ready()):
@@ -53,7 +74,7 @@ class Children:
             if not is_child(graph, row):
                 continue
             name = graph.tasks[pos if row.group is None else row.group].body.ref
-            if engine.registry.child_of(machine.new, name) is None:
+            if self._registry.child_of(machine.new, name) is None:
                 turn.explain(pos, f"no_orchestrator_has{{{name}}}")
                 continue
             child = child_run_id(owned.run_id, pos, row.attempt + 1)
@@ -71,7 +92,7 @@ class Children:
             if order not in pauses:
                 order.carried_out()
         if moved:
-            self._engine.spawn(self._all_follow(owned, pauses))
+            self._background.spawn(self._all_follow(owned, pauses))
 
     def take_up(self, owned: OwnedRun) -> None:
         """The run was adopted: its children are there, or were never inserted."""
@@ -80,23 +101,23 @@ class Children:
 
     def ended(self, new: NewRun) -> None:
         """A child of this orchestrator has ended, and its parent's inbox has the result."""
-        if new.parent_run in self._engine.runs:
-            self._engine.wake("inbox")
+        if new.parent_run in self._runs:
+            self._wakeups.announce("inbox")
 
     def may_exceed(self, new: NewRun) -> bool:
         """Whether a child is taken although there is no room: one for each parent, or all would wait for theirs."""
-        parent = self._engine.runs.get(new.parent_run or "")
+        parent = self._runs.get(new.parent_run or "")
         return parent is not None and not self._following.has_one_here(parent)
 
     async def opened(self, row: InboxRow, result: ExecutionResult) -> ExecutionResult:
         """What an inbox row says; a child's output is read now."""
-        return await self.births.with_output(result) if row.holder == CHILD else result
+        return await self._births.with_output(result) if row.holder == CHILD else result
 
     # -- making sure that a child exists -----------------------------------------------------------------------------
     def _make_sure(self, owned: OwnedRun, row: TaskRow, *, fresh: bool = False) -> None:
         child = child_run_id(owned.run_id, row.pos, row.attempt)
         if child not in self._starting:
-            self._starting[child] = self._engine.spawn(self._guarded(owned, row, child, fresh))
+            self._starting[child] = self._background.spawn(self._guarded(owned, row, child, fresh))
 
     async def _guarded(self, owned: OwnedRun, row: TaskRow, child: str, fresh: bool) -> None:
         try:
@@ -117,31 +138,30 @@ class Children:
 
     async def _found(self, owned: OwnedRun, row: TaskRow, child: str, fresh: bool) -> bool:
         """Whether the child is there already; nobody but this owner can have started one for a fresh attempt."""
-        engine = self._engine
-        if child in engine.runs:
+        if child in self._runs:
             self._following.keep_up(owned, row, child)
             return True
-        stored = None if fresh else await engine.in_thread(engine.store.run, child)
+        stored = None if fresh else await self._background.in_thread(self._store.run, child)
         if stored is not None:
             self._following.keep_up(owned, row, child, stored)
         return stored is not None
 
     async def _start(self, owned: OwnedRun, row: TaskRow, child: str) -> None:
-        engine, following = self._engine, self._following
+        following = self._following
         if owned.machine.row.state is RunState.CANCELLING:
             return following.answer(owned, row, ExecutionResult.cancelled(owned.machine.event(row.pos, row)))
         try:
-            request = await self.births.request(owned, row, child)
+            request = await self._births.request(owned, row, child)
         except InputError as error:
             return self._fail(owned, row, ErrorInfo(type(error).__name__, error.message, code=error.code))
         if request is None or owned.dropped:
             return None
-        engine.submit([request])
+        self._submissions.put([request])
         await asyncio.wrap_future(request.accepted)
-        if child in engine.runs:
+        if child in self._runs:
             following.keep_up(owned, row, child)
         elif owned.machine.row.state is not RunState.RUNNING:
-            following.keep_up(owned, row, child, await engine.in_thread(engine.store.run, child))
+            following.keep_up(owned, row, child, await self._background.in_thread(self._store.run, child))
         return None
 
     def _fail(self, owned: OwnedRun, row: TaskRow, error: ErrorInfo) -> None:
@@ -167,17 +187,16 @@ class Children:
                 order.carried_out()
 
     async def _look_at(self, waiting: Mapping[str, tuple[OwnedRun, TaskRow]]) -> None:
-        engine = self._engine
-        if engine.keeper.fenced:
+        if self._session.fenced:
             return  # the parents may be others' by now, who tell their children themselves
-        elsewhere = [child for child in waiting if child not in engine.runs and child not in self._starting]
-        found = await engine.in_thread(engine.store.runs_by_id, elsewhere) if elsewhere else []
+        elsewhere = [child for child in waiting if child not in self._runs and child not in self._starting]
+        found = await self._background.in_thread(self._store.runs_by_id, elsewhere) if elsewhere else []
         stored = {run.new.run_id: run for run in found}
         for child, (owned, row) in waiting.items():
             now = owned.machine.tasks[row.pos]
             if owned.dropped or now.state is not TaskState.RUNNING or now.attempt != row.attempt:
                 continue
-            if child in engine.runs or child in stored:
+            if child in self._runs or child in stored:
                 self._following.keep_up(owned, row, child, stored.get(child))
             else:
                 self._make_sure(owned, row)
@@ -188,17 +207,16 @@ class Children:
 
     async def sweep(self) -> None:
         """What a crash or a lost wake-up left behind, on either side."""
-        engine = self._engine
         waiting: dict[str, tuple[OwnedRun, TaskRow]] = {}
         has_parent = False
-        for owned in engine.runs.values():
+        for owned in self._runs.values():
             has_parent |= owned.machine.new.parent_run is not None
             if owned.machine.graph.children and not owned.busy:
                 waiting |= self._awaited_by(owned)
         if waiting:
             await self._look_at(waiting)
         if has_parent:
-            for run_id in await engine.in_thread(engine.store.orphans, engine.session_id):
-                orphan = engine.runs.get(run_id)
+            for run_id in await self._background.in_thread(self._store.orphans, self._session.id):
+                orphan = self._runs.get(run_id)
                 if orphan is not None:
-                    engine.order(orphan, Order("cancel", PARENT_GONE))
+                    self._runs.command(orphan, Order("cancel", PARENT_GONE))

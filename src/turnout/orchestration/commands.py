@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from turnout.contracts.executor import BEGIN_WITHIN
+from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreError, StoreUnreachable, TurnoutError
 from turnout.model.reasons import TURN_FAILED
 from turnout.model.states import TaskState
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.adoption import Adoption
+from turnout.orchestration.background import Background
 from turnout.orchestration.owned import Order
 from turnout.orchestration.withdrawal import STOPS
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
 
 log = logging.getLogger("turnout.commands")
 
@@ -26,8 +26,11 @@ PAUSE = 0.05
 class Commands:
     """Gives a run's order to this orchestrator if it is the owner, else leaves a row for the one that is."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, store: Store, runs: ActiveRuns, claims: Adoption, background: Background) -> None:
+        self._store = store
+        self._runs = runs
+        self._claims = claims
+        self._in_thread = background.in_thread
 
     async def carry_out(self, run_id: str, kind: str, reason: str | None = None) -> None:
         """Returns when the order is committed, and attempts that pollers hold have begun or never will."""
@@ -37,45 +40,38 @@ class Commands:
 
     async def _polled(self, run_id: str) -> bool:
         """Whether a poller holds an attempt of the run that may not have begun, or held it until now."""
-        engine = self._engine
         try:
-            sessions = await engine.in_thread(engine.store.live_sessions)
+            sessions = await self._in_thread(self._store.live_sessions)
             pollers = {session.id for session in sessions if session.kind == "poller"}
-            rows = await engine.in_thread(engine.store.tasks, run_id, outputs=False) if pollers else ()
+            rows = await self._in_thread(self._store.tasks, run_id, outputs=False) if pollers else ()
         except StoreError:
             return True
         return any(row.holder in pollers and row.state in (TaskState.RUNNING, TaskState.CANCELLED) for row in rows)
 
     async def _commit(self, run_id: str, kind: str, reason: str | None) -> None:
         """Returns when the order is committed; a run that has ended needs none."""
-        engine = self._engine
         row: int | None = None
         while True:
-            owned = engine.runs.get(run_id)
+            owned = self._runs.get(run_id)
             if owned is not None:
                 order = Order(kind, reason, row=row, done=asyncio.get_running_loop().create_future())
-                engine.order(owned, order)
+                self._runs.command(owned, order)
                 assert order.done is not None
                 try:
                     return await order.done
                 except StoreUnreachable:
                     continue
-            stored = await engine.in_thread(engine.store.run, run_id)
+            stored = await self._in_thread(self._store.run, run_id)
             if stored is None:
                 raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
             if stored.row.state.terminal:
                 return
-            if stored.owner is None:
-                loaded = await engine.in_thread(
-                    engine.store.claim_run, engine.session_id, run_id, engine.settings.limits.inline_output
-                )
-                if loaded is not None:
-                    await engine.adoption.take_over([loaded])
-                    continue
+            if stored.owner is None and await self._claims.claim([run_id]):
+                continue
             if row is None:
-                row = await engine.in_thread(engine.store.add_command, run_id, kind, reason)
-            elif await engine.in_thread(engine.store.command_done, row):
-                refusal = await engine.in_thread(engine.store.command_refusal, row)
+                row = await self._in_thread(self._store.add_command, run_id, kind, reason)
+            elif await self._in_thread(self._store.command_done, row):
+                refusal = await self._in_thread(self._store.command_refusal, row)
                 if refusal is not None:
                     raise TurnoutError(f"run {run_id} cannot do this: {refusal}", code=TURN_FAILED, run_id=run_id)
                 return
@@ -85,6 +81,6 @@ class Commands:
         """These commands of others cannot be carried out, and must not come back."""
         try:
             if rows:
-                await self._engine.in_thread(self._engine.store.refuse_commands, rows, why)
+                await self._in_thread(self._store.refuse_commands, rows, why)
         except StoreError as error:
             log.warning("commands %s will be refused again: %s", rows, error)

@@ -1,6 +1,6 @@
-"""How is an orchestrator put together, and what comes in to it?
+"""One orchestrator: how its parts are put together, and how it starts and stops.
 
-Everything here and in the stages runs on the engine's own event loop; only store calls leave it, for threads.
+Everything here and in the parts runs on the orchestrator's own event loop; only store calls leave it, for threads.
 """
 
 from __future__ import annotations
@@ -9,174 +9,354 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Collection, Sequence
+
+import msgspec
 
 from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.store import Store
-from turnout.errors import StoreError, StoreUnreachable
-from turnout.model.breaker import BreakerState
-from turnout.model.events import ExecutionResult
-from turnout.model.names import split_task_id
+from turnout.dispatcher.no_dispatcher import NoDispatcher
+from turnout.errors import StoreError
 from turnout.model.rows import RunWrite
+from turnout.model.values import MAX_BYTES
+from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.admission import Admission
-from turnout.orchestration.adoption import Adoption
+from turnout.orchestration.adoption import Adoption, ClaimScope
+from turnout.orchestration.background import Background
+from turnout.orchestration.births import Births
 from turnout.orchestration.children import Children
 from turnout.orchestration.commands import Commands
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
-from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.coordination.share import Share
 from turnout.orchestration.coordination.sight import Sight
-from turnout.orchestration.coordination.status import status_of
-from turnout.orchestration.lease import LeaseKeeper, this_session
+from turnout.orchestration.coordination.status import StatusReader
+from turnout.orchestration.dead_sessions import DeadSessions
+from turnout.orchestration.following import Following
+from turnout.orchestration.graph_cache import GraphCache
+from turnout.orchestration.inbox import Inbox
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.moves import Request
-from turnout.orchestration.owned import Answer, Order, OwnedRun
+from turnout.orchestration.lost_attempts import LostAttempts
+from turnout.orchestration.notifications import Notifications
 from turnout.orchestration.parking import Parking
+from turnout.orchestration.pruner import Pruner
 from turnout.orchestration.rebalance import Rebalance
+from turnout.orchestration.redelivery import Redelivery
+from turnout.orchestration.replies import SubmissionReplies
+from turnout.orchestration.reservations import Reservations
+from turnout.orchestration.result_check import ResultCheck
+from turnout.orchestration.result_intake import ResultIntake
+from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.settlement import Settlement
 from turnout.orchestration.shadows import Shadows
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages import Stage, WorkQueue
+from turnout.orchestration.stored_versions import StoredVersions
+from turnout.orchestration.submissions import PendingSubmissions
+from turnout.orchestration.suspects import Suspects
+from turnout.orchestration.sweeper import Sweeper
+from turnout.orchestration.takeover import Takeover
+from turnout.orchestration.task_starter import TaskStarter
 from turnout.orchestration.throttle import Throttle
+from turnout.orchestration.timers import RunTimers
 from turnout.orchestration.turns import Turns
+from turnout.orchestration.unknown_runs import UnknownRuns
 from turnout.orchestration.waiters import Waiters
+from turnout.orchestration.wakeups import Wakeups
 from turnout.orchestration.withdrawal import Withdrawal
 
 log = logging.getLogger("turnout.engine")
-T = TypeVar("T")
 
-TRY, UNPARK = 16, 256
-"""The fewest and the most waiting runs looked at each time an executor reports room: more than there are places,
-since one or the other may not need its place any more."""
+NO_SCOPE = ClaimScope()
+
+
+class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What an orchestrator is for."""
+
+    drives: bool = True
+    """False: it starts nothing and claims nothing by itself. What is submitted to it is stored for others."""
+    polled: frozenset[str] = frozenset()
+    """Executor keys that pollers serve: their tasks are never dispatched from here."""
+    scope: ClaimScope = NO_SCOPE
+    max_output_bytes: int = MAX_BYTES
 
 
 class Engine:
-    """One orchestrator."""
+    """One orchestrator. Without a dispatcher all tasks are offered to pollers."""
 
     def __init__(
-        self, store: Store, registry: Registry, dispatcher: Dispatcher | None, settings: EngineSettings
+        self,
+        loop: asyncio.AbstractEventLoop,
+        store: Store,
+        registry: Registry,
+        dispatcher: Dispatcher | None,
+        settings: EngineSettings,
+        options: EngineOptions,
     ) -> None:
         settings.check()
         self.store = store
-        self.registry = registry
-        self.dispatcher = dispatcher
+        self.dispatcher = dispatcher or NoDispatcher()
         self.settings = settings
-        self.runs: dict[str, OwnedRun] = {}
-        self.polled: frozenset[str] = frozenset()
-        """Executor keys that pollers serve: their tasks are never dispatched from here."""
-        self.late_results = 0
-        self.stopping = False
-        self.bystander = False
-        """Starts nothing and claims nothing by itself: what it is handed is stored for others."""
+        self._polled: Collection[str] | None = options.polled if dispatcher is not None else None
+        self._answered_at = -math.inf
+        """When a commit got through after others had not."""
+        self._looking: list[asyncio.Task[None]] = []
+        queues = {stage: WorkQueue() for stage in Stage}
+
+        # What the stages share.
+        self.store_threads = Share(settings.connections, settings.coordinator.max_db_pool_usage)
+        self.background = Background(loop, self.store_threads)
+        self.session = OrchestratorSession(
+            store,
+            settings,
+            workflows=lambda: tuple(registry.workflows),
+            drives=options.drives,
+            lost=lambda: self.background.call_soon(self._session_lost),
+            health=self._health,
+        )
+        self.runs = ActiveRuns(registry, self.dispatcher, queues)
+        self.graphs = GraphCache(store)
         self.ledger = Ledger(
             store,
             max_commit=settings.max_commit,
             wake=self._topics,
             width=lambda: max(len(pool.executors) for pool in self.pools.values()),
-            trouble=self._store_trouble,
+            trouble=lambda trouble: self.background.call_soon(self._store_failed if trouble else self._store_answered),
         )
-        self.parking = Parking()
+        self.wakeups = Wakeups()
         self.shadows = Shadows()
-        self.admission = Admission(self)
-        self.adoption = Adoption(self)
-        self.turns = Turns(self)
-        self.withdrawal = Withdrawal(self)
-        self.settlement = Settlement(self)
-        self.waiters = Waiters(self)
-        self.rebalance = Rebalance(self)
-        self.commands = Commands(self)
-        self.children = Children(self)
-        self.wake: Callable[[str], None] = lambda topic: None
-        """Makes the sweeper look at once at what the topic says; it sets this."""
-        self.share = Share(settings.connections, settings.coordinator.max_db_pool_usage)
         self.throttle = Throttle(settings.request_high_water)
-        self.pools = {
+        parking = Parking()
+        timers = RunTimers(self.runs, self.background, settings.cancel_grace)
+        reservations = Reservations(self.dispatcher, self.session)
+        self.submissions = PendingSubmissions(queues[Stage.TASK_REQUEST_PROCESSOR], self.ledger)
+        self._intake = ResultIntake(self.runs, self.dispatcher, self.shadows)
+
+        # How runs come in, go on and end.
+        self.claims = Adoption(
+            store,
+            registry,
+            self.session,
+            self.runs,
+            takeover=Takeover(
+                store,
+                self.dispatcher,
+                self.session,
+                self.runs,
+                ledger=self.ledger,
+                graphs=self.graphs,
+                timers=timers,
+                background=self.background,
+                limits=settings.limits,
+            ),
+            background=self.background,
+            queue=queues[Stage.TASK_CLAIMER],
+            settings=settings,
+            scope=options.scope,
+        )
+        self.waiters = Waiters(store, self.runs, self.claims, self.background, settings.max_owned_runs)
+        self.commands = Commands(store, self.runs, self.claims, self.background)
+        births = Births(
+            store,
+            registry,
+            self.graphs,
+            self.session,
+            self.runs,
+            background=self.background,
+            max_depth=settings.limits.depth,
+            max_output_bytes=options.max_output_bytes,
+        )
+        children = Children(
+            store,
+            registry,
+            self.session,
+            self.runs,
+            submissions=self.submissions,
+            births=births,
+            following=Following(self.session, self.runs, self.claims, self.commands, births, self.background),
+            background=self.background,
+            wakeups=self.wakeups,
+        )
+        commits = Settlement(
+            self.ledger,
+            self.dispatcher,
+            self.runs,
+            reservations=reservations,
+            claims=self.claims,
+            children=children,
+            replies=SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, timers),
+            shadows=self.shadows,
+            timers=timers,
+            background=self.background,
+        )
+        suspects = Suspects(self.dispatcher, self.session, parking)
+        self._starter = TaskStarter(
+            self.dispatcher,
+            self.session,
+            self.runs,
+            reservations=reservations,
+            parking=parking,
+            suspects=suspects,
+            children=children,
+            polled=self._polled,
+        )
+        self._scheduler = Turns(
+            self.dispatcher,
+            self.session,
+            self.runs,
+            commits=commits,
+            starter=self._starter,
+            checks=ResultCheck(registry, suspects),
+            withdrawal=Withdrawal(self.dispatcher, self.runs, self.background, settings.lease),
+            children=children,
+            commands=self.commands,
+            background=self.background,
+        )
+        self._versions = StoredVersions(store, self.graphs, self.background)
+        self._admission = Admission(
+            registry,
+            self.session,
+            self.runs,
+            submissions=self.submissions,
+            versions=self._versions,
+            starter=self._starter,
+            commits=commits,
+            children=children,
+            settings=settings,
+        )
+
+        # What sizes, watches and cleans up.
+        self.rebalance = Rebalance(
+            store,
+            registry,
+            self.dispatcher,
+            self.session,
+            self.runs,
+            parking=parking,
+            background=self.background,
+            settings=settings,
+            receives=options.scope.only is None,
+        )
+        self.pools = self._make_pools(queues)
+        self.coordinator = OrchestrationLoopCoordinator(
+            self.pools, settings.coordinator, store_use=store.use, slow_down=self.store_threads.apply_backpressure
+        )
+        self.status = StatusReader(
+            self.session,
+            self.dispatcher,
+            self.runs,
+            pools=self.pools,
+            coordinator=self.coordinator,
+            ledger=self.ledger,
+            parking=parking,
+            rebalance=self.rebalance,
+            throttle=self.throttle,
+        )
+        self.sight = Sight(self.status.read)
+        dead_sessions = DeadSessions(store, self.dispatcher, self.session, self.background, settings.lease)
+        unknown_runs = UnknownRuns(store, self.session, self.runs, self.claims, self.background)
+        inbox = Inbox(store, self.session, self.runs, children, self.background)
+        redelivery = Redelivery(self.dispatcher, self.session)
+        lost_attempts = LostAttempts(store, self.dispatcher, self.session, self.runs, redelivery, self.background)
+        self.sweeper = Sweeper(
+            store,
+            self.runs,
+            claims=self.claims,
+            dead_sessions=dead_sessions,
+            unknown_runs=unknown_runs,
+            inbox=inbox,
+            notifications=Notifications(
+                store,
+                self.wakeups,
+                claims=self.claims,
+                dead_sessions=dead_sessions,
+                unknown_runs=unknown_runs,
+                inbox=inbox,
+                waiters=self.waiters,
+                background=self.background,
+            ),
+            background=self.background,
+            sweeps=(
+                lost_attempts.sweep,
+                unknown_runs.sweep,
+                children.sweep,
+                self._starter.sweep,
+                self.rebalance.share,
+            ),
+            interval=settings.sweep,
+        )
+        self.pruner = Pruner(store, self.session, self.commands, self.background, settings.retention)
+
+    def _make_pools(self, queues: dict[Stage, WorkQueue]) -> dict[Stage, ExecutorPool]:
+        # Two stages do the same: what brings a run to them differs, and so what their figures mean.
+        process = {
+            Stage.TASK_REQUEST_PROCESSOR: self._admission.process,
+            Stage.TASK_CLAIMER: self.claims.process,
+            Stage.STEP_ENQUEUER: self._scheduler.process,
+            Stage.STEP_RESULT_PROCESSOR: self._scheduler.process,
+            Stage.TASK_FINALIZER: self.waiters.process,
+        }
+        return {
             stage: ExecutorPool(
                 stage,
-                process,
-                getattr(settings.executor_pools, stage.value),
-                settings.coordinator,
-                idle=self.want_claim if stage is Stage.TASK_CLAIMER else lambda: None,
+                queues[stage],
+                process[stage],
+                getattr(self.settings.executor_pools, stage.value),
+                self.settings.coordinator,
+                idle=self.claims.request if stage is Stage.TASK_CLAIMER else lambda: None,
                 excuse=self._excuse,
             )
-            for stage, process in {
-                Stage.TASK_REQUEST_PROCESSOR: self.admission.process,
-                Stage.TASK_CLAIMER: self.adoption.process,
-                Stage.STEP_ENQUEUER: self.turns.process,
-                Stage.STEP_RESULT_PROCESSOR: self.turns.process,
-                Stage.TASK_FINALIZER: self.waiters.process,
-            }.items()
+            for stage in Stage
         }
-        self.coordinator = OrchestrationLoopCoordinator(
-            self.pools, settings.coordinator, store_use=store.use, slow_down=self.share.apply_backpressure
-        )
-        self.rates = Rates()
-        self.hub = ""
-        """Where workers reach this orchestrator; empty: they do not."""
-        self.sight = Sight(partial(status_of, self))
-        self._looking: list[asyncio.Task[None]] = []
-        self._answered_at = -math.inf
-        """When a commit got through after others had not."""
-        self._background: set[asyncio.Task[Any]] = set()
-        self._loop: asyncio.AbstractEventLoop
-        self.keeper: LeaseKeeper
 
     # -- life ---------------------------------------------------------------------------------------------------
     async def start(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        await self.in_thread(self._new_session)
+        """Opens the session, the executors and the pools."""
+        in_thread = self.background.in_thread
+        await in_thread(self.session.open)
         try:
-            if self.dispatcher is not None:
-                await self.dispatcher.open()
-                self.dispatcher.start(self.on_results, self.on_capacity)
+            await self.dispatcher.open()
+            self.dispatcher.start(self._intake.deliver, self._starter.on_capacity)
         except BaseException:
-            await self.in_thread(self.keeper.stop)
-            await self.in_thread(self.store.end_session, self.session_id)
+            await in_thread(self.session.stop_renewing)
+            await in_thread(self.session.end)
             raise
         await self.coordinator.start()
         self._looking = [
-            self._loop.create_task(self.sight.keep_looking()),
-            self._loop.create_task(self.ledger.heap.keep_trimmed()),
+            self.background.spawn(self.sight.keep_looking()),
+            self.background.spawn(self.ledger.heap.keep_trimmed()),
         ]
 
-    def _new_session(self) -> None:
-        settings = self.settings
-        keeper = LeaseKeeper(
-            self.store,
-            this_session(tuple(self.registry.workflows), kind="bystander" if self.bystander else "orchestrator"),
-            heartbeat=settings.heartbeat,
-            lease=settings.lease,
-            self_fence=settings.self_fence,
-            lost=self._hear_of_loss,
-            health=None if self.bystander else self.sight.text,
-        )
-        keeper.start()
-        self.keeper = keeper
+    async def start_upkeep(self) -> None:
+        """Starts to claim runs, to sweep and to prune."""
+        await self.sweeper.start()
+        self.pruner.start()
+
+    async def stop_upkeep(self) -> None:
+        await self.pruner.stop()
+        await self.sweeper.stop()
 
     async def stop(self, timeout: float) -> None:
-        """Hand over: nothing new starts, running bodies get the grace, what is left goes to other orchestrators."""
-        self.stopping = True
+        """Hands over: nothing new starts, running bodies get the grace, the rest goes to other orchestrators."""
+        self.session.begin_stopping()
         deadline = time.monotonic() + timeout
-        stopping = asyncio.ensure_future(self.dispatcher.stop(timeout)) if self.dispatcher is not None else None
-        while not (stopping is None or stopping.done()) or (self._unsettled and time.monotonic() < deadline):
+        stopping = asyncio.ensure_future(self.dispatcher.stop(timeout))
+        while not stopping.done() or (self._unsettled and time.monotonic() < deadline):
             await self._let_go()
             await asyncio.sleep(0.01)
         await self.coordinator.stop(max(0.1, deadline - time.monotonic()))
         for looking in self._looking:
             looking.cancel()
-        self.admission.close()
-        self.keeper.stop()
+        self.submissions.close()
+        self.session.stop_renewing()
         self.ledger.close()
         try:
-            await asyncio.wait_for(self.in_thread(self.store.end_session, self.session_id), 5.0)
+            await asyncio.wait_for(self.background.in_thread(self.session.end), 5.0)
         except (StoreError, TimeoutError) as error:
             log.warning("could not hand over, the lease will run out instead: %s", error)
-        self.admission.abandon()
-        self.share.close()
+        self.submissions.abandon()
+        self.store_threads.close()
         self.waiters.close()
 
     @property
@@ -184,8 +364,8 @@ class Engine:
         return any(run.busy or run.queued for run in self.runs.values())
 
     async def _let_go(self) -> None:
-        """Give the runs that have nothing under way here to other orchestrators, at once."""
-        flying = {event.run_id for event in self.dispatcher.in_flight().values()} if self.dispatcher else set[str]()
+        """Gives the runs that have nothing under way here to other orchestrators, at once."""
+        flying = {event.run_id for event in self.dispatcher.in_flight().values()}
         idle = [
             owned
             for owned in self.runs.values()
@@ -194,49 +374,42 @@ class Engine:
         if not idle:
             return
         for owned in idle:
-            self.drop(owned)
+            self.runs.release(owned)
         try:
-            await self.in_thread(self.store.release_runs, self.session_id, [owned.run_id for owned in idle])
+            run_ids = [owned.run_id for owned in idle]
+            await self.background.in_thread(self.store.release_runs, self.session.id, run_ids)
         except StoreError as error:
             log.warning("%d runs are handed over with the session: %s", len(idle), error)
 
-    def _hear_of_loss(self) -> None:
-        self._loop.call_soon_threadsafe(self._session_lost)
+    def _health(self) -> str | None:
+        return self.sight.text()
 
+    # -- the session --------------------------------------------------------------------------------------------
     def _session_lost(self) -> None:
-        """Others have declared this orchestrator dead and may own its runs: forget everything and come back as new."""
-        log.error("session %s was declared dead: its runs are dropped here", self.session_id)
-        self.admission.forget_versions()
+        """Forgets everything and comes back as new: others have declared this session dead, and may own its runs."""
+        log.error("session %s was declared dead: its runs are dropped here", self.session.id)
+        self._versions.forget()
         for owned in list(self.runs.values()):
-            self.drop(owned)
-        if self.dispatcher is not None:
-            self.dispatcher.disown()
-            for event in list(self.dispatcher.in_flight().values()):
-                self.dispatcher.cancel(event)
-        if not self.stopping:
-            self.spawn(self._come_back())
+            self.runs.release(owned)
+        self.dispatcher.disown()
+        for event in list(self.dispatcher.in_flight().values()):
+            self.dispatcher.cancel(event)
+        if not self.session.stopping:
+            self.background.spawn(self._come_back())
 
     async def _come_back(self) -> None:
-        while not self.stopping:
+        while not self.session.stopping:
             try:
-                await self.in_thread(self._new_session)
+                await self.background.in_thread(self.session.open)
             except StoreError as error:
                 log.warning("no new session yet: %s", error)
                 await asyncio.sleep(0.5)
             else:
-                if self.stopping:
-                    await self.in_thread(self.store.end_session, self.session_id)
-                return self.want_claim()
+                if self.session.stopping:
+                    await self.background.in_thread(self.session.end)
+                return self.claims.request()
 
-    @property
-    def session_id(self) -> str:
-        return self.keeper.session.id
-
-    @property
-    def may_start(self) -> bool:
-        """Whether new attempts may begin here."""
-        return not (self.stopping or self.bystander) and not self.keeper.fenced
-
+    # -- the database -------------------------------------------------------------------------------------------
     def _excuse(self) -> str | None:
         """Why a batch may take long; also for a while after an outage, until all that had gathered is written."""
         if self.ledger.outage is not None:
@@ -244,114 +417,19 @@ class Engine:
         recent = time.monotonic() - self._answered_at < self.settings.coordinator.degraded_after_seconds
         return "the database has just come back" if recent else None
 
-    def _store_trouble(self, trouble: bool) -> None:
-        """The ledger's lanes say whether commits get through; called from their threads."""
-        self._loop.call_soon_threadsafe(self._store_failed if trouble else self._store_answered)
-
     def _store_failed(self) -> None:
         self.coordinator.store_failed()
         if (outage := self.ledger.outage) is not None:
-            self.admission.store_away(outage)
+            self.submissions.refuse_all(outage)
 
     def _store_answered(self) -> None:
         self._answered_at = time.monotonic()
         self.coordinator.store_answered()
 
-    # -- the loop -----------------------------------------------------------------------------------------------
-    def in_thread(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
-        """Run a store call without holding up the loop."""
-        return self.share.run(partial(function, *args, **kwargs))
-
-    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = self._loop.create_task(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-        return task
-
-    def later(self, seconds: float, action: Callable[[], object]) -> asyncio.TimerHandle:
-        return self._loop.call_later(seconds, action)
-
-    # -- what comes in ------------------------------------------------------------------------------------------
-    def submit(self, requests: Iterable[Request]) -> None:
-        queue = self.pools[Stage.TASK_REQUEST_PROCESSOR].queue
-        for request in requests:
-            queue.put(request)
-        if (outage := self.ledger.outage) is not None:
-            self.admission.store_away(outage)
-
-    def on_results(self, results: Sequence[ExecutionResult]) -> None:
-        stage = Stage.STEP_RESULT_PROCESSOR
-        settler = self.dispatcher if self.dispatcher is not None and self.dispatcher.settles else None
-        for result in results:
-            if result.shadow or self.shadows.expected:
-                self.shadows.compare(result)
-            owned = self.runs.get(result.run_id)
-            if result.shadow:
-                # It has been looked at, and that was all.
-                if settler is not None:
-                    settler.settled([result])
-            elif owned is None:
-                self.late_results += 1
-                if settler is not None:
-                    settler.unclaimed([result])
-            else:
-                owned.results.append(Answer(split_task_id(result.task_id)[1], result))
-                self.enqueue(owned, stage)
-
-    def on_capacity(self, key: str) -> None:
-        dispatcher = self.dispatcher
-        if dispatcher is None:
-            return
-        room = dispatcher.free_places(key)
-        if room:
-            limit = min(max(room, TRY), UNPARK)
-        else:
-            # Its breaker has just opened: all who wait shall say so. They park again at their old rank.
-            limit = len(self.parking) if dispatcher.breaker(key) == BreakerState.OPEN else 0
-        for line in self.parking.lines_of(key) if key in dispatcher.assigners else (key,):
-            for owned in self.parking.next(line, limit):
-                self.enqueue(owned, Stage.STEP_ENQUEUER)
-        if dispatcher.idle(key):
-            for owned in self.parking.to_be_alone(key):
-                self.enqueue(owned, Stage.STEP_ENQUEUER)
-
-    def order(self, owned: OwnedRun, order: Order) -> None:
-        owned.orders.append(order)
-        self.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
-
-    def want_claim(self) -> None:
-        """Look for runs to take, soon and once."""
-        if not self.adoption.wanted and not self.stopping:
-            self.adoption.wanted = True
-            self.pools[Stage.TASK_CLAIMER].queue.put(None)
-
-    def enqueue(self, owned: OwnedRun, stage: Stage) -> None:
-        """Bring a run to a stage. One that is under way already is looked at again when it is settled."""
-        if not (owned.queued or owned.busy or owned.dropped):
-            owned.queued = True
-            self.pools[stage].queue.put(owned)
-
-    def drop(self, owned: OwnedRun) -> None:
-        """Drive this run no longer: it has ended, or belongs to another."""
-        owned.dropped = True
-        if self.runs.get(owned.run_id) is owned:
-            del self.runs[owned.run_id]
-        if owned.machine.row.state.terminal:
-            self.registry.forget(owned.run_id)
-        if owned.timer is not None:
-            owned.timer.cancel()
-        if owned.results and self.dispatcher is not None and self.dispatcher.settles:
-            self.dispatcher.unclaimed([answer.result for answer in owned.results])
-        for order in owned.orders:
-            if owned.machine.row.state.terminal:
-                order.carried_out()
-            else:
-                order.failed(StoreUnreachable("the run changed hands; ask again"))
-
     def _topics(self, writes: Sequence[RunWrite]) -> frozenset[str]:
-        """Whom a commit concerns outside of this process; nobody if nobody else is there."""
+        """Topics to announce to other processes with a commit; empty if no other session is alive."""
         # Pollers may have come since the lease was last renewed, so what is offered to them is always announced.
-        if not self.keeper.peers and self.dispatcher is not None and not self.polled:
+        if not self.session.peers and self._polled is not None and not self._polled:
             return frozenset()
         topics: set[str] = set()
         for write in writes:

@@ -31,9 +31,9 @@ from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.outputs import Outputs
 from turnout.model.rows import NewRun, RunRow, TaskRow
-from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
 from turnout.orchestration.arguments import Call
+from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.lists import SplitLists
 from turnout.orchestration.owned import OwnedRun
 
@@ -49,13 +49,18 @@ class StoreLoader:
     """Reads everything from the store: for executors in a process that does not own the run."""
 
     def __init__(
-        self, store: Store, registry: Registry, output: Output | None = None, runner: RunWork | None = None
+        self,
+        store: Store,
+        registry: Registry,
+        graphs: GraphCache,
+        output: Output | None = None,
+        runner: RunWork | None = None,
     ) -> None:
         self._store = store
         self._registry = registry
         self._output = output
         self._runner = runner
-        self._graphs: dict[str, Graph] = {}
+        self._graphs = graphs
         self._lists = SplitLists()
         self._items_known: dict[str, Mapping[int, range]] = {}
 
@@ -70,7 +75,7 @@ class StoreLoader:
         stored = self._store.run(run_id)
         if stored is None:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
-        graph, call = self._graph(stored.new.version), None
+        graph, call = self._graphs.stored(stored.new.version), None
         if graph.mapped:
             outputs, row = self._rows_near(run_id, graph, pos)
             row_of, call = outputs.row_of, Call(run_id, stored.new.input, outputs, row, self._lists)
@@ -114,15 +119,6 @@ class StoreLoader:
             known = self._items_known[run_id] = self._store.items(run_id)
         return known
 
-    def _graph(self, version: str) -> Graph:
-        graph = self._graphs.get(version)
-        if graph is None:
-            text = self._store.workflow(version)
-            if text is None:
-                raise RunNotFound(f"workflow version {version} is not stored", version=version)
-            graph = self._graphs[version] = Graph(decode_spec(text), version)
-        return graph
-
 
 class MemoryLoader(StoreLoader):
     """Takes what the owner has in memory; only large outputs are read from the store."""
@@ -131,12 +127,13 @@ class MemoryLoader(StoreLoader):
         self,
         store: Store,
         registry: Registry,
+        graphs: GraphCache,
         runs: Mapping[str, OwnedRun],
         begin_by: Callable[[], float] = lambda: math.inf,
         output: Output | None = None,
         runner: RunWork | None = None,
     ) -> None:
-        super().__init__(store, registry, output, runner)
+        super().__init__(store, registry, graphs, output, runner)
         self._runs = runs
         self._begin_by = begin_by
         """Until when this orchestrator may start anything, by ``boot_time``."""

@@ -12,18 +12,21 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
+from turnout.authoring.registry import Registry
+from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.model.breaker import BreakerState
 from turnout.model.health import read_status
 from turnout.model.rows import SessionHealth
 from turnout.model.states import RunState, TaskState
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.background import Background
 from turnout.orchestration.owned import OwnedRun
-from turnout.orchestration.stages import Stage
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
+from turnout.orchestration.parking import Parking
+from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.settings import EngineSettings
 
 log = logging.getLogger("turnout.rebalance")
 
@@ -34,38 +37,57 @@ MIN_WAIT = 1.0
 class Rebalance:
     """Gives waiting runs away, and says what this orchestrator would take."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        dispatcher: Dispatcher,
+        session: OrchestratorSession,
+        runs: ActiveRuns,
+        *,
+        parking: Parking,
+        background: Background,
+        settings: EngineSettings,
+        receives: bool,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._dispatcher = dispatcher
+        self._session = session
+        self._runs = runs
+        self._parking = parking
+        self._background = background
+        self._settings = settings
+        self._receives = receives
+        """False: this orchestrator drives certain runs only, and takes none of others."""
         self.given = 0
         self._next_gift: dict[str, float] = {}
         """Orchestrators that were given runs, and when, by the monotonic clock, their report counts again."""
 
     def spare(self, key: str) -> int:
         """How many attempts of other orchestrators' runs this executor would take now."""
-        engine, dispatcher = self._engine, self._engine.dispatcher
         if (
-            dispatcher is None
-            or not engine.may_start
-            or engine.adoption.only is not None
-            or len(engine.runs) >= engine.settings.max_owned_runs
+            not self._session.may_start
+            or not self._receives
+            or len(self._runs) >= self._settings.max_owned_runs
             or not self._is_shared(key)
-            or key in engine.parking.wanted()
+            or key in self._parking.wanted()
         ):
             return 0
-        return dispatcher.free_places(key)
+        return self._dispatcher.free_places(key)
 
     async def share(self) -> None:
         """Give away what waits here and could run elsewhere."""
-        engine = self._engine
-        if not (engine.keeper.peers and engine.may_start):
+        session = self._session
+        if not (session.peers and session.may_start):
             return
-        waiting = {key: runs for key in engine.parking.wanted() if (runs := self._waiting(key))}
+        waiting = {key: runs for key in self._parking.wanted() if (runs := self._waiting(key))}
         if not waiting:
             return
         peers = [
             peer
-            for peer in await engine.in_thread(engine.store.session_health)
-            if peer.session.kind == "orchestrator" and peer.session.id != engine.session_id
+            for peer in await self._background.in_thread(self._store.session_health)
+            if peer.session.kind == "orchestrator" and peer.session.id != session.id
         ]
         self._next_gift = {
             peer.session.id: self._next_gift[peer.session.id] for peer in peers if peer.session.id in self._next_gift
@@ -85,19 +107,20 @@ class Rebalance:
             room = spare.get(peer.session.id)
             if room is not None:
                 workflows = frozenset(peer.session.workflows)
-                limit = min(max(room, equal), self._engine.settings.claim_batch)
+                limit = min(max(room, equal), self._settings.claim_batch)
                 # The database was asked meanwhile: what was chosen before may have moved on.
                 gift = [owned for owned in runs if self._may_go(owned, key, workflows)][:limit]
                 if gift:
                     await self._give(peer.session.id, gift)
 
     async def _give(self, receiver: str, gift: Sequence[OwnedRun]) -> None:
-        engine, given = self._engine, frozenset[str]()
+        given = frozenset[str]()
         for owned in gift:
             owned.busy = True  # no turn is taken meanwhile
         try:
             run_ids = [owned.run_id for owned in gift]
-            given = frozenset(await engine.in_thread(engine.store.give_runs, engine.session_id, receiver, run_ids))
+            giving = self._background.in_thread(self._store.give_runs, self._session.id, receiver, run_ids)
+            given = frozenset(await giving)
         except StoreError as error:
             log.warning("%d waiting runs were not given to orchestrator %s: %s", len(gift), receiver, error)
         finally:
@@ -105,11 +128,11 @@ class Rebalance:
             for owned in gift:
                 owned.busy = False
                 if owned.run_id in given:
-                    engine.drop(owned)
+                    self._runs.release(owned)
                 else:
-                    engine.enqueue(owned, Stage.STEP_ENQUEUER)
+                    self._runs.enqueue(owned)
         # It reports what it took with its next heartbeat but one, at the latest.
-        self._next_gift[receiver] = time.monotonic() + engine.settings.heartbeat
+        self._next_gift[receiver] = time.monotonic() + self._settings.heartbeat
         if given:
             self.given += len(given)
             log.info("gave %d waiting runs to orchestrator %s, which has room", len(given), receiver)
@@ -118,15 +141,14 @@ class Rebalance:
         """The runs in this executor's line, by rank, if any has waited long enough to look for room elsewhere."""
         if not self._is_shared(key):
             return []
-        runs, since = self._engine.parking.waiting(key), time.monotonic() - MIN_WAIT
+        runs, since = self._parking.waiting(key), time.monotonic() - MIN_WAIT
         return runs if any(owned.waiting.get(key, since) < since for owned in runs) else []
 
     def _is_shared(self, key: str) -> bool:
         """Workers are not: they connect to every hub themselves. Nor is an executor whose breaker is open."""
-        dispatcher = self._engine.dispatcher
+        dispatcher = self._dispatcher
         return (
-            dispatcher is not None
-            and key in dispatcher.used
+            key in dispatcher.used
             and key not in dispatcher.assigners
             and dispatcher.breaker(key) == BreakerState.CLOSED
         )
@@ -140,7 +162,7 @@ class Rebalance:
             and machine.row.state is RunState.RUNNING
             and not (owned.dropped or owned.busy or owned.queued or owned.fresh or owned.shaken)
             and not (owned.results or owned.orders or owned.grace)
-            and not self._engine.registry.is_superseded(machine.new)
+            and not self._registry.is_superseded(machine.new)
             and all(row.state is not TaskState.RUNNING for row in machine.tasks)
         )
 

@@ -6,28 +6,26 @@ and by whichever hub it is given. So an attempt that was never sent begins now, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
+from turnout.contracts.dispatcher import Dispatcher
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.owned import OwnedRun
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
+from turnout.orchestration.session import OrchestratorSession
 
 
 class Redelivery:
     """What precedes the loss of an attempt whose holder did not say in time that it has it."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, dispatcher: Dispatcher, session: OrchestratorSession) -> None:
+        self._dispatcher = dispatcher
+        self._session = session
 
     def takes(self, owned: OwnedRun, pos: int, attempt: int) -> bool:
         """Whether the attempt's holder is in session here, so that the attempt is not lost. The holder is given it as
         soon as it has room, unless the run is paused. An attempt of a run that is being cancelled is lost."""
-        row, dispatcher = owned.machine.tasks[pos], self._engine.dispatcher
-        if row.state is not TaskState.RUNNING or row.attempt != attempt or not row.holder or dispatcher is None:
+        row, dispatcher = owned.machine.tasks[pos], self._dispatcher
+        if row.state is not TaskState.RUNNING or row.attempt != attempt or not row.holder:
             return False
         if owned.machine.row.state is RunState.CANCELLING:
             return False
@@ -35,7 +33,7 @@ class Redelivery:
         for key, assigner in dispatcher.assigners.items():
             if not assigner.has_holder(row.holder):
                 continue
-            startable = owned.machine.row.state is RunState.RUNNING and not owned.orders and self._engine.may_start
+            startable = owned.machine.row.state is RunState.RUNNING and not owned.orders and self._session.may_start
             if startable and assigner.assign_again(event):
                 if dispatcher.reserve(key, body=event.body):
                     dispatcher.dispatch(key, [event])

@@ -11,23 +11,21 @@ from turnout.contracts.store import Store
 from turnout.model.graph import Graph
 from turnout.model.rerun import changed_parameters, kept_tasks
 from turnout.model.rows import StoredRun, TaskRow
-from turnout.model.spec import decode_spec
 from turnout.model.states import TaskState
-
-
-def stored_graph(store: Store, version: str) -> Graph:
-    """The graph of a stored run, as it was when the run started."""
-    text = store.workflow(version)
-    assert text is not None, "a run's workflow version is stored before the run"
-    return Graph(decode_spec(text), version)
+from turnout.orchestration.graph_cache import GraphCache
 
 
 def reused_rows(
-    store: Store, run: StoredRun, graph: Graph, input: Mapping[str, Any], from_task: str | None = None
+    store: Store,
+    graphs: GraphCache,
+    run: StoredRun,
+    graph: Graph,
+    input: Mapping[str, Any],
+    from_task: str | None = None,
 ) -> list[TaskRow]:
     """The rows that count as finished in a rerun of ``run`` with today's graph and this input. Blocks."""
     run_id = run.new.run_id
-    old = graph if graph.version == run.new.version else stored_graph(store, run.new.version)
+    old = graph if graph.version == run.new.version else graphs.stored(run.new.version)
     rows = {row.pos: row for row in store.tasks(run_id, outputs=False)}
     changed = changed_parameters(msgspec.json.decode(run.new.input), input)
     kept = kept_tasks(old, rows, graph, changed=changed, from_task=from_task)

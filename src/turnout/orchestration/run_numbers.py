@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from turnout.orchestration.engine import Engine
+from turnout.contracts.store import Store
+from turnout.orchestration.background import Background
 
 
 class StoredRunNumbers:
     """Fills in the contract ``RunNumbers``."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, store: Store, background: Background) -> None:
+        self._store = store
+        self._background = background
 
     async def numbers_of(self, run_ids: Sequence[str]) -> Mapping[str, int]:
-        return await self._engine.in_thread(self._engine.store.run_numbers, run_ids)
+        return await self._background.in_thread(self._store.run_numbers, run_ids)

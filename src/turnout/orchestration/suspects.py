@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from turnout.contracts.dispatcher import Dispatcher
 from turnout.errors import NotImportable
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, ExecutionResult, ExecutionStatus, TaskReadyEvent
@@ -20,9 +20,8 @@ from turnout.model.spec import TaskSpec
 from turnout.model.turn import Turn
 from turnout.model.verdict import suspect
 from turnout.orchestration.owned import Answer, OwnedRun
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
+from turnout.orchestration.parking import Parking
+from turnout.orchestration.session import OrchestratorSession
 
 log = logging.getLogger("turnout.suspects")
 
@@ -34,15 +33,16 @@ ISOLATED = "lost twice: in a process of its own"
 class Suspects:
     """The places that suspects get."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, dispatcher: Dispatcher, session: OrchestratorSession, parking: Parking) -> None:
+        self._dispatcher = dispatcher
+        self._session = session
+        self._parking = parking
         self._not_importable: set[str] = set()
         """Bodies that another process did not find, whatever their names promised."""
 
     def decide(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
         """To an executor that gives it a process of its own, in place of the stored decision; else that one."""
-        dispatcher = self._engine.dispatcher
-        assert dispatcher is not None
+        dispatcher = self._dispatcher
         task = _task(machine, row)
         importable = task.body.ref not in self._not_importable
         decision = None
@@ -59,8 +59,7 @@ class Suspects:
         self, owned: OwnedRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
     ) -> list[int]:
         """Starts those that have to be alone in their executor, or lets them wait; returns the other tasks."""
-        engine, dispatcher = self._engine, self._engine.dispatcher
-        assert dispatcher is not None
+        dispatcher = self._dispatcher
         others: list[int] = []
         for pos in list(ready):
             row = turn.task(pos)
@@ -73,10 +72,10 @@ class Suspects:
                 # It has to be alone on a worker, and waits for one in a line of its own; or it has its own process.
                 others.append(pos)
             elif dispatcher.reserve(key, alone=True):
-                events.append((key, turn.place(pos, decision, engine.session_id)))
+                events.append((key, turn.place(pos, decision, self._session.id)))
             else:
                 turn.explain(pos, BREAKER_OPEN if dispatcher.breaker(key) != CLOSED else TO_BE_ALONE)
-                engine.parking.park_alone(owned, key)
+                self._parking.park_alone(owned, key)
         return others
 
     def taken(self, owned: OwnedRun, answer: Answer) -> ExecutionResult:

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
 
+from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, TurnoutError
 from turnout.model.rows import StoredRun
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.adoption import Adoption
+from turnout.orchestration.background import Background
 from turnout.orchestration.moves import Final
 from turnout.orchestration.owned import OwnedRun
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
 
 
 class Waiters:
     """Futures of this process, by run."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(
+        self, store: Store, runs: ActiveRuns, claims: Adoption, background: Background, max_owned_runs: int
+    ) -> None:
+        self._store = store
+        self._runs = runs
+        self._claims = claims
+        self._background = background
+        self._max_owned_runs = max_owned_runs
         self._futures: dict[str, list[Future[Final]]] = {}
 
     async def process(self, batch: list[OwnedRun]) -> None:
         """Runs of this orchestrator have ended: tell, and forget."""
-        engine = self._engine
         for owned in batch:
             machine = owned.machine
-            engine.drop(owned)
+            self._runs.release(owned)
             stored = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
             self._tell(owned.run_id, Final(stored, machine))
-        if engine.adoption.more and len(engine.runs) <= engine.settings.max_owned_runs // 2:
-            engine.want_claim()
+        if self._claims.more and len(self._runs) <= self._max_owned_runs // 2:
+            self._claims.request()
 
     def add(self, run_id: str, future: Future[Final]) -> None:
         self._futures.setdefault(run_id, []).append(future)
@@ -39,15 +44,15 @@ class Waiters:
     def watch(self, run_id: str, future: Future[Final]) -> None:
         """Resolve the future when the run ends, whoever owns it, even if it has ended already."""
         self.add(run_id, future)
-        if run_id not in self._engine.runs:
-            self._engine.spawn(self.check([run_id]))
+        if run_id not in self._runs:
+            self._background.spawn(self.check([run_id]))
 
     async def check(self, run_ids: Sequence[str] | None = None) -> None:
         """Look up the runs that are waited for here and driven elsewhere."""
-        engine = self._engine
-        wanted = [run for run in (run_ids or list(self._futures)) if run not in engine.runs]
+        wanted = [run for run in (run_ids or list(self._futures)) if run not in self._runs]
         if wanted:
-            found = {run.new.run_id: run for run in await engine.in_thread(engine.store.runs_by_id, wanted)}
+            stored_runs = await self._background.in_thread(self._store.runs_by_id, wanted)
+            found = {run.new.run_id: run for run in stored_runs}
             for run_id in wanted:
                 stored = found.get(run_id)
                 if stored is None:

@@ -10,17 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from turnout.contracts.dispatcher import Dispatcher
 from turnout.model.children import CHILD
 from turnout.model.events import TaskReadyEvent
 from turnout.model.reasons import CANCELLED, PAUSED
 from turnout.model.states import TaskState
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.background import Background
 from turnout.orchestration.owned import Order, OwnedRun
-from turnout.orchestration.stages import Stage
-
-if TYPE_CHECKING:
-    from turnout.orchestration.engine import Engine
 
 log = logging.getLogger("turnout.withdrawal")
 
@@ -31,8 +30,12 @@ STOPS = {"pause": PAUSED, "cancel": CANCELLED}
 class Withdrawal:
     """What precedes orders to pause and to cancel."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, dispatcher: Dispatcher, runs: ActiveRuns, background: Background, timeout: float) -> None:
+        self._dispatcher = dispatcher
+        self._runs = runs
+        self._background = background
+        self._timeout = timeout
+        """Seconds that an executor has to say what has begun."""
 
     def prepared(self, owned: OwnedRun) -> tuple[list[Order], Sequence[Order]]:
         """The run's orders that may be carried out now, and those that have to wait, in their order."""
@@ -42,25 +45,23 @@ class Withdrawal:
         return list(owned.orders), ()
 
     def _withdrawn(self, owned: OwnedRun, order: Order) -> bool:
-        dispatcher = self._engine.dispatcher
-        if order.withdrawal is None and dispatcher is not None:
-            waits = dispatcher.withdraw(_running(owned), STOPS[order.kind])
+        if order.withdrawal is None:
+            waits = self._dispatcher.withdraw(_running(owned), STOPS[order.kind])
             if waits:
-                order.withdrawal = self._engine.spawn(self._wait(owned, waits))
+                order.withdrawal = self._background.spawn(self._wait(owned, waits))
         return order.withdrawal is None or order.withdrawal.done()
 
     async def _wait(self, owned: OwnedRun, waits: Collection[asyncio.Future[Any]]) -> None:
-        timeout = self._engine.settings.lease
-        _, late = await asyncio.wait(waits, timeout=timeout)
+        _, late = await asyncio.wait(waits, timeout=self._timeout)
         if late:
-            log.warning("run %s: an executor did not say within %g s what has begun", owned.run_id, timeout)
+            log.warning("run %s: an executor did not say within %g s what has begun", owned.run_id, self._timeout)
         # From a later turn of the loop, when this is done.
-        self._engine.later(0.0, lambda: self._go_on(owned.run_id))
+        self._background.later(0.0, lambda: self._go_on(owned.run_id))
 
     def _go_on(self, run_id: str) -> None:
-        owned = self._engine.runs.get(run_id)
+        owned = self._runs.get(run_id)
         if owned is not None:
-            self._engine.enqueue(owned, Stage.STEP_RESULT_PROCESSOR)
+            self._runs.enqueue(owned)
 
 
 def _running(owned: OwnedRun) -> list[TaskReadyEvent]:

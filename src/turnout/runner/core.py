@@ -41,17 +41,16 @@ from turnout.model.states import RunState
 from turnout.model.texts import LONGEST_KEY, LONGEST_REASON, checked_text
 from turnout.model.values import dump_output
 from turnout.model.workers import WorkerView
+from turnout.orchestration.adoption import ClaimScope
 from turnout.orchestration.elsewhere import Elsewhere
-from turnout.orchestration.engine import Engine
+from turnout.orchestration.engine import Engine, EngineOptions
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.log_writer import LogWriter
 from turnout.orchestration.moves import Final, Request
-from turnout.orchestration.pruner import Pruner
-from turnout.orchestration.reruns import reused_rows, stored_graph
+from turnout.orchestration.reruns import reused_rows
 from turnout.orchestration.results import run_result
 from turnout.orchestration.run_numbers import StoredRunNumbers
 from turnout.orchestration.settings import Retention, ended_states
-from turnout.orchestration.sweeper import Sweeper
 from turnout.runner.drivers import open_counts
 from turnout.runner.leaving import close_at_exit, closed
 from turnout.runner.logs import LogReader
@@ -99,31 +98,35 @@ class Core:
         self.registry = registry_of(config.workflows, config.tenant, config.task_defaults)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
-        self.engine = Engine(self.store, self.registry, self.dispatcher, config.settings)
-        self.engine.polled = frozenset(config.polling)
-        self.engine.bystander = not config.drives
-        self.engine.adoption.only = None if config.claims is None else frozenset(config.claims)
+        self._loop = asyncio.new_event_loop()
+        self.engine = Engine(
+            self._loop, self.store, self.registry, self.dispatcher, config.settings, self._options(config)
+        )
         logs = config.settings.logs
         self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
         self._end_capture = lambda: None
         self.workers: WorkersExecutor | None = None
         self._work_runner = WorkRunner()
         if self.dispatcher is not None:
-            begin_by = lambda: self.engine.keeper.begin_by  # noqa: E731
+            engine = self.engine
             self.dispatcher.bind(
                 MemoryLoader(
-                    self.store, self.registry, self.engine.runs, begin_by, self.log_writer, runner=self._work_runner
+                    self.store,
+                    self.registry,
+                    engine.graphs,
+                    engine.runs,
+                    engine.session.begin_by,
+                    self.log_writer,
+                    runner=self._work_runner,
                 )
             )
             self.dispatcher.timeouts = self._timeout_of
             self._join_hub(self.dispatcher)
             for executor in self.dispatcher.executors.values():
                 if isinstance(executor, NumbersRuns):
-                    executor.bind_numbers(StoredRunNumbers(self.engine))
-        self.engine.children.births.output_limit = config.max_output_bytes
+                    executor.bind_numbers(StoredRunNumbers(self.store, engine.background))
         self._checked: dict[str, WorkflowSpec] = {}
         """Workflows whose routes were checked, with those that they call."""
-        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
         self._closing = threading.Lock()
@@ -136,14 +139,28 @@ class Core:
             validate_all(dispatcher, self.registry)
         return dispatcher
 
+    def _options(self, config: RunnerConfig) -> EngineOptions:
+        dispatcher, stored = self.dispatcher, None
+        if config.hub is not None and dispatcher is not None and config.claims is None:
+            workers = cast("WorkersExecutor", dispatcher.executors[WORKERS])
+            stored = partial(drives_stored, dispatcher) if workers.listens else None
+        only = None if config.claims is None else frozenset(config.claims)
+        return EngineOptions(
+            drives=config.drives,
+            polled=frozenset(config.polling),
+            scope=ClaimScope(only, stored),
+            max_output_bytes=config.max_output_bytes,
+        )
+
     def _join_hub(self, dispatcher: DefaultDispatcher) -> None:
         """Tell the executor of workers, if there is one, who keeps what they hold."""
         if self.config.hub is not None:
             workers = cast("WorkersExecutor", dispatcher.executors[WORKERS])
-            workers.holders = Elsewhere(self.engine, seconds(self.config.hub.lease))
+            engine, lease = self.engine, seconds(self.config.hub.lease)
+            workers.holders = Elsewhere(
+                self.store, engine.session, engine.runs, engine.background, engine.wakeups, lease
+            )
             self.workers = workers
-            if workers.listens and self.config.claims is None:
-                self.engine.adoption.drives_stored = partial(drives_stored, dispatcher)
 
     @property
     def hub(self) -> str | None:
@@ -165,16 +182,14 @@ class Core:
 
     async def _start(self) -> None:
         await self.engine.start()
-        unfinished = (await self.engine.in_thread(self.store.waiting))["unfinished"]
+        in_thread = self.engine.background.in_thread
+        unfinished = (await in_thread(self.store.waiting))["unfinished"]
         if unfinished:
             log.info("resuming: %d unfinished runs in %s", unfinished, shown_url(self.url))
-        self.sweeper = Sweeper(self.engine)
         if self.dispatcher is not None and self.config.routing is not None:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
-            await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
-        await self.sweeper.start()
-        self.pruner = Pruner(self.engine)
-        self.pruner.start()
+            await in_thread(self.store.record_routing, self.engine.session.id, text)
+        await self.engine.start_upkeep()
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Run a coroutine on the engine's loop."""
@@ -198,8 +213,7 @@ class Core:
             self.store.close()
 
     async def _stop(self, grace: float) -> None:
-        await self.pruner.stop()
-        await self.sweeper.stop()
+        await self.engine.stop_upkeep()
         await self.engine.stop(grace)
         await self._work_runner.stop()
 
@@ -298,7 +312,7 @@ class Core:
             request.accepted.add_done_callback(throttle.settled)
         with self._closing:
             if not self._closed:
-                self._loop.call_soon_threadsafe(self.engine.submit, requests, context=Context())
+                self._loop.call_soon_threadsafe(self.engine.submissions.put, requests, context=Context())
                 return
         for request in requests:
             request.refuse(TurnoutError(CLOSED, code="runner_closed"))
@@ -306,13 +320,13 @@ class Core:
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
         run = self.stored(run_id)
-        old = stored_graph(self.store, run.new.version)
+        old = self.engine.graphs.stored(run.new.version)
         # The workflow of today; as it was then if this program does not have it.
         definition = self.registry.workflows.get(run.new.workflow)
         graph = old if definition is None else definition.graph
         types = None if definition is None else definition.source.types
         given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
-        reuse = reused_rows(self.store, run, graph, given, from_task)
+        reuse = reused_rows(self.store, self.engine.graphs, run, graph, given, from_task)
         if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
             raise InvalidInput(
                 f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
@@ -341,7 +355,7 @@ class Core:
 
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
         run = self.stored(run_id)
-        graph = stored_graph(self.store, run.new.version)
+        graph = self.engine.graphs.stored(run.new.version)
         return run, graph, {row.pos: row for row in self.store.tasks(run_id, outputs=False)}
 
     def look(self, run_id: str) -> list[TaskRow]:
@@ -373,7 +387,7 @@ class Core:
     def take(self, run_id: str) -> None:
         """Drive this run here if nobody else does; returns once somebody does, or it has ended."""
         self._check_open()
-        self.call(self.sweeper.take(run_id)).result()
+        self.call(self.engine.sweeper.take(run_id)).result()
 
     def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
         return LogReader(self.store, self.log_writer, run_id, follow=follow)
@@ -410,7 +424,7 @@ class Core:
         except FutureTimeout:
             looking.cancel()
             status = self.engine.sight.known() or OrchestratorStatus()
-        session = self.engine.keeper.session
+        session = self.engine.session.current
         return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
 
     # -- workers ------------------------------------------------------------------------------------------------
@@ -425,14 +439,14 @@ class Core:
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:
         self._check_open()
-        return self.call(self.pruner.delete(run_id, force=force, rows=self._retention.rows))
+        return self.call(self.engine.pruner.delete(run_id, force=force, rows=self._retention.rows))
 
     def prune(self, older_than: Duration | None, states: Sequence[RunState | str]) -> Future[Deleted]:
         self._check_open()
         retention = self._retention
         age = seconds(retention.older_than if older_than is None else older_than, "older_than")
         ended = ended_states(states or retention.states)
-        return self.call(self.pruner.prune(age, ended, retention.runs, retention.rows))
+        return self.call(self.engine.pruner.prune(age, ended, retention.runs, retention.rows))
 
     @property
     def _retention(self) -> Retention:
@@ -464,7 +478,7 @@ class Core:
         async def replace() -> list[str]:
             warnings = dispatcher.set_routing(routing)
             text = msgspec.json.encode(routing).decode()
-            await self.engine.in_thread(self.store.record_routing, self.engine.session_id, text)
+            await self.engine.background.in_thread(self.store.record_routing, self.engine.session.id, text)
             return warnings
 
         return self.call(replace())

@@ -13,6 +13,7 @@ from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
 from turnout.orchestration.claimed_loader import ClaimedLoader
+from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.lease import this_session
 from turnout.orchestration.log_writer import LogWriter
 from turnout.runner.registration import registry_of
@@ -57,7 +58,7 @@ class Poller:
         self._log_writer = LogWriter(self._store, logs) if logs.capture else None
         self._executor = PollingExecutor(
             self._store,
-            ClaimedLoader(self._store, registry, self._log_writer),
+            ClaimedLoader(self._store, registry, GraphCache(self._store), self._log_writer),
             executor,
             tuple(keys),
             session=this_session(tuple(registry.workflows), kind="poller"),

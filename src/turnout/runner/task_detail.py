@@ -13,7 +13,7 @@ from turnout.errors import InvalidInput
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.suggestions import close
-from turnout.orchestration.reruns import stored_graph
+from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.results import run_result, task_output
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.views import TaskView, task_view
@@ -50,7 +50,7 @@ def stored_output(store: Store, run: StoredRun, rows: Sequence[TaskRow], row: Ta
     """What a task has returned, as JSON; None if it has not completed."""
     if row.state is not TaskState.COMPLETED:
         return None
-    graph = stored_graph(store, run.new.version)
+    graph = GraphCache(store).stored(run.new.version)
     return task_output(graph, {each.pos: each for each in rows}, row, partial(store.outputs, run.new.run_id))
 
 
@@ -58,6 +58,6 @@ def stored_result(store: Store, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
     """What a run has returned, as JSON; None if it has not completed."""
     if run.row.state is not RunState.COMPLETED:
         return None
-    graph = stored_graph(store, run.new.version)
+    graph = GraphCache(store).stored(run.new.version)
     by_position = {row.pos: row for row in rows}
     return run_result(graph, run.new.input, by_position, partial(store.outputs, run.new.run_id), one_by_one=True)

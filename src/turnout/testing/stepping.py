@@ -32,6 +32,7 @@ from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.values import dump_output
 from turnout.model.verdict import Limits
+from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.loading import MemoryLoader
 from turnout.orchestration.owned import OwnedRun
 from turnout.runner.views import failure_of
@@ -98,7 +99,9 @@ class InlineRun(Generic[R]):
             new = birth.child_of_parent(new)
         self._machine = RunMachine.fresh(graph, new, EVERYTHING, () if birth is None else birth.reused(graph))
         # Nothing is ever read from the store: the machine keeps every output.
-        self._loader = MemoryLoader(cast("Store", None), self._registry, {new.run_id: OwnedRun(self._machine)})
+        store = cast("Store", None)
+        runs = {new.run_id: OwnedRun(self._machine)}
+        self._loader = MemoryLoader(store, self._registry, GraphCache(store), runs)
         self._due: dict[int, float] = {}
         """When tasks that wait for their retry may start again, by position, in seconds that the clock will count."""
         self._deadline = None if new.timeout is None else self.clock.passed + new.timeout

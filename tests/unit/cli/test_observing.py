@@ -81,7 +81,7 @@ def test_the_projects_own_database_may_come_later_and_is_not_made_by_looking(
     source = Source(None)
     assert source.look() == [] and not (tmp_path / ".turnout").exists()
     with Runner(workflows=(), handle_sigterm=False) as runner:
-        assert [one.id for one in source.look()] == [runner.core.engine.session_id]
+        assert [one.id for one in source.look()] == [runner.core.engine.session.id]
     source.close()
 
 

@@ -78,8 +78,6 @@ class Database:
     def owns(self, task_id: str) -> bool:
         return True
 
-    def listening(self, address: str) -> None: ...
-
     async def hubs(self) -> Mapping[str, bool]:
         return {}
 

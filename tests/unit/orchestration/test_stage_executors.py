@@ -344,7 +344,7 @@ async def test_put_back_wakes_a_sleeper_and_goes_to_the_front(work, queue) -> No
 
 @scenario
 async def test_a_pool_has_its_size_of_executors_that_keep_the_protocol_and_work_one_queue(work, queue) -> None:
-    pool = ExecutorPool(STAGE, work, PoolSettings(min_executors=3, batch_size=1), CoordinatorSettings())
+    pool = ExecutorPool(STAGE, WorkQueue(), work, PoolSettings(min_executors=3, batch_size=1), CoordinatorSettings())
     await pool.start()
     executors: list[OrchestrationExecutor] = [*pool.executors]
     assert len({executor.id for executor in executors}) == 3

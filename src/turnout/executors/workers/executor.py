@@ -155,7 +155,6 @@ class WorkersExecutor:
             return
         self.door.open()
         self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
-        self.holders.listening(self.address)
         self.spawn(self.repeat(TICK, self._tick, "the clock of the hub"))
         self.reception.open()
         log.info("the hub listens on %s", self.door.address)
@@ -205,7 +204,9 @@ class WorkersExecutor:
 
     def seen(self) -> HubStatus:
         status = self.watch.seen(self.protocol)
-        return msgspec.structs.replace(status, received=self._received, sent=self._sent, dropped=self.door.dropped)
+        return msgspec.structs.replace(
+            status, address=self.address, received=self._received, sent=self._sent, dropped=self.door.dropped
+        )
 
     async def keep_holders(self) -> None:
         await self.reception.keep_if_late()

@@ -30,6 +30,7 @@ class ExecutorPool:
     def __init__(
         self,
         stage: Stage,
+        queue: WorkQueue,
         process: Process,
         settings: PoolSettings,
         coordinator: CoordinatorSettings,
@@ -39,7 +40,7 @@ class ExecutorPool:
     ) -> None:
         self.stage = stage
         self.settings = settings
-        self.queue = WorkQueue()
+        self.queue = queue
         self.gate = Gate(settings.breaker if settings.circuit_breaker_enabled else None)
         self.executors: list[StageExecutor] = []
         self.replaced = 0

@@ -4,77 +4,145 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
+from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.executor import TaskExecutor
 from turnout.model.events import ExecutorMetrics
 from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus, StageStatus
 from turnout.model.reasons import NO_WORKER_MATCHES
 from turnout.model.workers import HubStatus
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.health import HealthState
+from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.rates import Rates
-from turnout.orchestration.parking import rest_of
-
-if TYPE_CHECKING:
-    from turnout.orchestration.coordination.pool import ExecutorPool
-    from turnout.orchestration.engine import Engine
-    from turnout.orchestration.stage_executor import StageExecutor
+from turnout.orchestration.ledger import Ledger
+from turnout.orchestration.parking import Parking, rest_of
+from turnout.orchestration.rebalance import Rebalance
+from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.stage_executor import StageExecutor
+from turnout.orchestration.stages import Stage
+from turnout.orchestration.throttle import Throttle
 
 SHOWN_EVENTS = 20
 SHOWN_WAITS = 20
 
 
-def status_of(engine: Engine) -> OrchestratorStatus:
-    """Looks, does no work, and changes nothing but the memory of rates."""
-    coordinator, use, rates = engine.coordinator, engine.coordinator.store_use, engine.rates
-    executors = dict(_metrics(engine))
-    rates.see(time.monotonic(), _totals(engine, executors))
-    started, outage = coordinator.started_at, engine.ledger.outage
-    batches = rates.of("batches")
-    return OrchestratorStatus(
-        at=time.time(),
-        uptime_seconds=0.0 if started is None else time.monotonic() - started,
-        stopping=engine.stopping,
-        owned_runs=len(engine.runs),
-        given_runs=engine.rebalance.given,
-        requests=engine.throttle.under_way,
-        pools={stage.value: _pool(pool, rates) for stage, pool in engine.pools.items()},
-        executors={key: _executor(engine, key, *found) for key, found in executors.items()},
-        hub=_hub(engine),
-        pool_size=use.size,
-        active_connections=use.active,
-        waiting_for_connections=use.waiting,
-        saturation=use.saturation,
-        backpressure=coordinator.backpressure.factor,
-        backpressure_events=coordinator.backpressure_events,
-        error_rate=min(1.0, rates.of("errors") / batches) if batches else 0.0,
-        commits=engine.ledger.metrics.commits,
-        outage=None if outage is None else outage.message,
-        memory_bytes=_resident(),
-        cpu_seconds=time.process_time(),
-        cpu_ratio=rates.of("cpu"),
-        events=tuple(coordinator.events)[-SHOWN_EVENTS:],
-    )
+class StatusReader:
+    """Reads the status of one orchestrator from its parts. Changes nothing but the memory of rates."""
 
+    def __init__(
+        self,
+        session: OrchestratorSession,
+        dispatcher: Dispatcher,
+        runs: ActiveRuns,
+        *,
+        pools: Mapping[Stage, ExecutorPool],
+        coordinator: OrchestrationLoopCoordinator,
+        ledger: Ledger,
+        parking: Parking,
+        rebalance: Rebalance,
+        throttle: Throttle,
+    ) -> None:
+        self._session = session
+        self._dispatcher = dispatcher
+        self._runs = runs
+        self._pools = pools
+        self._coordinator = coordinator
+        self._ledger = ledger
+        self._parking = parking
+        self._rebalance = rebalance
+        self._throttle = throttle
+        self._rates = Rates()
 
-def _totals(engine: Engine, executors: dict[str, tuple[TaskExecutor, ExecutorMetrics]]) -> dict[str, float]:
-    """Everything that only grows, by the name under which its rate is asked for."""
-    totals: dict[str, float] = {"cpu": time.process_time(), "batches": 0.0, "errors": 0.0}
-    for pool in engine.pools.values():
-        whole = pool.totals()
-        totals[f"{pool.stage.value} items"] = whole.items_processed
-        totals[f"{pool.stage.value} busy"] = whole.busy_seconds
-        totals["batches"] += whole.batches
-        totals["errors"] += whole.errors
-        for stage in pool.executors:
-            totals[stage.id] = stage.metrics().items_processed
-    for key, (_, metrics) in executors.items():
-        totals[f"executor {key}"] = metrics.total_executed
-    return totals
+    def read(self) -> OrchestratorStatus:
+        coordinator, use, rates = self._coordinator, self._coordinator.store_use, self._rates
+        executors = dict(self._metrics())
+        rates.see(time.monotonic(), self._totals(executors))
+        started, outage = coordinator.started_at, self._ledger.outage
+        batches = rates.of("batches")
+        return OrchestratorStatus(
+            at=time.time(),
+            uptime_seconds=0.0 if started is None else time.monotonic() - started,
+            stopping=self._session.stopping,
+            owned_runs=len(self._runs),
+            given_runs=self._rebalance.given,
+            requests=self._throttle.under_way,
+            pools={stage.value: _pool(pool, rates) for stage, pool in self._pools.items()},
+            executors={key: self._executor(key, *found) for key, found in executors.items()},
+            hub=self._hub(),
+            pool_size=use.size,
+            active_connections=use.active,
+            waiting_for_connections=use.waiting,
+            saturation=use.saturation,
+            backpressure=coordinator.backpressure.factor,
+            backpressure_events=coordinator.backpressure_events,
+            error_rate=min(1.0, rates.of("errors") / batches) if batches else 0.0,
+            commits=self._ledger.metrics.commits,
+            outage=None if outage is None else outage.message,
+            memory_bytes=_resident(),
+            cpu_seconds=time.process_time(),
+            cpu_ratio=rates.of("cpu"),
+            events=tuple(coordinator.events)[-SHOWN_EVENTS:],
+        )
+
+    def _totals(self, executors: dict[str, tuple[TaskExecutor, ExecutorMetrics]]) -> dict[str, float]:
+        """Everything that only grows, by the name under which its rate is asked for."""
+        totals: dict[str, float] = {"cpu": time.process_time(), "batches": 0.0, "errors": 0.0}
+        for pool in self._pools.values():
+            whole = pool.totals()
+            totals[f"{pool.stage.value} items"] = whole.items_processed
+            totals[f"{pool.stage.value} busy"] = whole.busy_seconds
+            totals["batches"] += whole.batches
+            totals["errors"] += whole.errors
+            for stage in pool.executors:
+                totals[stage.id] = stage.metrics().items_processed
+        for key, (_, metrics) in executors.items():
+            totals[f"executor {key}"] = metrics.total_executed
+        return totals
+
+    def _metrics(self) -> Iterator[tuple[str, tuple[TaskExecutor, ExecutorMetrics]]]:
+        for key, executor in self._dispatcher.executors.items():
+            try:
+                yield key, (executor, executor.metrics())
+            except Exception:  # somebody else's code: what it cannot say is not shown
+                continue
+
+    def _executor(self, key: str, executor: TaskExecutor, metrics: ExecutorMetrics) -> ExecutorStatus:
+        active, capacity = metrics.active_tasks, metrics.capacity
+        if capacity is None:
+            capacity = _capacity(executor)
+        running = metrics.running
+        if running is None:
+            running = active if capacity is None else min(active, capacity)
+        return ExecutorStatus(
+            active=active,
+            capacity=capacity,
+            running=running,
+            waiting=max(0, active - running - metrics.async_running),
+            async_capacity=metrics.async_capacity,
+            async_running=metrics.async_running,
+            shared=key in self._dispatcher.assigners,
+            executed=metrics.total_executed,
+            failed=metrics.total_failed,
+            seconds=metrics.total_seconds,
+            attempts_per_second=self._rates.of(f"executor {key}"),
+            breaker=self._dispatcher.breaker(key),
+            spare=self._rebalance.spare(key),
+        )
+
+    def _hub(self) -> HubStatus | None:
+        """The hub, and for which workers that are not there tasks wait."""
+        for key, assigner in self._dispatcher.assigners.items():
+            reasons = {assigner.why_not(rest_of(line)) for line in self._parking.waited_for(key)}
+            missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
+            return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:SHOWN_WAITS]))
+        return None
 
 
 def _pool(pool: ExecutorPool, rates: Rates) -> PoolStatus:
@@ -117,47 +185,6 @@ def _stage(executor: StageExecutor, rates: Rates) -> StageStatus:
         error_rate=health.error_rate,
         busy_seconds=executor.metrics_now().busy_seconds,
     )
-
-
-def _metrics(engine: Engine) -> Iterator[tuple[str, tuple[TaskExecutor, ExecutorMetrics]]]:
-    for key, executor in engine.dispatcher.executors.items() if engine.dispatcher is not None else ():
-        try:
-            yield key, (executor, executor.metrics())
-        except Exception:  # somebody else's code: what it cannot say is not shown
-            continue
-
-
-def _executor(engine: Engine, key: str, executor: TaskExecutor, metrics: ExecutorMetrics) -> ExecutorStatus:
-    active, capacity = metrics.active_tasks, metrics.capacity
-    if capacity is None:
-        capacity = _capacity(executor)
-    running = metrics.running
-    if running is None:
-        running = active if capacity is None else min(active, capacity)
-    return ExecutorStatus(
-        active=active,
-        capacity=capacity,
-        running=running,
-        waiting=max(0, active - running - metrics.async_running),
-        async_capacity=metrics.async_capacity,
-        async_running=metrics.async_running,
-        shared=engine.dispatcher is not None and key in engine.dispatcher.assigners,
-        executed=metrics.total_executed,
-        failed=metrics.total_failed,
-        seconds=metrics.total_seconds,
-        attempts_per_second=engine.rates.of(f"executor {key}"),
-        breaker=engine.dispatcher.breaker(key) if engine.dispatcher is not None else "closed",
-        spare=engine.rebalance.spare(key),
-    )
-
-
-def _hub(engine: Engine) -> HubStatus | None:
-    """The hub, and for which workers that are not there tasks wait."""
-    for key, assigner in engine.dispatcher.assigners.items() if engine.dispatcher is not None else ():
-        reasons = {assigner.why_not(rest_of(line)) for line in engine.parking.waited_for(key)}
-        missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
-        return msgspec.structs.replace(assigner.seen(), address=engine.hub, waits=tuple(missing[:SHOWN_WAITS]))
-    return None
 
 
 def _capacity(executor: TaskExecutor) -> int | None:

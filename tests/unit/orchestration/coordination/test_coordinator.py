@@ -15,7 +15,7 @@ from turnout.model.rows import StoreUse
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages import Stage, WorkQueue
 
 WAIT = 20.0
 STAGE = Stage.STEP_RESULT_PROCESSOR
@@ -75,7 +75,7 @@ def scenario(pool_settings: PoolSettings, **changes: Any) -> Callable[[Scenario]
             async def whole() -> None:
                 work = Stubborn()
                 settings = msgspec.structs.replace(SETTINGS, **changes)
-                pool = ExecutorPool(STAGE, work, pool_settings, settings)
+                pool = ExecutorPool(STAGE, WorkQueue(), work, pool_settings, settings)
                 coordinator = OrchestrationLoopCoordinator({STAGE: pool}, settings)
                 await coordinator.start()
                 await function(work, pool, coordinator)

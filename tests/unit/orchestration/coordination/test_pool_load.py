@@ -10,7 +10,7 @@ import pytest
 
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages import Stage, WorkQueue
 
 WAIT = 20.0
 COOLDOWN = 10.0
@@ -36,6 +36,7 @@ def over_a_pool(scenario: Scenario, batch_size: int = 2) -> None:
         work = Held()
         pool = ExecutorPool(
             Stage.STEP_RESULT_PROCESSOR,
+            WorkQueue(),
             work,
             PoolSettings(max_executors=4, batch_size=batch_size),
             CoordinatorSettings(scaling_cooldown_seconds=COOLDOWN),
