@@ -6,6 +6,8 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 JOBS ?= 3
 PYTEST := $(RUN) -m pytest -q --no-header
+# A file goes to one process, so that what its tests share is made once; those that take longest come first.
+SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # The tests that start programs of other languages.
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
@@ -28,7 +30,7 @@ languages: $(READY) ## orders through Python, Ruby, Go and Node: a hub and four 
 
 test: $(READY) ## all tests: unit, conformance, integration, acceptance and the faults in small, on SQLite and PostgreSQL
 	@echo "== all tests, $(JOBS) at a time; faults with small counts"
-	@$(PYTEST) -n $(JOBS) tests || { \
+	@$(PYTEST) $(SPREAD) tests || { \
 		echo "== what failed, once more, one at a time: a test that passes only now is a bug to be mended"; \
 		$(PYTEST) --last-failed --last-failed-no-failures none tests; }
 
@@ -54,11 +56,11 @@ types: $(READY)
 
 unit: $(READY)
 	@echo "== unit tests"
-	@$(PYTEST) -n $(JOBS) tests/unit
+	@$(PYTEST) $(SPREAD) tests/unit
 
 bare: $(READY) ## the tests that use other languages, on a PATH without ruby, go and node: they skip, and nothing fails
 	@echo "== tests of other languages, without them"
-	@tools/without_languages $(PYTEST) -n $(JOBS) $(BARE)
+	@tools/without_languages $(PYTEST) $(SPREAD) $(BARE)
 
 faults: $(READY) ## kills, stops, outages and races with their full counts (takes long)
 	@echo "== faults with full counts, one at a time"
@@ -79,7 +81,7 @@ docs: $(READY) ## the pages as a site, in site/; a warning is an error
 coverage: $(READY) ## all tests with line coverage of src/turnout; fails below 90 %
 	@echo "== all tests with coverage"
 	@rm -f .coverage .coverage.*
-	@$(PYTEST) -n $(JOBS) --cov --cov-report=term --cov-fail-under=90 tests
+	@$(PYTEST) $(SPREAD) --cov --cov-report=term --cov-fail-under=90 tests
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build site

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.acceptance.fork_server import AT_START, run_forked
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 150.0
 """Seconds after which a command that should have ended is given up, also on a machine that is very busy."""
@@ -138,31 +140,6 @@ executor = "deaf"
 """
 
 
-FORKING = """
-import contextlib, io, json, os, sys, tempfile
-import turnout.cli.app, turnout.cli.running, turnout.cli.showing, turnout.cli.checkup
-import turnout.store.sqlite, turnout.store.postgres
-
-# What Typer loads when it first reads an option is loaded once, here.
-with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    turnout.cli.main(["--version"])
-
-answers = []
-for arguments in json.load(sys.stdin):
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = os.fork()
-        if child == 0:
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
-            turnout.cli.main(arguments)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        out.seek(0)
-        err.seek(0)
-        answers.append([code, out.read().decode(), err.read().decode()])
-json.dump(answers, sys.stdout)
-"""
-
-
 class Done:
     """How a command ended, and what it said."""
 
@@ -213,32 +190,28 @@ class Project:
         )
 
     def run(self, *arguments: str, stdin: str = "", **more: str) -> Done:
-        done = subprocess.run(
-            [sys.executable, "-m", "turnout", *arguments],
-            cwd=self.folder,
-            env=self.environment(**more),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert "Traceback (most recent call last)" not in done.stderr.replace("  Traceback", ""), done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        """A command, in a process of its own."""
+        environment = self.environment(**more)
+        if any(name.startswith(AT_START) for name in more):
+            done = subprocess.run(
+                [sys.executable, "-m", "turnout", *arguments],
+                cwd=self.folder,
+                env=environment,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
+            code, out, err = done.returncode, done.stdout, done.stderr
+        else:
+            code, out, err = run_forked(list(arguments), self.folder, environment, stdin, PATIENCE)
+        assert "Traceback (most recent call last)" not in err.replace("  Traceback", ""), err
+        return Done(code, out, err)
 
     def run_all(self, commands: Sequence[Sequence[str]]) -> list[Done]:
-        """Many commands, each in a process of its own that need not import everything again."""
-        done = subprocess.run(
-            [sys.executable, "-c", FORKING],
-            cwd=self.folder,
-            env=self.environment(),
-            input=json.dumps(commands),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE + 15 * len(commands),
-            check=True,
-        )
-        return [Done(*answer) for answer in json.loads(done.stdout)]
+        """Many commands, one after the other."""
+        return [self.run(*each) for each in commands]
 
     def finish(self, process: subprocess.Popen[str]) -> Done:
         out, err = process.communicate(timeout=PATIENCE)

@@ -7,9 +7,9 @@ import pytest
 from tests.faults.children import Children, eventually
 from tests.faults.guarantees import query
 from tests.faults.outcomes import each_ran_once
-from tests.faults.scale import FULL
+from tests.faults.scale import FULL, scaled
 
-RUNS = 2
+RUNS = scaled(1, 2)
 HOLD = 10.0 if FULL else 3.0
 SETTINGS = {} if FULL else {"heartbeat": 1.5, "self_fence": 4.0, "lease": 5.0, "sweep": 0.3}
 """The defaults, or much the same in smaller."""

@@ -8,7 +8,7 @@ from tests.faults.outcomes import CHAIN, all_completed
 from tests.faults.scale import scaled
 from tests.postgres import OwnServer
 
-RUNS = scaled(150, 1_000)
+RUNS = scaled(90, 1_000)
 RESTARTS = 3
 
 

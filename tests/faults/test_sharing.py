@@ -6,7 +6,7 @@ from tests.faults.children import Children, eventually
 from tests.faults.outcomes import all_completed, each_ran_once
 from tests.faults.scale import scaled
 
-RUNS = scaled(300, 2_000)
+RUNS = scaled(120, 2_000)
 SHARE = {"max_owned_runs": 20, "claim_batch": 10}
 """So little that neither process can take everything."""
 GIVEN_RUNS, RECEIVERS = scaled(40, 300), scaled(2, 10)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from tests.faults.children import Children
 from tests.faults.guarantees import query
-from tests.faults.scale import scaled
+from tests.faults.scale import FULL, scaled
 
-TASKS = scaled(2_000, 10_000)
-LARGE_RUNS, LARGE_VALUES = scaled(4, 50), scaled(50, 200)
+TASKS = scaled(1_000, 10_000)
+LARGE_RUNS, LARGE_VALUES = scaled(4, 50), scaled(30, 200)
 MIB = 1024 * 1024
+SLACK = 0 if FULL else 32 * MIB
+"""How far the tasks of the first run overlap makes more of a difference where there are few."""
 
 
 def test_four_independent_tasks_of_one_second_take_about_one_second_on_sqlite(sqlite_children: Children) -> None:
@@ -38,6 +40,7 @@ def test_runs_with_large_values_leave_no_memory_behind(children: Children) -> No
         f"{LARGE_RUNS} runs of {LARGE_VALUES} × 900 kB: {before // MIB} MiB before, {resting // MIB} at rest afterwards"
     )
     print(f"at most so far, after each run: {[each // MIB for each in peaks]}")
-    assert resting <= 1.5 * peaks[0]
+    assert resting <= 1.5 * peaks[0] + SLACK
     assert resting <= before + 3 * one_run + 32 * MIB
-    assert peaks[-1] <= 2 * peaks[0] + 32 * MIB
+    # How far the tasks of the first run overlap is a matter of pace; more than a run's values are never there at once.
+    assert peaks[-1] <= max(2 * peaks[0], before + 2 * one_run) + 32 * MIB

@@ -17,7 +17,7 @@ from tests.faults.scale import scaled
 from tests.faults.standstill import stop_between_commits
 
 RUNS = scaled(40, 100)
-TRIALS = scaled(2, 10)
+TRIALS = scaled(1, 10)
 SECONDS = 0.01
 GAP = 0.0003
 """Seconds of processor time from the look at the clock to the first line of a body, at most; 5 us are usual."""

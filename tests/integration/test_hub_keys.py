@@ -21,6 +21,7 @@ from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.settings import HubSettings
+from turnout.runner import EngineSettings
 from turnout.wire.documents import ResultMetadata, Step, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
 from turnout.wire.messages import Error, Heartbeat, Held, Hello, Welcome
@@ -54,7 +55,7 @@ def keys(tmp_path: Path) -> HubKeys:
 @contextmanager
 def runner_of(url: str, hub: HubSettings) -> Iterator[Runner]:
     options = {"routing": EVERYTHING, "workflows": [adding], "handle_sigterm": False, "config": False}
-    with Runner(url, hub=hub, **options) as runner:
+    with Runner(url, hub=hub, settings=EngineSettings(sweep=0.3), **options) as runner:
         yield runner
 
 
