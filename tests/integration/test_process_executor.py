@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -255,7 +256,7 @@ def test_stopping_lets_a_running_body_end_within_its_time(bench: Bench, gate: Ga
     attempt = bench.start(pass_gate, gate.port, "body")
     gate.arrived()
     # The body may be quicker than the word that it has begun; what has not begun is handed back.
-    until(lambda: bench.executor._live[key_of(attempt.event)].started_at is not None)
+    until(lambda: bench.executor._live[key_of(attempt.event)].settled.is_set())
 
     async def stop() -> None:
         stopping = asyncio.create_task(bench.executor.stop(PATIENCE))
@@ -265,6 +266,36 @@ def test_stopping_lets_a_running_body_end_within_its_time(bench: Bench, gate: Ga
 
     asyncio.run(stop())
     assert attempt.result().output == '"body"'
+
+
+SLOW_TO_IMPORT = """
+import os, pathlib, time
+
+mark = pathlib.Path(os.environ["SLOW_TO_IMPORT"])
+if os.environ["SLOW_TO_IMPORT_HERE"] != str(os.getpid()):
+    mark.touch()
+    time.sleep(60)
+
+
+def body():
+    mark.with_suffix(".begun").touch()
+"""
+
+
+def test_stopping_hands_back_what_its_child_has_taken_and_not_begun(
+    bench: Bench, until: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / "imported"
+    (tmp_path / "slow_to_import.py").write_text(SLOW_TO_IMPORT)
+    monkeypatch.setenv("SLOW_TO_IMPORT", str(mark))
+    monkeypatch.setenv("SLOW_TO_IMPORT_HERE", str(os.getpid()))
+    monkeypatch.syspath_prepend(tmp_path)
+    attempt = bench.start(importlib.import_module("slow_to_import").body)
+    until(mark.exists)
+    asyncio.run(bench.executor.stop(3))
+    result = attempt.result()
+    assert (result.status, result.started_at) == (ExecutionStatus.RETURNED, None)
+    assert not mark.with_suffix(".begun").exists()
 
 
 def test_a_stopped_executor_can_be_started_again(bench: Bench) -> None:

@@ -104,6 +104,10 @@ class AttendingExecutor(ABC):
     async def _run(self, attempt: Attended, work: Work) -> ExecutionResult:
         """Run the attempt. When this is cancelled, it ends what it has started before it lets go."""
 
+    def _has_begun(self, attempt: Attended) -> bool:
+        """Whether to end this attempt now would cost it."""
+        return attempt.started_at is not None
+
     async def _close(self) -> None:  # noqa: B027 - most have nothing that outlives its attempt
         """End what outlives attempts."""
 
@@ -150,7 +154,7 @@ class AttendingExecutor(ABC):
 
     async def _wind_up(self, timeout: float) -> None:
         for attempt in tuple(self._live.values()):
-            if attempt.started_at is None:
+            if not self._has_begun(attempt):
                 attempt.end(ExecutionResult.returned(attempt.event, STOPPING), 0.0)
         await self._all_ended(timeout)
         grace = min(self.grace, STOP_GRACE)

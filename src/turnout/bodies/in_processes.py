@@ -101,12 +101,20 @@ class ProcessExecutor(AttendingExecutor):
         self._keep(child)
         return result
 
+    def _has_begun(self, attempt: Attended) -> bool:
+        """Only once its body is called: before that its child imports the body's module, which may take long."""
+        return attempt.settled.is_set()
+
     def _took_it_after_all(self, child: WarmChild, attempt: Attended) -> None:
-        """It was handed back as not started, while the child was taking it up: then it is lost instead."""
-        if attempt.started_at is None and child.begun_at is not None:
+        """It was handed back as not begun. A child says that it calls the body before it does, and all that it said is
+        here: if it has called it meanwhile, the attempt is lost instead."""
+        returned = attempt.ends_as is not None and attempt.ends_as.status is ExecutionStatus.RETURNED
+        if returned and not attempt.settled.is_set():
+            attempt.started_at = None
+        elif attempt.started_at is None and child.begun_at is not None:
             attempt.started_at = child.begun_at
-            if attempt.ends_as is not None and attempt.ends_as.status is ExecutionStatus.RETURNED:
-                attempt.ends_as = ExecutionResult.lost(attempt.event, f"executor {self.name!r} was stopped")
+        if returned and attempt.settled.is_set():
+            attempt.ends_as = ExecutionResult.lost(attempt.event, f"executor {self.name!r} was stopped")
 
     # -- children ---------------------------------------------------------------------------------------------------
     def _next_child(self) -> WarmChild:
