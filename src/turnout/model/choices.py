@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import Graph
 from turnout.model.memo import read_memo
+from turnout.model.moves import Move, RunView, Stop
 from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
 from turnout.model.rows import TaskRow
 from turnout.model.states import TaskState
 from turnout.model.suggestions import close
-
-if TYPE_CHECKING:
-    from turnout.model.turn import Turn
 
 UNKNOWN_BRANCH = "unknown_branch"
 
@@ -60,21 +57,21 @@ def left_out(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
     return (dependent for dependent in graph.dependents[pos] if dependent not in after)
 
 
-def leave_out(turn: Turn, pos: int, chosen: Iterable[str]) -> None:
+def leave_out(view: RunView, pos: int, chosen: Iterable[str]) -> Iterator[Move]:
     """A branch has chosen: the other dependents are skipped, whatever else they wait for."""
-    graph = turn.machine.graph
+    graph = view.machine.graph
     for dependent in left_out(graph, pos, chosen):
-        if turn.task(dependent).state is TaskState.PENDING:
-            turn.stop(dependent, TaskState.SKIPPED, f"{NOT_CHOSEN}:{graph.tasks[pos].name}")
+        if view.task(dependent).state is TaskState.PENDING:
+            yield Stop(dependent, TaskState.SKIPPED, f"{NOT_CHOSEN}:{graph.tasks[pos].name}")
 
 
-def take_over_choices(turn: Turn) -> None:
+def take_over_choices(view: RunView) -> Iterator[Move]:
     """Of branches whose outputs were taken over from another run: what they chose there holds here."""
-    for row in turn.machine.tasks:
+    for row in view.machine.tasks:
         if row.memo is not None and row.state is TaskState.COMPLETED:
             chosen = read_memo(row.memo).chosen
             if chosen is not None:
-                leave_out(turn, row.pos, chosen)
+                yield from leave_out(view, row.pos, chosen)
 
 
 def by_choice(row: TaskRow) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+import msgspec
+
 from turnout.model.graph import Graph
 from turnout.model.outputs import items_of
 from turnout.model.rows import TaskRow
@@ -50,6 +52,17 @@ class Group:
             del self.held[pos]
             ready[pos] = None
             self.ready += 1
+
+
+class Expansion(msgspec.Struct, gc=False):
+    """What a turn adds to its run. It refers to nothing that refers back to it, as the turn does not either."""
+
+    added: list[TaskRow] = []
+    """Rows that the turn adds, as they were before it moved them."""
+    opened: dict[int, range] = {}
+    """Mapped tasks that get their items in the turn, and where."""
+    left: dict[int, int] = {}
+    """How many items of a group are open after the turn, where that has changed."""
 
 
 NO_GROUPS: Mapping[int, Group] = MappingProxyType({})

@@ -6,18 +6,16 @@ first those for success or failure, then those for the exit. Those that are not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypedDict
 
 from turnout.model.ending import RowOf, end_of, failed_tasks
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
+from turnout.model.moves import MakeReady, Move, RunView, Stop
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.spec import HookedOn
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
-
-if TYPE_CHECKING:
-    from turnout.model.turn import Turn
 
 NOT_CALLED = "not_called"
 """Why a hook was skipped: its end did not come."""
@@ -67,45 +65,41 @@ class TaskOutcome(TypedDict):
 
 
 # -- calling ----------------------------------------------------------------------------------------------------
-def call_hooks(turn: Turn) -> None:
+def call_hooks(view: RunView) -> Iterator[Move]:
     """Make ready, or skip, the hooks that waited for an end that has come."""
-    if turn.contested or turn.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
+    if view.contested or view.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
         return
-    graph = turn.machine.graph
+    graph = view.machine.graph
     for pos, hooks in graph.task_hooks.items():
-        row = turn.task(pos)
+        row = view.task(pos)
         if row.state in TASK_TERMINAL:
             # A task that never ran here calls none, nor does one whose output was taken over from another run.
-            _settle(turn, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
-    waiting = [pos for pos in graph.run_hooks if turn.task(pos).state is TaskState.PENDING]
-    if waiting and turn.left <= len(waiting):
-        called = _CALLED_BY[end_of(graph, turn.run_row, turn.task).state]
+            yield from _settle(view, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
+    waiting = [pos for pos in graph.run_hooks if view.task(pos).state is TaskState.PENDING]
+    if waiting and view.left <= len(waiting):
+        called = _CALLED_BY[end_of(graph, view.run_row, view.task).state]
         last = [pos for pos in waiting if _on(graph, pos) == "exit"]
-        _settle(turn, [pos for pos in waiting if pos not in last], called)
-        if turn.left == len(last):
-            _settle(turn, last, called)
+        yield from _settle(view, [pos for pos in waiting if pos not in last], called)
+        if view.left == len(last):
+            yield from _settle(view, last, called)
 
 
-def end_hooks(turn: Turn, reason: str) -> list[int]:
-    """End all open hooks, the running ones without waiting for their answer; returns those that ran."""
-    open_ = [pos for pos in turn.machine.graph.hooks if turn.task(pos).state not in TASK_TERMINAL]
-    running = [pos for pos in open_ if turn.task(pos).state is TaskState.RUNNING]
-    for pos in open_:
-        turn.stop(pos, TaskState.CANCELLED, reason)
-    return running
+def open_hooks(view: RunView) -> list[int]:
+    """The hooks that have not ended."""
+    return [pos for pos in view.machine.graph.hooks if view.task(pos).state not in TASK_TERMINAL]
 
 
-def only_hooks_left(turn: Turn) -> bool:
-    return turn.left == sum(turn.task(pos).state not in TASK_TERMINAL for pos in turn.machine.graph.hooks)
+def only_hooks_left(view: RunView) -> bool:
+    return view.left == len(open_hooks(view))
 
 
-def _settle(turn: Turn, hooks: Iterable[int], called: tuple[HookedOn, ...]) -> None:
+def _settle(view: RunView, hooks: Iterable[int], called: tuple[HookedOn, ...]) -> Iterator[Move]:
     for pos in hooks:
-        if turn.task(pos).state is TaskState.PENDING:
-            if _on(turn.machine.graph, pos) in called:
-                turn.make_ready(pos)
+        if view.task(pos).state is TaskState.PENDING:
+            if _on(view.machine.graph, pos) in called:
+                yield MakeReady(pos)
             else:
-                turn.stop(pos, TaskState.SKIPPED, NOT_CALLED)
+                yield Stop(pos, TaskState.SKIPPED, NOT_CALLED)
 
 
 def _on(graph: Graph, pos: int) -> HookedOn:

@@ -7,13 +7,13 @@ makes them the new truth. A turn that did not apply is simply forgotten.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.groups import NO_GROUPS, Group, keeps, placeable, restored
+from turnout.model.groups import NO_GROUPS, Expansion, Group, keeps, placeable, restored
 from turnout.model.memo import read_memo
 from turnout.model.names import task_id
 from turnout.model.outputs import Outputs
@@ -23,9 +23,21 @@ from turnout.model.spec import TaskSpec
 from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_READY, TASK_RUNNING, TASK_TERMINAL
 from turnout.model.verdict import Limits
 
-if TYPE_CHECKING:
-    from turnout.model.expansion import Expansion
-    from turnout.model.turn import Turn
+
+class Changes(Protocol):
+    """What a commit changed of a run."""
+
+    @property
+    def rows(self) -> dict[int, TaskRow]: ...
+
+    @property
+    def run(self) -> RunRow | None: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def expansion(self) -> Expansion | None: ...
 
 
 class RunMachine:
@@ -134,12 +146,12 @@ class RunMachine:
                 dispatched_at=at,
             )
 
-    def adopt(self, turn: Turn) -> None:
-        """The turn was committed: its rows are now the state."""
+    def adopt(self, changes: Changes) -> None:
+        """The changes were committed: their rows are now the state."""
         graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
-        if turn.expansion is not None:
-            self._add(turn.expansion)
-        for pos, row in turn.rows.items():
+        if changes.expansion is not None:
+            self._add(changes.expansion)
+        for pos, row in changes.rows.items():
             if row.group is not None:
                 self._adopt_item(row)
                 continue
@@ -157,10 +169,10 @@ class RunMachine:
                 ready.pop(pos, None)
             tasks[pos] = row
         if graph.mapped:
-            self._settle_groups(turn)
-        if turn.run is not None:
-            self.row = turn.run
-        self.seq = turn.seq
+            self._settle_groups(changes)
+        if changes.run is not None:
+            self.row = changes.run
+        self.seq = changes.seq
 
     # -- mapped tasks -------------------------------------------------------------------------------------------
     def _add(self, expansion: Expansion) -> None:
@@ -189,12 +201,12 @@ class RunMachine:
         self.tasks[pos] = row
         self._shed(pos)
 
-    def _settle_groups(self, turn: Turn) -> None:
+    def _settle_groups(self, changes: Changes) -> None:
         for group in self.groups.values():
             if group.limit is not None and group.open:
                 group.admit(self.ready)
         self.settling = self._ended_groups()
-        if self.graph.counted_by and not self.graph.mapped.isdisjoint(turn.rows):
+        if self.graph.counted_by and not self.graph.mapped.isdisjoint(changes.rows):
             # A list that has been counted need not stay: what is too large for memory is shed now.
             for source in self.graph.counted_by:
                 for pos in (source, *(self.groups[source].items if source in self.groups else ())):

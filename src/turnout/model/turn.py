@@ -13,20 +13,21 @@ from turnout.model.choices import by_choice, checked, leave_out, take_over_choic
 from turnout.model.ending import end_of
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.expansion import (
-    Expansion,
     follow_in_groups,
-    item_ended,
+    items_of_group,
+    judge_item,
     open_group,
     resume_groups,
     settle,
     try_open,
     value_in,
 )
-from turnout.model.groups import placeable
-from turnout.model.hooks import call_hooks, end_hooks, only_hooks_left
+from turnout.model.groups import Expansion, placeable
+from turnout.model.hooks import call_hooks, only_hooks_left, open_hooks
 from turnout.model.limits import offerable_within_limits, ready_within_limits
 from turnout.model.machine import RunMachine
 from turnout.model.memo import Memo, write_memo
+from turnout.model.moves import AddItems, End, MakeReady, Move, StartGroup, Stop
 from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, decided, ended, succeeded
 from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
@@ -99,6 +100,13 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def empty(self) -> bool:
         return not self.rows and self.run is None
 
+    def items_in(self, pos: int) -> range:
+        """The positions of a mapped task's items; empty before it has got any."""
+        group = self.machine.groups.get(pos)
+        if group is not None:
+            return group.items
+        return range(0) if self.expansion is None else self.expansion.opened.get(pos, range(0))
+
     def ready(self) -> list[int]:
         """Tasks that may be placed now, oldest first, those that this turn made ready last."""
         state = self.run_row.state
@@ -129,12 +137,12 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         hooks = self.machine.graph.hooks
         if self.machine.new.rerun_of is not None:
-            take_over_choices(self)
+            self._apply(take_over_choices(self))
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
                 self._judge(pos)
         if self.machine.graph.pipes:
-            resume_groups(self)
+            self._apply(resume_groups(self))
 
     def place(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
         """Ready to running: the one door in. ``worker`` is what people call a holder that is not an orchestrator."""
@@ -222,7 +230,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         """
         state, hooks = self.run_row.state, self.machine.graph.hooks
         if state is RUN_CANCELLING and hooks and reason != RUN_TIMED_OUT:
-            return end_hooks(self, reason)
+            return self._end_hooks(reason)
         if state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
         if hooks and reason == RUN_TIMED_OUT and only_hooks_left(self):
@@ -264,7 +272,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         self.cancel(reason, error)
         for pos in range(len(self.tasks)):
             self.stop_running(pos, reason)
-        end_hooks(self, reason)
+        self._end_hooks(reason)
         if not self.contested:
             self._move_run(RunState.FAILED, reason=reason, error=error)
 
@@ -272,9 +280,9 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         """End the run if nothing is left to do."""
         graph = self.machine.graph
         for pos in self.machine.settling:
-            settle(self, pos)
+            self._apply(settle(self, pos))
         if graph.hooks:
-            call_hooks(self)
+            self._apply(call_hooks(self))
         if self.left or self.contested:
             return
         if self.run_row.state in (RUN_RUNNING, RUN_CANCELLING):
@@ -390,14 +398,76 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if committed.state is TASK_READY and committed.poll_key is not None:
             self.contested = True
         if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
-            leave_out(self, pos, result.chosen or ())
+            self._apply(leave_out(self, pos, result.chosen or ()))
         self.follow(pos)
         if row.group is not None:
-            item_ended(self, row.group)
+            self._item_ended(row.group)
 
     def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
         """To a terminal state without a result."""
         self.end(pos, state, None, Verdict(state, reason))
+
+    # -- moves that others decide -------------------------------------------------------------------------------
+    def _apply(self, moves: Iterable[Move]) -> None:
+        """Makes these moves, each before the next is decided."""
+        for move in moves:
+            match move:
+                case MakeReady():
+                    self.make_ready(move.pos, move.reason)
+                case Stop():
+                    self.stop(move.pos, move.state, move.reason)
+                case End():
+                    self.end(move.pos, move.verdict.state, move.result, move.verdict)
+                case StartGroup():
+                    self._start_group(move.pos)
+                case AddItems():
+                    self._add_items(move.pos, move.count)
+
+    def _start_group(self, pos: int) -> None:
+        row = self.task(pos)
+        self.log(pos, TASK_PENDING, TASK_READY, 0, None)
+        self.rows[pos] = TaskRow(
+            pos=pos,
+            name=row.name,
+            priority=row.priority,
+            state=TASK_RUNNING,
+            attempt=1,
+            dispatched_at=self.now,
+            started_at=self.now,
+            seq=self.log(pos, TASK_READY, TASK_RUNNING, 1, because("mapped")),
+            was=TASK_PENDING,
+        )
+
+    def _add_items(self, pos: int, count: int) -> None:
+        if self.expansion is None:
+            self.expansion = Expansion()
+        expansion, first = self.expansion, len(self.tasks)
+        added = items_of_group(pos, self.task(pos), first, count)
+        expansion.opened[pos] = range(first, first + count)
+        expansion.left[pos] = count
+        expansion.added += added
+        self.tasks = [*self.tasks, *added]
+        for item in added:
+            self._apply(judge_item(self, item))
+        self.follow(~pos)
+
+    def _item_ended(self, group: int) -> None:
+        """The last item ends its mapped task, unless it is not sure yet that all of this turn applies."""
+        if self.expansion is None:
+            self.expansion = Expansion()
+        left = self.expansion.left
+        known = left.get(group)
+        left[group] = (self.machine.groups[group].open if known is None else known) - 1
+        if left[group] == 0 and not self.contested:
+            self._apply(settle(self, group))
+
+    def _end_hooks(self, reason: str) -> list[int]:
+        """Ends all open hooks, the running ones without waiting for their answer. Returns those that ran."""
+        open_ = open_hooks(self)
+        running = [pos for pos in open_ if self.task(pos).state is TASK_RUNNING]
+        for pos in open_:
+            self.stop(pos, TaskState.CANCELLED, reason)
+        return running
 
     # -- readiness ----------------------------------------------------------------------------------------------
     def follow(self, pos: int) -> None:
@@ -411,7 +481,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         graph, remaining = self.machine.graph, self.machine.remaining
         self._to_follow = [pos]
         for done in self._to_follow:
-            if graph.mapped and follow_in_groups(self, done):
+            if done < 0 or done >= len(graph.tasks):
+                self._apply(follow_in_groups(self, done))
                 continue
             for dependent in graph.dependents[done]:
                 lefts = self._lefts
@@ -421,7 +492,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
                         lefts = self._lefts = {}
                     lefts[dependent] = left - 1
                     if dependent in graph.pipes:
-                        try_open(self, dependent)
+                        self._apply(try_open(self, dependent))
                 elif self.task(dependent).state is TASK_PENDING:
                     self._judge(dependent)
         self._to_follow = None
@@ -437,7 +508,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go and pos in graph.mapped:
-            open_group(self, pos)
+            self._apply(open_group(self, pos))
         elif go:
             self.make_ready(pos)
         else:

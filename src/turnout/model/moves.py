@@ -1,0 +1,95 @@
+"""Moves of one run: what branches, hooks and mapped tasks ask for. Only the turn applies them.
+
+The functions that decide yield moves one by one. The turn applies each before it asks for the next, so what is decided
+later sees what was decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from turnout.model.events import ExecutionResult
+from turnout.model.machine import RunMachine
+from turnout.model.rows import RunRow, TaskRow
+from turnout.model.states import TaskState
+from turnout.model.verdict import Verdict
+
+
+class MakeReady(msgspec.Struct, frozen=True, gc=False):
+    """Pending to ready."""
+
+    pos: int
+    reason: str | None = None
+
+
+class Stop(msgspec.Struct, frozen=True, gc=False):
+    """To a terminal state without a result."""
+
+    pos: int
+    state: TaskState
+    reason: str | None
+
+
+class End(msgspec.Struct, frozen=True, gc=False):
+    """To a terminal state by a result."""
+
+    pos: int
+    result: ExecutionResult
+    verdict: Verdict
+
+
+class StartGroup(msgspec.Struct, frozen=True, gc=False):
+    """A mapped task goes from pending to running."""
+
+    pos: int
+
+
+class AddItems(msgspec.Struct, frozen=True, gc=False):
+    """A mapped task that runs gets its items."""
+
+    pos: int
+    count: int
+
+
+Move: TypeAlias = MakeReady | Stop | End | StartGroup | AddItems
+
+
+class RunView(Protocol):
+    """What may be read of a run while a turn changes it: the committed state, and the changes so far."""
+
+    @property
+    def machine(self) -> RunMachine: ...
+
+    @property
+    def tasks(self) -> Sequence[TaskRow]:
+        """The rows as they were before this turn; those that it adds come last."""
+        ...
+
+    @property
+    def rows(self) -> dict[int, TaskRow]:
+        """The rows that this turn changes."""
+        ...
+
+    @property
+    def run_row(self) -> RunRow: ...
+
+    @property
+    def contested(self) -> bool:
+        """A task was ended that a poller may have claimed meanwhile."""
+        ...
+
+    @property
+    def left(self) -> int:
+        """How many tasks are open after this turn."""
+        ...
+
+    def task(self, pos: int) -> TaskRow: ...
+
+    def items_in(self, pos: int) -> range:
+        """The positions of a mapped task's items; empty before it has got any."""
+        ...
+
+    def made_ready(self) -> list[int]: ...
