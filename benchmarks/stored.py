@@ -39,7 +39,7 @@ def _template(url: str) -> NewRun:
     with Runner(url, workflows=[single], handle_sigterm=False) as runner:
         handle = runner.submit(single)
         assert handle.wait(60) == "completed"
-        run = runner.core.stored(handle.id)
+        run = runner.core.reader.stored(handle.id)
     return run.new
 
 

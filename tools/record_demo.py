@@ -54,7 +54,7 @@ def main() -> None:
         began = time.time()
         run = runner.submit(fulfil, ORDER)
         while True:
-            tasks = [task_view(row) for row in runner.core.look(run.id)]
+            tasks = [task_view(row) for row in runner.core.reader.look(run.id)]
             if any(task.state is TaskState.READY and task.reason == "retry_at" for task in tasks):
                 break
             time.sleep(0.01)

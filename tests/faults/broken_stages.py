@@ -27,8 +27,8 @@ class Victim:
         """It has taken a batch."""
         self._release = asyncio.Event()
         self._fault: Callable[[list[Any], Process], Awaitable[None]] = getattr(self, f"_{fault}")
-        self._loop: asyncio.AbstractEventLoop = runner._core._loop
-        self.executor: StageExecutor = runner._core.call(self._take_over()).result(10)
+        self._loop: asyncio.AbstractEventLoop = runner._core.loop.loop
+        self.executor: StageExecutor = runner._core.loop.call(self._take_over()).result(10)
 
     async def _take_over(self) -> StageExecutor:
         executor = self.pool.executors[0]
@@ -47,7 +47,7 @@ class Victim:
         while not self.began.is_set():
             eventually("it takes a batch", lambda: self.began.is_set() or self.executor not in self.pool.executors)
             if not self.began.is_set():
-                self.executor = self._runner._core.call(self._take_over()).result(10)
+                self.executor = self._runner._core.loop.call(self._take_over()).result(10)
 
     def is_replaced(self) -> str:
         """Returns what the coordinator says of it, once another has its place."""

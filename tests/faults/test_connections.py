@@ -53,7 +53,7 @@ class Demand:
         self.answers = 0
         self.failures: list[BaseException] = []
         self._enough = False
-        self._calling = [self._core.call(self._call()) for _ in range(CALLERS)]
+        self._calling = [self._core.loop.call(self._call()) for _ in range(CALLERS)]
 
     async def _call(self) -> None:
         engine = self.engine
@@ -74,7 +74,7 @@ class Demand:
             each.result(PATIENCE)
 
     def look(self) -> Sight:
-        return self._core.call(self._look()).result(PATIENCE)
+        return self._core.loop.call(self._look()).result(PATIENCE)
 
     async def _look(self) -> Sight:
         engine = self.engine
@@ -238,16 +238,16 @@ def test_full_load_on_a_healthy_database_is_not_throttled(store_url: str) -> Non
 
 def test_a_caller_that_gives_up_on_its_submission_harms_nobody(runner: Runner, bodies: Bodies) -> None:
     core = runner._core
-    requests = [core.request(bodies.workflow, (f"r{number}",), {}) for number in range(40)]
+    requests = [core.submitter.request(bodies.workflow, (f"r{number}",), {}) for number in range(40)]
     for request in requests[::2]:
         request.accepted.cancel()
-    core.submit(requests)
+    core.submitter.submit(requests)
     kept = requests[1::2]
     assert {request.final.result(PATIENCE).run.row.state for request in kept} == {RunState.COMPLETED}
 
     async def late() -> None:
         """Gives up while its insert is on its way."""
-        more = [core.request(bodies.workflow, (f"late{number}",), {}) for number in range(40)]
+        more = [core.submitter.request(bodies.workflow, (f"late{number}",), {}) for number in range(40)]
         core.engine.submissions.put(more)
         while not any(request.admitted for request in more):
             await asyncio.sleep(0)
@@ -256,4 +256,4 @@ def test_a_caller_that_gives_up_on_its_submission_harms_nobody(runner: Runner, b
         finals = [asyncio.wrap_future(request.final) for request in more[1::2]]
         assert {final.run.row.state for final in await asyncio.gather(*finals)} == {RunState.COMPLETED}
 
-    core.call(late()).result(PATIENCE)
+    core.loop.call(late()).result(PATIENCE)

@@ -194,7 +194,7 @@ def test_executors_that_are_added_and_removed_while_they_are_busy_lose_nothing(u
             pool.remove(2)
 
         for stage in [*Stage] * scaled(20, 300):
-            runner._core.call(renew(stage)).result(PATIENCE)
+            runner._core.loop.call(renew(stage)).result(PATIENCE)
         load.ends()
         is_well(runner)
     bodies.each_ran_once(load.keys)

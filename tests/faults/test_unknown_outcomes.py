@@ -152,7 +152,7 @@ def test_no_body_starts_before_its_start_is_committed(
         submission.start()
         assert held.wait(PATIENCE)
         # The loop has had every chance to dispatch: it answers, and its threads are idle.
-        assert runner._core.call(asyncio.sleep(0.2)).result(PATIENCE) is None
+        assert runner._core.loop.call(asyncio.sleep(0.2)).result(PATIENCE) is None
         assert not bodies.ran, "a body ran whose start was not committed"
         release.set()
         submission.join(PATIENCE)

@@ -148,7 +148,7 @@ def test_an_order_that_no_turn_can_carry_out_is_answered_and_the_run_goes_on(
         await asked.done
 
     with caplog.at_level(logging.ERROR), pytest.raises(TurnoutError) as caught:
-        runner.core.call(order()).result(20)
+        runner.core.loop.call(order()).result(20)
     assert caught.value.code == "turn_failed"
     gate.open()
     assert run.wait(20) is RunState.COMPLETED

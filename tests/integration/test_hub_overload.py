@@ -70,7 +70,7 @@ class LoopGap:
             last, spent = now, cpu
 
     def __enter__(self) -> LoopGap:
-        self._looking = self._runner.core.call(self._look())
+        self._looking = self._runner.core.loop.call(self._look())
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -291,7 +291,7 @@ def test_tasks_that_wait_say_so_when_the_worker_that_they_wait_for_has_gone(stor
 
 
 def troubles(runner: Runner) -> str:
-    [one] = [one for one in runner.core.orchestrators() if one.id == runner.core.engine.session.id]
+    [one] = [one for one in runner.core.admin.orchestrators() if one.id == runner.core.engine.session.id]
     return "\n".join(f"{trouble.where}: {trouble.why}" for trouble in one.status.troubles)
 
 

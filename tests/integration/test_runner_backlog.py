@@ -85,7 +85,7 @@ def test_the_figure_for_capacity_stays_what_was_set_up_whatever_waits(make_sqlit
     taken, seen, left = 0, set(), True
     while left:
         left = runner.list(states=[RunState.RUNNING, RunState.PENDING], limit=1)
-        status = runner.core.orchestrators()[0].status.executors["default"]
+        status = runner.core.admin.orchestrators()[0].status.executors["default"]
         figures, taken = executor.metrics(), max(taken, executor.capacity)
         seen |= {(status.capacity, status.async_capacity), (figures.capacity, figures.async_capacity)}
         assert max(figures.running, status.running) <= THREADS

@@ -631,7 +631,7 @@ def apart(make_runner, parent, gate, change, until, store_url) -> tuple[Runner, 
     second = make_runner(workflows=[parent], settings=settings)
     session = second._core.engine.session.id
     change(store_url, f"update run set owner = '{session}' where id = '{run.id}'")
-    first.core.call(forget(first, run.id)).result(20)
+    first.core.loop.call(forget(first, run.id)).result(20)
     until(lambda: second.owns(run.id), "the second has the parent")
     return first, second, run.id
 
@@ -683,7 +683,7 @@ def test_a_child_whose_code_nobody_has_waits_with_the_reason(make_runner, until)
 
     without = make_runner(settings=EngineSettings(sweep=0.1, stop_grace=1.0))
     core = without._core
-    core.graph_of(outer)
+    core.submitter.graph_of(outer)
     drawn = core.registry._today["public::embedded::outer"].children
     child = core.registry._today.pop("public::embedded::quadruple")
     drawn.clear()

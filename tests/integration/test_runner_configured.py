@@ -111,12 +111,12 @@ def test_a_runner_takes_over_only_what_it_claims_and_what_it_is_asked_to(store_u
         first, second = (bystander.submit(configured_doubling, number).id for number in (1, 2))
     with Runner(store_url, workflows=(configured_doubling,), claims=(), handle_sigterm=False) as runner:
         assert runner.run(configured_doubling, 3) == 6
-        runner.core.take(first)
+        runner.core.admin.take(first)
         assert runner.get(first).result(timeout=30) == 2
         assert runner.get(second).status().state is RunState.PENDING
-        runner.core.take(first)  # it has ended: nothing to do
+        runner.core.admin.take(first)  # it has ended: nothing to do
         with pytest.raises(RunNotFound):
-            runner.core.take("00000000-0000-7000-8000-000000000000")
+            runner.core.admin.take("00000000-0000-7000-8000-000000000000")
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_last(store_url: str) -> None:

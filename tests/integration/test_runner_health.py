@@ -112,7 +112,7 @@ def test_a_stuck_event_loop_keeps_its_lease_and_its_last_status_grows_old(
     async def hold() -> None:
         let_go.wait()
 
-    holding = runner.core.call(hold())
+    holding = runner.core.loop.call(hold())
     try:
         until(lambda: stored(bystander)[0].age_seconds > 2.0, "a status that grew old")
         monkeypatch.setattr("turnout.model.health.UNRESPONSIVE", 2.0)
@@ -120,7 +120,7 @@ def test_a_stuck_event_loop_keeps_its_lease_and_its_last_status_grows_old(
         [one] = live_orchestrators(bystander.core.store)
         assert "has not moved for" in one.status.troubles[0].why
         assert one.status.pools, "the last that is known of it is still there"
-        monkeypatch.setattr("turnout.runner.core.LOOK_PATIENCE", 0.01)
+        monkeypatch.setattr("turnout.runner.administration.STATUS_TIMEOUT", 0.01)
         assert runner.health()["status"] == "unhealthy", "it says so of itself as well"
     finally:
         let_go.set()

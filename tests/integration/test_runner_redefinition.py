@@ -93,7 +93,7 @@ def test_a_run_that_waits_for_room_in_memory_keeps_its_bodies(make_runner: Calla
     for number in (1, 2):
         exec(CELL.format(number=number), notebook)
         runs.append(runner.submit(notebook["function_style"]))
-    assert not any(runner.core.owns(run.id) for run in runs), "they are stored, and nobody drives them yet"
+    assert not any(runner.core.admin.owns(run.id) for run in runs), "they are stored, and nobody drives them yet"
     gate.open()
     assert [run.result(20) for run in runs] == [[1, 1], [2, 2]]
 

@@ -13,7 +13,7 @@ from turnout import task, workflow
 from turnout.errors import IdempotencyConflict
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
-from turnout.runner.core import Options
+from turnout.runner.submitter import Options
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -249,7 +249,7 @@ def test_a_submission_that_was_refused_leaves_nothing_in_memory(runner, counted)
     runner.submit_with(counted.workflow, 1, key="taken")
 
     def refused() -> list[weakref.ref[Any]]:
-        request = core.request(counted.workflow, (2,), {}, Options(key="taken"))
+        request = core.submitter.request(counted.workflow, (2,), {}, Options(key="taken"))
         with pytest.raises(IdempotencyConflict):
             runner._submit([request])
         return [weakref.ref(request.accepted), weakref.ref(request.final)]

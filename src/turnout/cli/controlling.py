@@ -34,7 +34,7 @@ def control(wanted: str, kind: str, database: str | None, reason: str | None = N
     run_id = stored.new.run_id
     with Runner(database, workflows=(), executors={}, drives=False, routing=None) as runner:
         try:
-            runner.core.command(run_id, kind, reason).result(PATIENCE)
+            runner.core.admin.command(run_id, kind, reason).result(PATIENCE)
         except NotYet as error:
             raise WaitTimedOut(
                 f"nobody has carried out the {kind} of run {run_id} in {PATIENCE:g} s; it stays asked for",

@@ -50,6 +50,6 @@ def run(
         if no_wait:
             return submitted(handle.id, as_json=as_json)
         if key is not None:
-            runner.core.take(handle.id)
-        spec = runner.core.graph_of(workflow).spec
+            runner.core.admin.take(handle.id)
+        spec = runner.core.submitter.graph_of(workflow).spec
         return driver.drive(handle, spec, Again(target, database))

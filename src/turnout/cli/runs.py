@@ -175,9 +175,9 @@ def resume(
     with driving(config, database, workflows, as_json=as_json) as driver:
         runner = driver.runner
         run_id = stored.new.run_id
-        runner.core.command(run_id, "resume").result()
-        runner.core.take(run_id)
-        spec = runner.core.spec_of(run_id)
+        runner.core.admin.command(run_id, "resume").result()
+        runner.core.admin.take(run_id)
+        spec = runner.core.reader.spec_of(run_id)
         return driver.drive(runner.get(run_id), spec, Again(target, database))
 
 
@@ -219,7 +219,7 @@ def rerun(
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
             return submitted(handle.id, as_json=as_json)
-        spec = runner.core.spec_of(handle.id)
+        spec = runner.core.reader.spec_of(handle.id)
         return driver.drive(handle, spec, Again(target, database))
 
 

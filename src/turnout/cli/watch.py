@@ -55,7 +55,7 @@ class Watched:
         self._started = False
 
     def tasks(self) -> list[TaskView]:
-        return [self._view(row) for row in self.core.look(self.handle.id)]
+        return [self._view(row) for row in self.core.reader.look(self.handle.id)]
 
     def _view(self, row: TaskRow) -> TaskView:
         """The task as it is now. A row in memory says how long the wait was when it began, and stays as it is."""

@@ -24,10 +24,11 @@ from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
 from turnout.orchestration.moves import Final, Request
 from turnout.runner.attempts import AttemptView, attempts_of
-from turnout.runner.core import Core, Options
+from turnout.runner.core import Core
 from turnout.runner.drivers import driver_of
 from turnout.runner.logs import lines_of_async
 from turnout.runner.settings import runner_config
+from turnout.runner.submitter import Options
 from turnout.runner.synchronous import Submitting
 from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import RunView, TaskView, run_view, task_view
@@ -48,12 +49,12 @@ class AsyncRunHandle(Generic[R]):
         return (await self._await(timeout)).run.row.state
 
     async def result(self, timeout: float | None = None) -> R:
-        return await asyncio.to_thread(self._core.result, await self._await(timeout))
+        return await asyncio.to_thread(self._core.reader.result, await self._await(timeout))
 
     async def _await(self, timeout: float | None) -> Final:
         if self._final is None:
             final: Future[Final] = Future()
-            self._core.watch(self.id, final)
+            self._core.reader.watch(self.id, final)
             self._final = final
         try:
             return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._final)), timeout)
@@ -61,18 +62,18 @@ class AsyncRunHandle(Generic[R]):
             raise WaitTimedOut(f"run {self.id} has not ended after {timeout:g} s", run_id=self.id) from error
 
     async def status(self) -> RunView:
-        return run_view(await asyncio.to_thread(self._core.stored, self.id))
+        return run_view(await asyncio.to_thread(self._core.reader.stored, self.id))
 
     async def driver(self) -> Driver:
         """Whether anybody drives it: ``driven``, ``not_driven`` or, once it has ended, ``not_needed``."""
-        return await asyncio.to_thread(lambda: driver_of(self._core.store, self._core.stored(self.id)))
+        return await asyncio.to_thread(lambda: driver_of(self._core.store, self._core.reader.stored(self.id)))
 
     async def tasks(self) -> list[TaskView]:
         rows = await asyncio.to_thread(self._core.store.tasks, self.id, outputs=False)
         return [task_view(row) for row in rows]
 
     async def task(self, name: str) -> TaskDetail:
-        return await asyncio.to_thread(self._core.task_detail, self.id, name)
+        return await asyncio.to_thread(self._core.reader.task_detail, self.id, name)
 
     async def history(self) -> list[tuple[float, HistoryRow]]:
         return await asyncio.to_thread(self._core.store.history, self.id)
@@ -88,19 +89,19 @@ class AsyncRunHandle(Generic[R]):
     def logs(
         self, task: str | None = None, *, attempt: int | None = None, follow: bool = False
     ) -> AsyncIterator[LogLine]:
-        return lines_of_async(self._core.logs(self.id, follow=follow), task, attempt)
+        return lines_of_async(self._core.reader.logs(self.id, follow=follow), task, attempt)
 
     async def cancel(self, reason: str = "cancelled") -> None:
-        await asyncio.wrap_future(self._core.command(self.id, "cancel", reason))
+        await asyncio.wrap_future(self._core.admin.command(self.id, "cancel", reason))
 
     async def pause(self) -> None:
-        await asyncio.wrap_future(self._core.command(self.id, "pause"))
+        await asyncio.wrap_future(self._core.admin.command(self.id, "pause"))
 
     async def resume(self) -> None:
-        await asyncio.wrap_future(self._core.command(self.id, "resume"))
+        await asyncio.wrap_future(self._core.admin.command(self.id, "resume"))
 
     async def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> AsyncRunHandle[R]:
-        request = await asyncio.to_thread(self._core.rerun, self.id, from_task, input)
+        request = await asyncio.to_thread(self._core.submitter.rerun, self.id, from_task, input)
         await _hand_in(self._core, [request])
         return AsyncRunHandle(self._core, await asyncio.wrap_future(request.accepted), request.final)
 
@@ -142,7 +143,7 @@ class AsyncRunner:
         return await (await self.submit(workflow, *args, **kwargs)).result()
 
     async def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncRunHandle[R]:
-        return (await self._submit([self.core.request(workflow, args, kwargs)]))[0]
+        return (await self._submit([self.core.submitter.request(workflow, args, kwargs)]))[0]
 
     async def submit_with(
         self,
@@ -155,13 +156,13 @@ class AsyncRunner:
         input: Mapping[str, Any] | None = None,
     ) -> AsyncRunHandle[R]:
         options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
-        return (await self._submit([self.core.request(workflow, args, input or {}, options)]))[0]
+        return (await self._submit([self.core.submitter.request(workflow, args, input or {}, options)]))[0]
 
     async def submit_many(
         self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
     ) -> builtins.list[AsyncRunHandle[R]]:
         options = Options(priority=priority)
-        return await self._submit([self.core.request(workflow, (), input, options) for input in inputs])
+        return await self._submit([self.core.submitter.request(workflow, (), input, options) for input in inputs])
 
     async def _submit(self, requests: Sequence[Request]) -> builtins.list[AsyncRunHandle[Any]]:
         await _hand_in(self.core, requests)
@@ -169,7 +170,7 @@ class AsyncRunner:
         return [AsyncRunHandle(self.core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]
 
     async def get(self, run_id: str) -> AsyncRunHandle[Any]:
-        await asyncio.to_thread(self.core.stored, run_id)
+        await asyncio.to_thread(self.core.reader.stored, run_id)
         return AsyncRunHandle(self.core, run_id)
 
     async def list(
@@ -186,31 +187,31 @@ class AsyncRunner:
         return [run_view(run) for run in found]
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
-        return self.core.explain(workflow, run_id)
+        return self.core.admin.explain(workflow, run_id)
 
     def draw(self, workflow: Workflow[..., Any]) -> str:
-        return picture(self.core.graph_of(workflow).spec)
+        return picture(self.core.submitter.graph_of(workflow).spec)
 
     async def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
-        return await asyncio.wrap_future(self.core.set_routing(routing))
+        return await asyncio.wrap_future(self.core.admin.set_routing(routing))
 
     async def health(self) -> dict[str, Any]:
-        return await asyncio.to_thread(self.core.health)
+        return await asyncio.to_thread(self.core.admin.health)
 
     async def metrics(self) -> str:
-        return exposition(await asyncio.to_thread(self.core.orchestrators))
+        return exposition(await asyncio.to_thread(self.core.admin.orchestrators))
 
     async def workers(self) -> builtins.list[WorkerView]:
-        return await asyncio.to_thread(self.core.live_workers)
+        return await asyncio.to_thread(self.core.admin.live_workers)
 
     async def drain_worker(self, worker: str, reason: str = "drained") -> WorkerView:
-        return await asyncio.to_thread(self.core.drain_worker, worker, reason)
+        return await asyncio.to_thread(self.core.admin.drain_worker, worker, reason)
 
     async def delete(self, run_id: str, *, force: bool = False) -> Deleted:
-        return await asyncio.wrap_future(self.core.delete(run_id, force=force))
+        return await asyncio.wrap_future(self.core.admin.delete(run_id, force=force))
 
     async def prune(self, older_than: Duration | None = None, *, states: Sequence[RunState | str] = ()) -> Deleted:
-        return await asyncio.wrap_future(self.core.prune(older_than, states))
+        return await asyncio.wrap_future(self.core.admin.prune(older_than, states))
 
     async def close(self, timeout: float | None = None) -> None:
         if self._for_bodies is not None:
@@ -220,7 +221,7 @@ class AsyncRunner:
 
 
 async def _hand_in(core: Core, requests: Sequence[Request]) -> None:
-    if core.engine.throttle.open:
-        core.submit(requests)
+    if not core.submitter.waits:
+        core.submitter.submit(requests)
     else:
-        await asyncio.to_thread(core.submit, requests)
+        await asyncio.to_thread(core.submitter.submit, requests)

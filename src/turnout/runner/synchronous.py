@@ -33,10 +33,11 @@ from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.attempts import AttemptView, attempts_of
-from turnout.runner.core import Core, Options
+from turnout.runner.core import Core
 from turnout.runner.drivers import driver_of
 from turnout.runner.logs import lines_of
 from turnout.runner.settings import ConfigSource, runner_config
+from turnout.runner.submitter import Options
 from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import RunView, TaskView, run_view, task_view
 
@@ -61,12 +62,12 @@ class RunHandle(Generic[R]):
 
     def result(self, timeout: float | None = None) -> R:
         """What the workflow returned; raises RunFailed, RunCancelled or RunTimedOut if it did not complete."""
-        return self._core.result(self._await(timeout))
+        return self._core.reader.result(self._await(timeout))
 
     def _await(self, timeout: float | None) -> Final:
         if self._final is None:
             final: Future[Final] = Future()
-            self._core.watch(self.id, final)
+            self._core.reader.watch(self.id, final)
             self._final = final
         try:
             return _awake(self._final, timeout)
@@ -76,18 +77,18 @@ class RunHandle(Generic[R]):
             raise WaitTimedOut(f"run {self.id} has not ended after {timeout:g} s", run_id=self.id) from error
 
     def status(self) -> RunView:
-        return run_view(self._core.stored(self.id))
+        return run_view(self._core.reader.stored(self.id))
 
     def driver(self) -> Driver:
         """Whether anybody drives it: ``driven``, ``not_driven`` or, once it has ended, ``not_needed``."""
-        return driver_of(self._core.store, self._core.stored(self.id))
+        return driver_of(self._core.store, self._core.reader.stored(self.id))
 
     def tasks(self) -> list[TaskView]:
         return [task_view(row) for row in self._core.store.tasks(self.id, outputs=False)]
 
     def task(self, name: str) -> TaskDetail:
         """One task with its output and all of its attempts: ``run.task("charge").output``."""
-        return self._core.task_detail(self.id, name)
+        return self._core.reader.task_detail(self.id, name)
 
     def history(self) -> list[tuple[float, HistoryRow]]:
         return self._core.store.history(self.id)
@@ -103,26 +104,26 @@ class RunHandle(Generic[R]):
 
     def logs(self, task: str | None = None, *, attempt: int | None = None, follow: bool = False) -> Iterator[LogLine]:
         """What the run's attempts printed and logged; with ``follow``, also what they say until the run has ended."""
-        return lines_of(self._core.logs(self.id, follow=follow).begin(task, attempt))
+        return lines_of(self._core.reader.logs(self.id, follow=follow).begin(task, attempt))
 
     def cancel(self, reason: str = "cancelled") -> None:
         """Cancel from any state that is not an end; returns when that is committed."""
-        self._core.command(self.id, "cancel", reason).result()
+        self._core.admin.command(self.id, "cancel", reason).result()
 
     def pause(self) -> None:
         """After this returns nothing new starts; what runs goes on to its end."""
-        self._core.command(self.id, "pause").result()
+        self._core.admin.command(self.id, "pause").result()
 
     def resume(self) -> None:
-        self._core.command(self.id, "resume").result()
+        self._core.admin.command(self.id, "resume").result()
 
     def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
         """A new run, by today's code, that reuses finished outputs; it starts at the failures or at ``from_task``.
 
         Tasks that changed since, or take a parameter that ``input`` changes, run again, and so does what follows them.
         """
-        request = self._core.rerun(self.id, from_task, input)
-        self._core.submit([request])
+        request = self._core.submitter.rerun(self.id, from_task, input)
+        self._core.submitter.submit([request])
         return RunHandle(self._core, request.accepted.result(), request.final)
 
     def __repr__(self) -> str:
@@ -153,7 +154,7 @@ class Submitting:
 
     def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R]:
         """Start a run; returns once it is durable."""
-        return self._submit([self._core.request(workflow, args, kwargs)])[0]
+        return self._submit([self._core.submitter.request(workflow, args, kwargs)])[0]
 
     def submit_with(
         self,
@@ -167,14 +168,14 @@ class Submitting:
     ) -> RunHandle[R]:
         """Start a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
         options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
-        return self._submit([self._core.request(workflow, args, input or {}, options)])[0]
+        return self._submit([self._core.submitter.request(workflow, args, input or {}, options)])[0]
 
     def owns(self, run_id: str) -> bool:
         """Whether this Runner is the run's owner at the moment."""
-        return self._core.owns(run_id)
+        return self._core.admin.owns(run_id)
 
     def _submit(self, requests: Sequence[Request]) -> builtins.list[RunHandle[Any]]:
-        self._core.submit(requests)
+        self._core.submitter.submit(requests)
         return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
 
 
@@ -262,12 +263,12 @@ class Runner(Submitting):
     ) -> builtins.list[RunHandle[R]]:
         """Start a run for each input (parameters by name); returns once all are durable."""
         options = Options(priority=priority)
-        return self._submit([self._core.request(workflow, (), input, options) for input in inputs])
+        return self._submit([self._core.submitter.request(workflow, (), input, options) for input in inputs])
 
     # -- looking ------------------------------------------------------------------------------------------------
     def get(self, run_id: str) -> RunHandle[Any]:
         """The handle of a run that was submitted earlier, here or elsewhere."""
-        self._core.stored(run_id)
+        self._core.reader.stored(run_id)
         return RunHandle(self._core, run_id)
 
     def list(
@@ -284,42 +285,42 @@ class Runner(Submitting):
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
         """Where each task of the workflow goes, and why, by task name."""
-        return self._core.explain(workflow, run_id)
+        return self._core.admin.explain(workflow, run_id)
 
     def draw(self, workflow: Workflow[..., Any]) -> str:
         """The workflow's graph in text."""
-        return picture(self._core.graph_of(workflow).spec)
+        return picture(self._core.submitter.graph_of(workflow).spec)
 
     def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
         """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
-        return self._core.set_routing(routing).result()
+        return self._core.admin.set_routing(routing).result()
 
     # -- health -------------------------------------------------------------------------------------------------
     def health(self) -> dict[str, Any]:
         """How all live orchestrators on this database are: the answer of ``GET /health/orchestration``."""
-        return self._core.health()
+        return self._core.admin.health()
 
     def metrics(self) -> str:
         """The metrics of all live orchestrators on this database, for Prometheus."""
-        return exposition(self._core.orchestrators())
+        return exposition(self._core.admin.orchestrators())
 
     # -- workers ------------------------------------------------------------------------------------------------
     def workers(self) -> builtins.list[WorkerView]:
         """The workers that are connected to any hub on this database, by name."""
-        return self._core.live_workers()
+        return self._core.admin.live_workers()
 
     def drain_worker(self, worker: str, reason: str = "drained") -> WorkerView:
         """Tell a worker, by its name or id, to finish what it has and to leave; it hears of it within a heartbeat."""
-        return self._core.drain_worker(worker, reason)
+        return self._core.admin.drain_worker(worker, reason)
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Deleted:
         """Delete a run that has ended, with its child runs; with ``force``, one that has not is cancelled first."""
-        return self._core.delete(run_id, force=force).result()
+        return self._core.admin.delete(run_id, force=force).result()
 
     def prune(self, older_than: Duration | None = None, *, states: Sequence[RunState | str] = ()) -> Deleted:
         """Delete the runs that ended longer ago, in small steps; by default those that the settings name."""
-        return self._core.prune(older_than, states).result()
+        return self._core.admin.prune(older_than, states).result()
 
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:

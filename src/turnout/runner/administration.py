@@ -1,0 +1,147 @@
+"""What people and programs do to runs, workers and orchestrators beside submitting and reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any
+
+import msgspec
+
+from turnout.authoring.workflow import Workflow
+from turnout.contracts.store import Store
+from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
+from turnout.errors import DefinitionError, StoreError
+from turnout.model.durations import Duration, seconds
+from turnout.model.health import Orchestrator, OrchestratorStatus
+from turnout.model.retention import Deleted
+from turnout.model.states import RunState
+from turnout.model.texts import LONGEST_REASON, checked_text
+from turnout.model.workers import WorkerView
+from turnout.orchestration.engine import Engine
+from turnout.orchestration.settings import Retention, ended_states
+from turnout.runner.drivers import open_counts
+from turnout.runner.engine_loop import EngineLoop
+from turnout.runner.orchestrators import health, live_orchestrators
+from turnout.runner.settings import RunnerConfig
+from turnout.runner.submitter import Submitter
+from turnout.runner.workers import drain, find_worker, live_workers
+
+STATUS_TIMEOUT = 2.0
+"""Seconds that the engine has to report its status; then the last one is used."""
+
+
+class Administration:
+    """Health, workers, retention, commands to runs, and routing."""
+
+    def __init__(
+        self,
+        config: RunnerConfig,
+        store: Store,
+        dispatcher: DefaultDispatcher | None,
+        engine: Engine,
+        submitter: Submitter,
+        loop: EngineLoop,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._dispatcher = dispatcher
+        self._engine = engine
+        self._submitter = submitter
+        self._loop = loop
+
+    # -- health -------------------------------------------------------------------------------------------------
+    def orchestrators(self) -> list[Orchestrator]:
+        """All that are alive, this one as it is now. While the database is away, this one alone."""
+        self._loop.check_open()
+        if self._config.drives:
+            mine = self._this_orchestrator()
+            try:
+                others = [one for one in live_orchestrators(self._store) if one.id != mine.id]
+            except StoreError:
+                others = []
+            return [mine, *others]
+        return live_orchestrators(self._store)
+
+    def health(self) -> dict[str, Any]:
+        """Of all orchestrators. While the database is away nobody knows which runs are driven."""
+        found = self.orchestrators()
+        try:
+            counts = open_counts(self._store)
+        except StoreError:
+            counts = None
+        return health(found, counts)
+
+    def _this_orchestrator(self) -> Orchestrator:
+        async def look() -> OrchestratorStatus:
+            return self._engine.sight.look()
+
+        looking = self._loop.call(look())
+        try:
+            status = looking.result(STATUS_TIMEOUT)
+        except FutureTimeout:
+            looking.cancel()
+            status = self._engine.sight.known() or OrchestratorStatus()
+        session = self._engine.session.current
+        return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
+
+    # -- workers ------------------------------------------------------------------------------------------------
+    def live_workers(self) -> list[WorkerView]:
+        return live_workers(self._store, self.orchestrators())
+
+    def drain_worker(self, wanted: str, reason: str) -> WorkerView:
+        worker = find_worker(self.live_workers(), wanted)
+        drain(self._store, worker, reason)
+        return worker
+
+    # -- retention ----------------------------------------------------------------------------------------------
+    def delete(self, run_id: str, *, force: bool = False) -> Future[Deleted]:
+        self._loop.check_open()
+        return self._loop.call(self._engine.pruner.delete(run_id, force=force, rows=self._retention.rows))
+
+    def prune(self, older_than: Duration | None, states: Sequence[RunState | str]) -> Future[Deleted]:
+        self._loop.check_open()
+        retention = self._retention
+        age = seconds(retention.older_than if older_than is None else older_than, "older_than")
+        ended = ended_states(states or retention.states)
+        return self._loop.call(self._engine.pruner.prune(age, ended, retention.runs, retention.rows))
+
+    @property
+    def _retention(self) -> Retention:
+        return self._config.settings.retention or Retention()
+
+    def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
+        self._loop.check_open()
+        if reason is not None:
+            checked_text(reason, "reason", longest=LONGEST_REASON)
+        return self._loop.call(self._engine.commands.carry_out(run_id, kind, reason))
+
+    def owns(self, run_id: str) -> bool:
+        """Whether this orchestrator is the run's owner."""
+        return run_id in self._engine.runs
+
+    def explain(self, workflow: Workflow[..., Any], run_id: str | None) -> dict[str, Explanation]:
+        """Each task's route by the very function that decides it."""
+        spec, dispatcher = self._submitter.graph_of(workflow).spec, self._dispatcher
+        return {task.name: dispatcher.explain(task, spec, run_id) for task in spec.tasks} if dispatcher else {}
+
+    def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
+        """Replace the rules at once, if they can work; each version is recorded."""
+        if self._dispatcher is None:
+            raise DefinitionError("this Runner has no dispatcher: there are no rules to replace", code="no_dispatcher")
+        self._loop.check_open()
+        dispatcher = self._dispatcher
+
+        async def replace() -> list[str]:
+            warnings = dispatcher.set_routing(routing)
+            text = msgspec.json.encode(routing).decode()
+            await self._engine.background.in_thread(self._store.record_routing, self._engine.session.id, text)
+            return warnings
+
+        return self._loop.call(replace())
+
+    def take(self, run_id: str) -> None:
+        """Drives this run here if no live orchestrator does. Returns once one does, or the run has ended."""
+        self._loop.check_open()
+        self._loop.call(self._engine.sweeper.take(run_id)).result()

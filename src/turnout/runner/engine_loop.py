@@ -1,0 +1,64 @@
+"""The event loop of one orchestrator, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextvars import Context
+from typing import Any, TypeVar
+
+from turnout.errors import TurnoutError
+
+T = TypeVar("T")
+JOIN_TIMEOUT = 5.0
+
+
+class EngineLoop:
+    """Takes calls from any thread until it is closed. What it runs never runs in the caller's context, which may be
+    that of a body."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, name="turnout-engine", daemon=True)
+        self._closed = False
+        self._closing = threading.Lock()
+        """Held while a call is handed to the loop: once ``_closed`` is set, none comes after the stop."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Runs a coroutine on the loop, also while it is being closed."""
+        return Context().run(asyncio.run_coroutine_threadsafe, work, self.loop)
+
+    def call_soon(self, action: Callable[..., object], *args: Any) -> bool:
+        """Calls ``action`` on the loop. Returns False if the loop is closed."""
+        with self._closing:
+            if not self._closed:
+                self.loop.call_soon_threadsafe(action, *args, context=Context())
+            return not self._closed
+
+    def check_open(self) -> None:
+        """Raises TurnoutError once the loop was closed."""
+        if self._closed:
+            raise closed_error()
+
+    def close(self) -> bool:
+        """Takes no calls from now on. Returns False if that was so before."""
+        with self._closing:
+            before, self._closed = self._closed, True
+        return not before
+
+    def stop(self) -> None:
+        """Ends the loop and its thread."""
+        if self._thread.is_alive():
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join(JOIN_TIMEOUT)
+        if not self._thread.is_alive():
+            self.loop.close()
+
+
+def closed_error() -> TurnoutError:
+    return TurnoutError("this Runner is closed", code="runner_closed")

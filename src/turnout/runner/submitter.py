@@ -1,0 +1,176 @@
+"""Submissions from this program: workflows and input in, checked requests for new runs out."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+import msgspec
+
+from turnout.authoring.definition import Definition
+from turnout.authoring.registry import Registry
+from turnout.authoring.workflow import Workflow
+from turnout.contracts.store import Store
+from turnout.dispatcher import DefaultDispatcher
+from turnout.errors import InvalidInput, InvalidWorkflow
+from turnout.model.graph import Graph
+from turnout.model.inputs import check_input
+from turnout.model.names import new_run_id
+from turnout.model.rerun import new_input
+from turnout.model.rows import NewRun, TaskRow
+from turnout.model.spec import WorkflowSpec
+from turnout.model.texts import LONGEST_KEY, checked_text
+from turnout.model.values import dump_output
+from turnout.orchestration.engine import Engine
+from turnout.orchestration.moves import Request
+from turnout.orchestration.reruns import reused_rows
+from turnout.runner.engine_loop import EngineLoop, closed_error
+from turnout.runner.run_reader import RunReader
+from turnout.runner.settings import RunnerConfig
+from turnout.runner.wiring import refuse_workers
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How one submission differs from the default."""
+
+    key: str | None = None
+    """The idempotency key: the same key and input give the same run; the same key with another input is refused."""
+    priority: int = 0
+    timeout: float | None = None
+
+
+DEFAULTS = Options()
+
+
+class Submitter:
+    """Makes requests for runs, and hands them to the engine."""
+
+    def __init__(
+        self,
+        config: RunnerConfig,
+        store: Store,
+        registry: Registry,
+        dispatcher: DefaultDispatcher | None,
+        engine: Engine,
+        *,
+        reader: RunReader,
+        loop: EngineLoop,
+        refuses_workers: bool,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._registry = registry
+        self._dispatcher = dispatcher
+        self._graphs = engine.graphs
+        self._submissions = engine.submissions
+        self._throttle = engine.throttle
+        self._reader = reader
+        self._loop = loop
+        self._refuses_workers = refuses_workers
+        """True if tasks for workers could never run: no hub listens here."""
+        self._checked: dict[str, WorkflowSpec] = {}
+        """Workflows whose routes were checked, with those that they call."""
+
+    def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
+        """The workflow's graph, registered and checked against the rules."""
+        return self._define(workflow).graph
+
+    def _define(self, workflow: Workflow[..., Any]) -> Definition:
+        definition = self._registry.define(workflow, self._config.tenant)
+        spec = definition.spec
+        if self._checked.get(spec.full_name) is not spec:
+            # Where runs are only handed in, the executors that their orchestrators have are not known.
+            if self._dispatcher is not None and self._config.drives:
+                family = self._registry.family_of(workflow, self._config.tenant)
+                self._dispatcher.validate(family)
+                if self._refuses_workers:
+                    refuse_workers(self._dispatcher, family)
+            self._checked[spec.full_name] = spec
+        return definition
+
+    def request(
+        self,
+        workflow: object,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        options: Options = DEFAULTS,
+    ) -> Request:
+        """A checked submission; nothing is written yet."""
+        if not isinstance(workflow, Workflow):
+            raise InvalidWorkflow(
+                f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
+            )
+        definition = self._define(workflow)
+        return self._request(definition.graph, definition, definition.bind(*args, **kwargs), options)
+
+    def _request(
+        self,
+        graph: Graph,
+        definition: Definition | None,
+        input: Mapping[str, Any],
+        options: Options,
+        *,
+        reuse: Sequence[TaskRow] = (),
+        rerun_of: str | None = None,
+    ) -> Request:
+        text = dump_output(dict(input), limit=self._config.max_output_bytes, what="input")
+        digest = ""
+        if options.key is not None:
+            checked_text(options.key, "key", longest=LONGEST_KEY)
+            canonical = msgspec.json.encode(dict(input), order="deterministic")
+            digest = hashlib.sha256(canonical).hexdigest()
+        new = NewRun(
+            run_id=new_run_id(),
+            workflow=graph.spec.full_name,
+            version=graph.version,
+            input=text,
+            created_at=time.time(),
+            key=options.key,
+            input_digest=digest,
+            priority=options.priority,
+            timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+            rerun_of=rerun_of,
+        )
+        if definition is not None:
+            self._registry.keep(new, definition)
+        return Request(graph, new, Future(), Future(), reuse)
+
+    def submit(self, requests: Sequence[Request]) -> None:
+        """Hands requests to the engine; each one's ``accepted`` tells when it is durable. Above the high-water mark
+        this waits, or raises TooBusy: call it off the loop."""
+        self._loop.check_open()
+        self._throttle.admit(len(requests), self._config.settings.submit_wait)
+        for request in requests:
+            request.accepted.add_done_callback(self._throttle.settled)
+        if not self._loop.call_soon(self._submissions.put, requests):
+            for request in requests:
+                request.refuse(closed_error())
+
+    @property
+    def waits(self) -> bool:
+        """True if ``submit`` would have to wait."""
+        return not self._throttle.open
+
+    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
+        """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
+        run = self._reader.stored(run_id)
+        old = self._graphs.stored(run.new.version)
+        # The workflow of today; as it was then if this program does not have it.
+        definition = self._registry.workflows.get(run.new.workflow)
+        graph = old if definition is None else definition.graph
+        types = None if definition is None else definition.source.types
+        given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
+        reuse = reused_rows(self._store, self._graphs, run, graph, given, from_task)
+        if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
+            raise InvalidInput(
+                f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
+                "and neither its code nor its input is another; give from_task=… to start there, or a changed input=…",
+                code="nothing_to_rerun",
+                run_id=run_id,
+            )
+        timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
+        options = Options(priority=run.new.priority, timeout=timeout)
+        return self._request(graph, definition, given, options, reuse=reuse, rerun_of=run.new.run_id)
