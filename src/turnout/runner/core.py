@@ -118,9 +118,8 @@ class Core:
         dispatcher.timeouts = self._timeout_of
         if self.workers is not None and self.config.hub is not None:
             lease = seconds(self.config.hub.lease)
-            self.workers.holders = Elsewhere(
-                store, engine.session, engine.runs, engine.background, engine.wakeups, lease
-            )
+            holders = Elsewhere(store, engine.session, engine.runs, engine.background, engine.wakeups, lease)
+            self.workers.bind_holders(holders)
         for executor in dispatcher.executors.values():
             if isinstance(executor, NumbersRuns):
                 executor.bind_numbers(StoredRunNumbers(store, engine.background))

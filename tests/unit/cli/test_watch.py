@@ -16,7 +16,7 @@ from turnout.runner.views import RunView
 
 
 def watched(rows: list[TaskRow]) -> Watched:
-    core = SimpleNamespace(look=lambda run_id: rows)
+    core = SimpleNamespace(reader=SimpleNamespace(look=lambda run_id: rows))
     parts: Any = (core, SimpleNamespace(id="r"), WorkflowSpec("w", ()), Heard(), None)
     return Watched(*parts)
 

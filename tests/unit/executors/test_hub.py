@@ -94,7 +94,8 @@ class Desk:
 
     def __init__(self, **settings: Any) -> None:
         self.hub = WorkersExecutor(HubSettings(address="tcp://127.0.0.1:0", **settings))
-        self.database = self.hub.holders = Database()
+        self.database = Database()
+        self.hub.bind_holders(self.database)
         self.loader = FakeLoader()
         self.hub.bind(self.loader)
         self.results: list[ExecutionResult] = []
@@ -434,7 +435,7 @@ def test_what_fails_in_the_background_is_logged(caplog: pytest.LogCaptureFixture
 
     async def scenario() -> None:
         desk = Desk()
-        desk.hub.spawn(broken())
+        desk.hub.background.spawn(broken())
         await desk.settle()
         assert "a mistake" in caplog.text
 

@@ -6,31 +6,33 @@ database knows from the first moment who holds it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 import time
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
 import msgspec
 
+from turnout.bodies.background_tasks import BackgroundTasks
 from turnout.contracts.executor import Loader, Report, Work
 from turnout.contracts.workers import Holders
-from turnout.errors import ExecutionFailed, StoreError
+from turnout.errors import ExecutionFailed
 from turnout.executors.workers.door import TURN_SECONDS, Door
 from turnout.executors.workers.flights import Flight, Flights, token_of
 from turnout.executors.workers.gate import Gate
 from turnout.executors.workers.giving import Giving
 from turnout.executors.workers.outcomes import Outcomes
+from turnout.executors.workers.ports import OrchestratorPorts
+from turnout.executors.workers.pump import Pump
 from turnout.executors.workers.reception import Reception
 from turnout.executors.workers.roll import Roll
 from turnout.executors.workers.settings import HubSettings, reached_at
 from turnout.executors.workers.watching import Watch, name_of, trace
-from turnout.executors.workers.withdrawal import withdraw
+from turnout.executors.workers.withdrawal import Withdrawal
 from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
@@ -88,7 +90,6 @@ class WorkersExecutor:
         self.settings = settings or HubSettings()
         self.settings.check()
         self._name = name
-        self.output_limit = max_output_bytes
         self.hub_id = uuid.uuid4().hex
         facts = HubFacts(
             hub_id=self.hub_id,
@@ -100,23 +101,44 @@ class WorkersExecutor:
         self.gate = Gate.of(self.settings) if listens else None
         greeting = None if self.gate is None else Greeting(self.gate.permission)
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
+        self._pump = Pump(self._carry_on)
+        self.carry_on = self._pump.run
+        """Acts on what was heard or done, and sends what follows from it."""
         self.door = Door(self.settings, self._heard, self.carry_on, self.gate)
         self.watch = Watch(breaker)
         self.roll = Roll(self.protocol, self.watch)
         self.flights = Flights()
-        self.outcomes = Outcomes(self)
-        self._giving = Giving(self)
-        self.reception = Reception(self)
-        self.loader: Loader
-        self.holders: Holders
-        """Set before the start."""
+        self.ports = OrchestratorPorts()
+        self.background = BackgroundTasks(log)
+        self.outcomes = Outcomes(
+            self.protocol,
+            self.flights,
+            self.roll,
+            self.watch,
+            self.ports,
+            background=self.background,
+            pump=self._pump,
+            name=name,
+            max_output_bytes=max_output_bytes,
+        )
+        self._giving = Giving(self.protocol, self.flights, self.roll, self.outcomes, self.settings.batch)
+        self._withdrawal = Withdrawal(self.protocol, self.flights, self.outcomes, self._pump)
+        self.reception = Reception(
+            self.protocol,
+            self.roll,
+            self.watch,
+            self.ports,
+            self.gate,
+            self.settings,
+            background=self.background,
+            pump=self._pump,
+        )
         self.address = ""
         """Where workers reach it, once it is open."""
         self._events: deque[Event] = deque()
         """What has happened and was not acted on yet: a turn of the loop does not last for all of it."""
-        self.room = lambda: None
-        self._background: set[asyncio.Task[None]] = set()
-        self.stopping = self._carrying_on = False
+        self.room: Callable[[], object] = lambda: None
+        self.stopping = False
         self._received = self._sent = 0
         """Messages."""
 
@@ -130,7 +152,11 @@ class WorkersExecutor:
         return self.roll.places
 
     def bind(self, loader: Loader) -> None:
-        self.loader = loader
+        self.ports.loader = loader
+
+    def bind_holders(self, holders: Holders) -> None:
+        """Before the start: where the sessions of workers are kept, and what they hold from elsewhere."""
+        self.ports.holders = holders
 
     def on_capacity(self, callback: Any) -> None:
         self.room = callback
@@ -155,8 +181,8 @@ class WorkersExecutor:
             return
         self.door.open()
         self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
-        self.spawn(self.repeat(TICK, self._tick, "the clock of the hub"))
-        self.reception.open()
+        self.background.repeat(TICK, self._tick, "the clock of the hub")
+        self.reception.open(self.address)
         log.info("the hub listens on %s", self.door.address)
 
     async def stop(self, timeout: float) -> None:
@@ -164,8 +190,7 @@ class WorkersExecutor:
         self.stopping = True
         self.protocol.close("the hub is stopping")
         self.carry_on()
-        for task in self._background:
-            task.cancel()
+        self.background.cancel()
         self.door.close()
 
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
@@ -221,19 +246,19 @@ class WorkersExecutor:
                 self.outcomes.end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
             try:
-                work = self.loader.load_now(event)
+                work = self.ports.loader.load_now(event)
             except Exception as error:
                 self.outcomes.not_loaded(flight, error)
                 continue
             if work is None:
-                self.spawn(self._load(flight))
+                self.background.spawn(self._load(flight))
             else:
                 self._give(flight, work)
         self.carry_on()
 
     async def _load(self, flight: Flight) -> None:
         try:
-            work = await self.loader.load(flight.event)
+            work = await self.ports.loader.load(flight.event)
         except Exception as error:
             self.outcomes.not_loaded(flight, error)
         else:
@@ -262,12 +287,6 @@ class WorkersExecutor:
                 self.protocol.acknowledge(worker, tokens)
         self._giving.flush(time.monotonic())
 
-    def given(self, flight: Flight) -> None:
-        """It counts among what its worker has, or will never: the place that was set aside for it is not needed."""
-        if not flight.given:
-            flight.given = True
-            self.roll.unassign(flight.event.holder)
-
     def cancel(self, event: TaskReadyEvent) -> None:
         flight = self.flights.of(event)
         if flight is None or flight.ended:
@@ -276,10 +295,10 @@ class WorkersExecutor:
             self.outcomes.end(flight, ExecutionResult.cancelled(event))
         elif (worker := self.protocol.workers.get(event.holder)) is not None:
             self.protocol.cancel(worker, [flight.token], "cancelled")
-            self.carry_on_soon()
+            self._pump.schedule()
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
-        return withdraw(self, events, reason)
+        return self._withdrawal.withdraw(events, reason)
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         self.outcomes.settled(results)
@@ -313,21 +332,14 @@ class WorkersExecutor:
             self._trace("←", route, frames)
         self.protocol.receive(route, frames, time.monotonic(), key)
 
-    def carry_on_soon(self) -> None:
-        """Once for all that happens in this turn of the loop."""
-        if not self._carrying_on:
-            self._carrying_on = True
-            asyncio.get_running_loop().call_soon(self.carry_on)
-
-    def carry_on(self) -> None:
+    def _carry_on(self) -> None:
         """What follows from what was heard or done: events first, then everything that is to be sent."""
-        self._carrying_on = False
         self._act(until=time.monotonic() + TURN_SECONDS)
         if self._events:
-            self.carry_on_soon()
+            self._pump.schedule()
         self._flush()
         if self.protocol.events:
-            self.carry_on_soon()
+            self._pump.schedule()
         self.roll.count()
         out, self.protocol.outbox = self.protocol.outbox, []
         self._sent += len(out)
@@ -360,9 +372,9 @@ class WorkersExecutor:
                 self.roll.changed()
                 self.room()
             case Greeted():
-                self.spawn(self.reception.let_in(event))
+                self.background.spawn(self.reception.let_in(event))
             case EndedElsewhere():
-                self.spawn(self.outcomes.pass_on(event))
+                self.background.spawn(self.outcomes.pass_on(event))
             case StartAsked():
                 self.outcomes.start(event)
             case Waits():
@@ -399,24 +411,3 @@ class WorkersExecutor:
         self.carry_on()
         if self.watch.tick():
             self.room()
-
-    async def repeat(self, pause: float, action: Callable[[], Coroutine[Any, Any, None]], what: str) -> None:
-        """Do this again and again for as long as the hub is open, whatever happens in between."""
-        while True:
-            await asyncio.sleep(pause)
-            try:
-                await action()
-            except StoreError as error:
-                log.warning("%s has to wait: %s", what, error)
-            except Exception:
-                log.exception("%s failed and is tried again", what)
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._over)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("something went wrong in the hub, which goes on", exc_info=error)

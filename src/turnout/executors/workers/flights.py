@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnout.contracts.executor import Report, Work
+from turnout.executors.workers.worker_record import Watched
 from turnout.model.events import TaskReadyEvent
-
-if TYPE_CHECKING:
-    from turnout.executors.workers.watching import Watched
 
 _TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})")
 """What workers say may be anything: nothing else reaches the database. A shadow does not, or its result would be taken

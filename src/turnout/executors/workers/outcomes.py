@@ -7,15 +7,19 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from turnout.bodies.background_tasks import BackgroundTasks
 from turnout.bodies.capture import relay
 from turnout.dispatcher.intake import accepted
 from turnout.errors import RunNotFound, StoreError
-from turnout.executors.workers.flights import Flight, attempt_of, token_of
-from turnout.executors.workers.watching import blame
+from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
+from turnout.executors.workers.ports import OrchestratorPorts
+from turnout.executors.workers.pump import Pump
+from turnout.executors.workers.roll import Roll
+from turnout.executors.workers.watching import Watch, blame
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.printable import printable
 from turnout.model.values import MAX_BYTES
@@ -30,10 +34,8 @@ from turnout.wire.happenings import (
     StartAsked,
     Unsendable,
 )
+from turnout.wire.hub import HubProtocol
 from turnout.wire.roster import WorkerEntry
-
-if TYPE_CHECKING:
-    from turnout.executors.workers.executor import WorkersExecutor
 
 log = logging.getLogger("turnout.hub")
 
@@ -41,8 +43,28 @@ log = logging.getLogger("turnout.hub")
 class Outcomes:
     """What workers say of their attempts, and what the orchestrator says of their results."""
 
-    def __init__(self, hub: WorkersExecutor) -> None:
-        self._hub = hub
+    def __init__(
+        self,
+        protocol: HubProtocol,
+        flights: Flights,
+        roll: Roll,
+        watch: Watch,
+        ports: OrchestratorPorts,
+        *,
+        background: BackgroundTasks,
+        pump: Pump,
+        name: str,
+        max_output_bytes: int,
+    ) -> None:
+        self._protocol = protocol
+        self._flights = flights
+        self._roll = roll
+        self._watch = watch
+        self._ports = ports
+        self._background = background
+        self._pump = pump
+        self._name = name
+        self._max_output_bytes = max_output_bytes
         self.counts: Counter[str] = Counter()
         """Attempts that ended, by status."""
         self.to_acknowledge: dict[str, list[str]] = {}
@@ -52,30 +74,30 @@ class Outcomes:
 
     # -- what workers say ---------------------------------------------------------------------------------------
     def ended(self, worker: WorkerEntry, result: StepResult) -> None:
-        flight = self._hub.flights.get(result.token)
+        flight = self._flights.get(result.token)
         if flight is None or flight.event.holder != worker.id:
-            self._hub.protocol.acknowledge(worker, [result.token])
+            self._protocol.acknowledge(worker, [result.token])
             return
         context = flight.work.context if flight.work is not None else None
-        ended = _taken(flight.event, result, context, self._hub.output_limit)
-        at_fault = blame(result, ended, lambda: self._hub.roll.others(worker, flight.work))
+        ended = _taken(flight.event, result, context, self._max_output_bytes)
+        at_fault = blame(result, ended, lambda: self._roll.others(worker, flight.work))
         self.end(flight, ended, keep=True, at_fault=at_fault)
 
     def end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable. Everything but an output, which was
         made by ``dump_output``, may hold what a worker said: it is made sound here, and not looked at again."""
         if result.status is not STATUS_COMPLETED or result.chosen is not None:
-            result = accepted(flight.event, result, self._hub.name, self._hub.output_limit)
-        self._hub.watch.ended(flight, result, at_fault)
-        self._hub.flights.end(flight)
-        self._hub.given(flight)
+            result = accepted(flight.event, result, self._name, self._max_output_bytes)
+        self._watch.ended(flight, result, at_fault)
+        self._flights.end(flight)
+        self._roll.sent(flight)
         if not keep:
-            self._hub.flights.remove([flight.token])
+            self._flights.remove([flight.token])
         self.counts[result.status] += 1
         flight.report(result)
 
     def returned(self, tokens: Sequence[str], reason: str) -> None:
-        for flight in self._hub.flights.remove(tokens):
+        for flight in self._flights.remove(tokens):
             if not flight.ended:
                 self.end(flight, ExecutionResult.returned(flight.event, reason))
 
@@ -94,12 +116,12 @@ class Outcomes:
     def unsendable(self, event: Unsendable) -> None:
         """The next attempt would be the same."""
         said = ErrorInfo(event.kind, f"its arguments do not go into a message to a worker: {event.reason}")
-        for flight in self._hub.flights.remove([event.step.token]):
+        for flight in self._flights.remove([event.step.token]):
             self.end(flight, ExecutionResult.failed(flight.event, said, retryable=False))
 
     def overdue(self, event: Overdue) -> None:
         """Its worker should have ended it long ago. What still comes of it is acknowledged and dropped."""
-        for flight in self._hub.flights.remove([step.token for step in event.steps]):
+        for flight in self._flights.remove([step.token for step in event.steps]):
             if not flight.ended and flight.work is not None and flight.work.timeout is not None:
                 result = ExecutionResult.timed_out(flight.event, flight.work.timeout)
                 self.end(flight, result, at_fault=True)
@@ -107,7 +129,7 @@ class Outcomes:
     def lost(self, event: Lost) -> None:
         # However many it had, it was lost once.
         at_fault: bool | None = True
-        for flight in self._hub.flights.remove([step.token for step in event.steps]):
+        for flight in self._flights.remove([step.token for step in event.steps]):
             if flight.ended:
                 continue
             # What needs leave to begin and had none has not begun.
@@ -120,25 +142,25 @@ class Outcomes:
         granted: list[str] = []
         denied: list[str] = []
         for token in event.tokens:
-            flight, attempt = self._hub.flights.get(token), attempt_of(token)
+            flight, attempt = self._flights.get(token), attempt_of(token)
             if attempt is None or (flight is None and token not in event.worker.foreign):
                 denied.append(token)
-            elif self._hub.holders.may_begin(event.worker.id, *attempt):
+            elif self._ports.holders.may_begin(event.worker.id, *attempt):
                 granted.append(token)
                 if flight is not None:
                     flight.begun = True
         if granted or denied:
-            self._hub.protocol.answer_start(event.worker, granted, denied)
+            self._protocol.answer_start(event.worker, granted, denied)
 
     def say(self, event: Said) -> None:
-        flight = self._hub.flights.get(event.step.token)
+        flight = self._flights.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
             for line in event.lines:
                 text = f"{line.text}\n"
                 relay(flight.work.output, flight.event, line.stream, text, shown=printable(text))
 
     def progress(self, event: Progressed) -> None:
-        flight = self._hub.flights.get(event.step.token)
+        flight = self._flights.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
             said = event.progress
             text = msgspec.json.encode({"done": said.done, "total": said.total, "message": said.message}).decode()
@@ -146,27 +168,27 @@ class Outcomes:
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
         """These are durable, or nobody wants them: their workers may forget them."""
-        settle, to_acknowledge = self._hub.flights.settle, self.to_acknowledge
+        settle, to_acknowledge = self._flights.settle, self.to_acknowledge
         for each in results:
             flight = settle(token_of(each.task_id, each.attempt, each.shadow))
             if flight is not None:
                 to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
-        self._hub.carry_on_soon()
+        self._pump.schedule()
 
     def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
         """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
         by_worker: dict[str, list[ExecutionResult]] = {}
         for result in results:
-            flight = self._hub.flights.get(token_of(result.task_id, result.attempt, result.shadow))
+            flight = self._flights.get(token_of(result.task_id, result.attempt, result.shadow))
             if flight is not None and flight.ended:
                 by_worker.setdefault(flight.event.holder, []).append(result)
         for worker_id, some in by_worker.items():
-            self._hub.spawn(self._leave(worker_id, some))
+            self._background.spawn(self._leave(worker_id, some))
 
     async def _leave(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
-        while not self._hub.stopping:
+        while True:
             try:
-                await self._hub.holders.post(worker_id, results)
+                await self._ports.holders.post(worker_id, results)
             except StoreError as error:
                 log.warning("%d results of worker %s have to wait: %s", len(results), worker_id, error)
                 await asyncio.sleep(1.0)
@@ -185,18 +207,18 @@ class Outcomes:
         try:
             known = [(attempt, result) for result in fresh if (attempt := attempt_of(result.token)) is not None]
             # Nothing is loaded for what the worker only says that it holds.
-            wanted = await self._hub.holders.keep(worker.id, sorted({attempt for attempt, _ in known}))
+            wanted = await self._ports.holders.keep(worker.id, sorted({attempt for attempt, _ in known}))
             results = [
                 await self._taken_elsewhere(_event_of(*attempt), result)
                 for attempt, result in known
                 if attempt in wanted
             ]
-            await self._hub.holders.post(worker.id, results)
+            await self._ports.holders.post(worker.id, results)
         except StoreError as error:
             log.warning("%d results of worker %s have to wait: %s", len(fresh), worker.id, error)
         else:
-            self._hub.protocol.acknowledge(worker, [result.token for result in fresh])
-            self._hub.carry_on()
+            self._protocol.acknowledge(worker, [result.token for result in fresh])
+            self._pump.run()
         finally:
             self._passing -= passing
 
@@ -205,7 +227,7 @@ class Outcomes:
         if result.status != "completed":
             return _taken(event, result)
         try:
-            work = await self._hub.loader.load(event)
+            work = await self._ports.loader.load(event)
         except RunNotFound:
             return _taken(event, result)
         named = msgspec.structs.replace(event, task_name=f"{work.workflow}::{work.task.name}")

@@ -8,23 +8,24 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from turnout.bodies.background_tasks import BackgroundTasks
 from turnout.errors import StoreError, WorkerInUse
 from turnout.executors.workers.flights import attempt_of
 from turnout.executors.workers.gate import Gate
+from turnout.executors.workers.ports import OrchestratorPorts
+from turnout.executors.workers.pump import Pump
 from turnout.executors.workers.refusals import Refusals
-from turnout.executors.workers.settings import is_loopback
-from turnout.executors.workers.watching import name_of
+from turnout.executors.workers.roll import Roll
+from turnout.executors.workers.settings import HubSettings, is_loopback
+from turnout.executors.workers.watching import Watch, name_of
 from turnout.model.durations import seconds
 from turnout.wire.happenings import Greeted, Left
+from turnout.wire.hub import HubProtocol
 from turnout.wire.messages import Error
 from turnout.wire.roster import WorkerEntry
-
-if TYPE_CHECKING:
-    from turnout.executors.workers.executor import WorkersExecutor
 
 log = logging.getLogger("turnout.hub")
 
@@ -39,25 +40,45 @@ RENEWALS = 2
 class Reception:
     """Lets workers in, keeps their sessions, and sees them off."""
 
-    def __init__(self, hub: WorkersExecutor) -> None:
-        self._hub = hub
-        self._refusals = Refusals() if hub.gate is None else hub.gate.refusals
+    def __init__(
+        self,
+        protocol: HubProtocol,
+        roll: Roll,
+        watch: Watch,
+        ports: OrchestratorPorts,
+        gate: Gate | None,
+        settings: HubSettings,
+        *,
+        background: BackgroundTasks,
+        pump: Pump,
+    ) -> None:
+        self._protocol = protocol
+        self._roll = roll
+        self._watch = watch
+        self._ports = ports
+        self._gate = gate
+        self._settings = settings
+        self._background = background
+        self._pump = pump
+        self._address = ""
+        self._refusals = Refusals() if gate is None else gate.refusals
         self.renewed = -inf
         """When sessions were last renewed, on this machine's clock."""
 
-    def open(self) -> None:
-        hub, gate = self._hub, self._hub.gate
-        pause = seconds(hub.settings.heartbeat) / RENEWALS
-        hub.spawn(hub.repeat(pause, self._keep_sessions, "the renewal of the workers' sessions"))
-        if gate is not None:
-            hub.spawn(hub.repeat(LOOK_EVERY, partial(self._watch_the_list, gate), "the look at the list of keys"))
+    def open(self, address: str) -> None:
+        """The hub listens, and workers reach it at this address."""
+        self._address = address
+        repeat, interval = self._background.repeat, seconds(self._settings.heartbeat) / RENEWALS
+        repeat(interval, self._keep_sessions, "the renewal of the workers' sessions")
+        if self._gate is not None:
+            repeat(LOOK_EVERY, partial(self._watch_the_list, self._gate), "the look at the list of keys")
 
     async def let_in(self, event: Greeted) -> None:
         """Its session stands in the database before it is given anything."""
         worker = event.worker
-        self._hub.watch.joined(worker)
+        self._watch.joined(worker)
         try:
-            drain = await self._hub.holders.joined(self._hub.roll.session_of(worker), self._hub.roll.about(worker))
+            drain = await self._ports.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
             wanted = await self._wanted(worker, [held.token for held in event.unknown])
         except WorkerInUse as error:
             self._refuse(worker, error)
@@ -65,34 +86,34 @@ class Reception:
         except Exception as error:
             mistake = None if isinstance(error, StoreError) else error
             log.warning("worker %s has to wait: %s", worker.id, error, exc_info=mistake)
-            self._hub.protocol.forget(worker)
-            self._hub.carry_on()
+            self._protocol.forget(worker)
+            self._pump.run()
             return
         release = [each.token for each in event.unknown if each.token not in wanted]
         self._keep(worker, wanted)
-        self._hub.protocol.welcome(worker, release)
+        self._protocol.welcome(worker, release)
         if drain is not None:
             self._drain(worker, drain)
         if worker.session:
-            log.info("worker %s has joined: %s", worker.id, self._hub.roll.introduction(worker))
-        self._hub.carry_on()
+            log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
+        self._pump.run()
 
     def _refuse(self, worker: WorkerEntry, error: WorkerInUse) -> None:
         """Its id belongs to another key. The database knows sessions of other hubs, and from before a restart."""
         self._refusals.note(f"worker {name_of(worker)}", f"{error.code}: {error.message}")
-        self._hub.protocol.expel(worker, error.message, Error(error.code, error.message, retry=False))
-        self._hub.carry_on()
+        self._protocol.expel(worker, error.message, Error(error.code, error.message, retry=False))
+        self._pump.run()
 
     def left(self, event: Left) -> None:
         log.info("worker %s has left: %s", event.worker.id, event.reason)
-        self._hub.watch.left(event.worker)
-        self._hub.roll.changed()
+        self._watch.left(event.worker)
+        self._roll.changed()
         if event.graceful:
-            self._hub.spawn(self._say_goodbye(event.worker.id))
+            self._background.spawn(self._say_goodbye(event.worker.id))
 
     async def _say_goodbye(self, worker_id: str) -> None:
         try:
-            await self._hub.holders.left(worker_id)
+            await self._ports.holders.left(worker_id)
         except StoreError as error:
             log.warning("the session of worker %s will run out instead: %s", worker_id, error)
 
@@ -100,42 +121,42 @@ class Reception:
         """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
         # Away from the loop: the file may be on a disk that does not answer.
         if await asyncio.to_thread(gate.allowed.look):
-            for worker in list(self._hub.protocol.workers.values()):
+            for worker in list(self._protocol.workers.values()):
                 error = gate.permission(worker.key, worker.hello)
                 if error is not None:
-                    self._hub.protocol.expel(worker, error.message, error)
-            self._hub.carry_on()
+                    self._protocol.expel(worker, error.message, error)
+            self._pump.run()
 
     async def _keep_sessions(self) -> None:
         """Renew the sessions of those who are there."""
-        workers = [worker for worker in self._hub.protocol.workers.values() if worker.session]
+        workers = [worker for worker in self._protocol.workers.values() if worker.session]
         if workers:
             await self._renew(workers)
             await self._look_for_hubs()
-            self._hub.carry_on()
+            self._pump.run()
 
     async def keep_if_late(self) -> None:
         """For whoever is about to take sessions that were not renewed for dead ones."""
-        if time.monotonic() - self.renewed > seconds(self._hub.settings.lease) / 2:
+        if time.monotonic() - self.renewed > seconds(self._settings.lease) / 2:
             await self._keep_sessions()
 
     async def _renew(self, workers: Sequence[WorkerEntry]) -> None:
         """Tell them what has changed, and what nobody waits for any more."""
         began = time.monotonic()
-        renewed = await self._hub.holders.renew({worker.id: self._hub.roll.about(worker) for worker in workers})
+        renewed = await self._ports.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
         self.renewed = began
         for worker in workers:
             if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
                 self._drain(worker, drain)
             if worker.id in renewed.dead:
-                self._hub.protocol.expel(worker, "its session was declared dead")
+                self._protocol.expel(worker, "its session was declared dead")
             elif worker.foreign:
                 await self._check_foreign(worker)
 
     def _drain(self, worker: WorkerEntry, reason: str) -> None:
         log.info("worker %s is to leave: %s", name_of(worker), reason)
-        self._hub.protocol.drain(worker, reason)
-        self._hub.roll.changed()
+        self._protocol.drain(worker, reason)
+        self._roll.changed()
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         asked = list(worker.foreign)
@@ -143,7 +164,7 @@ class Reception:
         gone = [token for token in asked if token not in wanted]
         self._keep(worker, wanted)
         if gone:
-            self._hub.protocol.acknowledge(worker, gone)
+            self._protocol.acknowledge(worker, gone)
 
     async def _wanted(self, worker: WorkerEntry, tokens: Sequence[str]) -> dict[str, tuple[str, int]]:
         """Those of these tokens that somebody waits for, with their attempts. A worker may list any number: they are
@@ -152,19 +173,19 @@ class Reception:
         for start in range(0, len(tokens), LOOKED_UP):
             some = tokens[start : start + LOOKED_UP]
             held = {token: attempt for token in some if (attempt := attempt_of(token)) is not None}
-            kept = await self._hub.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+            kept = await self._ports.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
             found.update((token, attempt) for token, attempt in held.items() if attempt in kept)
         return found
 
     def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
         """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
-        owns = self._hub.holders.owns
-        self._hub.protocol.keep(worker, [token for token, (task_id, _) in held.items() if owns(task_id)])
+        owns = self._ports.holders.owns
+        self._protocol.keep(worker, [token for token, (task_id, _) in held.items() if owns(task_id)])
 
     async def _look_for_hubs(self) -> None:
         """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
-        here = is_loopback(self._hub.address)
-        found = await self._hub.holders.hubs()
+        here = is_loopback(self._address)
+        found = await self._ports.holders.hubs()
         others = (each for each, near in found.items() if not is_loopback(each) or (near and here))
-        hubs = tuple(sorted({self._hub.address, *others}))
-        self._hub.protocol.facts = msgspec.structs.replace(self._hub.protocol.facts, hubs=hubs)
+        hubs = tuple(sorted({self._address, *others}))
+        self._protocol.facts = msgspec.structs.replace(self._protocol.facts, hubs=hubs)

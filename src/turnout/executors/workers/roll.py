@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from turnout.contracts.executor import Work
+from turnout.executors.workers.flights import Flight
 from turnout.executors.workers.solitudes import Solitudes
 from turnout.executors.workers.watching import Watch, name_of
 from turnout.model.reasons import NO_CAPACITY, TO_BE_ALONE_ON_A_WORKER, no_worker_matches, workers_barred
@@ -147,6 +148,12 @@ class Roll:
         if waits or self._watch.barred(worker.id) or self._solitudes.closed_to_others(worker):
             return 0
         return min((worker.hello.credits + 1) // 2 - busy, worker.free)
+
+    def sent(self, flight: Flight) -> None:
+        """The attempt counts among what its worker has, or will never: the slot that was reserved for it is free."""
+        if not flight.given:
+            flight.given = True
+            self.unassign(flight.event.holder)
 
     def unassign(self, holder: str) -> None:
         if self._set_aside[holder] > 1:

@@ -12,10 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-import msgspec
-
 from turnout.dispatcher.guard import Guard
 from turnout.executors.workers.flights import Flight
+from turnout.executors.workers.worker_record import Watched
 from turnout.model.blame import worker_at_fault
 from turnout.model.breaker import BreakerSettings, BreakerState
 from turnout.model.events import STATUS_COMPLETED, UNAVAILABLE, ErrorInfo, ExecutionResult, ExecutionStatus
@@ -33,20 +32,6 @@ Identity: TypeAlias = tuple[str, str]
 
 REMEMBERED = 500
 """Workers that have left and are known again if they come back."""
-
-
-class Watched(msgspec.Struct, eq=False):
-    """What is known of one worker, over its sessions."""
-
-    guard: Guard
-    ended: dict[str, int]
-    """Attempts by outcome."""
-    reserved: int = 0
-    """Places that were set aside and not handed over yet."""
-    cause: str = ""
-    """The last failure that was its own."""
-    announced: int = 0
-    """The round of its breaker whose end was made known."""
 
 
 class Watch:

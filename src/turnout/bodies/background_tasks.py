@@ -1,0 +1,46 @@
+"""Coroutines that run beside their callers, until they end or all of them are cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from turnout.errors import StoreError
+
+
+class BackgroundTasks:
+    """Keeps tasks alive, and logs what they raise. Used on one event loop."""
+
+    def __init__(self, log: logging.Logger) -> None:
+        self._log = log
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def repeat(self, interval: float, action: Callable[[], Awaitable[None]], what: str) -> None:
+        """Calls ``action`` at this interval, whatever it raises. ``what`` names it in the log."""
+        self.spawn(self._repeat(interval, action, what))
+
+    def cancel(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _repeat(self, interval: float, action: Callable[[], Awaitable[None]], what: str) -> None:
+        while True:
+            await asyncio.sleep(interval)
+            try:
+                await action()
+            except StoreError as error:
+                self._log.warning("%s has to wait: %s", what, error)
+            except Exception:
+                self._log.exception("%s failed and is tried again", what)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._log.error("a background task failed", exc_info=error)
