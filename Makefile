@@ -47,6 +47,7 @@ lint: $(READY)
 imports: $(READY)
 	@echo "== import directions"
 	@$(VENV)/bin/lint-imports --no-logo
+	@$(RUN) tools/structure.py --cycles
 
 types: $(READY)
 	@echo "== types"

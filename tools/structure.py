@@ -1,8 +1,10 @@
 """Figures of the structure of the source: size, names, import cycles, reach-ins, and the path of one run.
 
     .venv/bin/python tools/structure.py [ROOT …]
+    .venv/bin/python tools/structure.py --cycles
 
 ``ROOT`` is a checkout with its own ``.venv``, or this one. One column for each, so that a change can be compared.
+``--cycles`` checks one thing only: that no modules import one another in a circle, imports for types included.
 """
 
 from __future__ import annotations
@@ -181,10 +183,14 @@ def path_of_one_run(root: Path) -> list[list[str]]:
     return json.loads(answer.stdout)
 
 
+def cycles_in(known: dict[str, tuple[Path, ast.Module]]) -> list[list[str]]:
+    return cycles({name: set(imported(name, tree, known)) - {name} for name, (_, tree) in known.items()})
+
+
 def figures(root: Path) -> dict[str, str]:
     known = modules_of(root)
     sizes = [len(path.read_text().splitlines()) for path, _ in known.values()]
-    knots = cycles({name: set(imported(name, tree, known)) - {name} for name, (_, tree) in known.items()})
+    knots = cycles_in(known)
     names = [path.stem for path, _ in known.values()]
     layers: defaultdict[tuple[str, str], int] = defaultdict(int)
     for path, _ in known.values():
@@ -209,7 +215,16 @@ def figures(root: Path) -> dict[str, str]:
     }
 
 
+def check_cycles(root: Path) -> None:
+    found = cycles_in(modules_of(root))
+    for knot in found:
+        print(f"these modules import one another: {', '.join(knot)}")
+    sys.exit(1 if found else 0)
+
+
 def main() -> None:
+    if sys.argv[1:] == ["--cycles"]:
+        check_cycles(Path(__file__).resolve().parents[1])
     roots = [Path(each).resolve() for each in sys.argv[1:]] or [Path(__file__).resolve().parents[1]]
     columns = [figures(root) for root in roots]
     for label in columns[0]:

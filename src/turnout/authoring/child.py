@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from turnout.authoring.drawing import current_drawing
 from turnout.authoring.options import TaskOptions, checked
 from turnout.authoring.task import Task
 from turnout.errors import InvalidWorkflow
-from turnout.model.spec import Body
-
-if TYPE_CHECKING:
-    from turnout.authoring.workflow import Workflow
+from turnout.model.spec import Body, WorkflowSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 MEANINGLESS = ("worker_selector", "executor", "at_most_once", "retry_if", "conditions")
 """Options that say where or how a body runs: a child run has no body of its own, its tasks have their own options."""
 
 
+class ChildWorkflow(Protocol[P, R_co]):
+    """The workflow that a child run is of."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def package(self) -> str: ...
+
+    @property
+    def spec(self) -> WorkflowSpec: ...
+
+    def run(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
 class ChildTask(Task[P, R]):
     """A workflow with options, to be called in another workflow's function: ``fulfil.options(retries=1)(order)``."""
 
-    def __init__(self, workflow: Workflow[P, R], options: TaskOptions | None = None) -> None:
+    def __init__(self, workflow: ChildWorkflow[P, R], options: TaskOptions | None = None) -> None:
         self.workflow = workflow
         self.function = workflow
         self.given = _sensible(checked(options or {}, workflow.name), workflow.name)

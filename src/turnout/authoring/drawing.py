@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from turnout.authoring.calling import open_signature
 from turnout.authoring.places import place
@@ -13,27 +13,59 @@ from turnout.authoring.refs import Ref, drawing_of, source_of
 from turnout.authoring.templates import template_of
 from turnout.errors import InvalidWorkflow
 from turnout.model.bindings import tasks_in
-from turnout.model.spec import FromParam, FromTask, Mapped, TaskSpec
+from turnout.model.spec import FromParam, FromTask, Mapped, TaskSpec, Template
 from turnout.model.suggestions import close
 
-if TYPE_CHECKING:
-    from turnout.authoring.task import Task
 
-_current: ContextVar[Drawing | None] = ContextVar("turnout_drawing", default=None)
+class DrawnTask(Protocol):
+    """What a node is made from."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def function(self) -> Callable[..., Any]: ...
+
+    @property
+    def uses_context(self) -> bool: ...
+
+    @property
+    def depends_on(self) -> Sequence[Any]: ...
+
+    @property
+    def waits_for(self) -> Sequence[Any]: ...
+
+    @property
+    def named_explicitly(self) -> bool: ...
+
+    def spec(
+        self,
+        name: str,
+        *,
+        args: tuple[Template, ...] = (),
+        kwargs: dict[str, Template] | None = None,
+        depends_on: tuple[str, ...] = (),
+        uses_context: bool = False,
+        mapped: Mapped | None = None,
+    ) -> TaskSpec: ...
 
 
-def current_drawing() -> Drawing | None:
+T = TypeVar("T", bound=DrawnTask)
+_current: ContextVar[Drawing[Any] | None] = ContextVar("turnout_drawing", default=None)
+
+
+def current_drawing() -> Drawing[Any] | None:
     """The workflow that is being drawn in this context; None outside of workflow functions."""
     return _current.get()
 
 
-class Drawing:
+class Drawing(Generic[T]):
     """The nodes of one workflow so far, in call order."""
 
     def __init__(self, workflow: str) -> None:
         self.workflow = workflow
         self.specs: dict[str, TaskSpec] = {}
-        self.tasks: dict[str, Task[..., Any]] = {}
+        self.tasks: dict[str, T] = {}
         self._counts: dict[str, int] = {}
 
     @contextmanager
@@ -52,14 +84,12 @@ class Drawing:
         """Whether the node of that name is a mapped task."""
         return name in self.specs and self.specs[name].map is not None
 
-    def waited_for(self, task: Task[..., Any], values: Iterable[Any]) -> set[str]:
+    def waited_for(self, task: T, values: Iterable[Any]) -> set[str]:
         """The nodes that the task is ordered after, and those whose results are in these values."""
         templates = [template_of(value, self, f"an argument of {task.name!r}") for value in values]
         return {*self._nodes_of(task.waits_for), *(name for template in templates for name in tasks_in(template))}
 
-    def call(
-        self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], mapped: Mapped | None = None
-    ) -> Ref:
+    def call(self, task: T, args: tuple[Any, ...], kwargs: Mapping[str, Any], mapped: Mapped | None = None) -> Ref:
         """Add a node for this call; the placeholder stands for its result."""
         self._check_style(task)
         self._check_arguments(task, args, kwargs)
@@ -74,7 +104,7 @@ class Drawing:
         self.tasks[name] = task
         return Ref(FromTask(name), self)
 
-    def add(self, task: Task[..., Any], depends_on: Iterable[str], uses_context: bool) -> None:
+    def add(self, task: T, depends_on: Iterable[str], uses_context: bool) -> None:
         """Add a task of a Context-style workflow."""
         name = task.name
         if name in self.specs:
@@ -82,7 +112,7 @@ class Drawing:
         self.specs[name] = task.spec(name, depends_on=tuple(dict.fromkeys(depends_on)), uses_context=uses_context)
         self.tasks[name] = task
 
-    def _check_style(self, task: Task[..., Any]) -> None:
+    def _check_style(self, task: T) -> None:
         if task.uses_context or task.depends_on:
             has = "a Context parameter" if task.uses_context else "depends_on"
             raise InvalidWorkflow(
@@ -91,13 +121,13 @@ class Drawing:
                 code="mixed_styles",
             )
 
-    def _check_arguments(self, task: Task[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def _check_arguments(self, task: T, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         try:
             open_signature(task.function).bind(*args, **kwargs)
         except TypeError as error:
             raise InvalidWorkflow(f"{place()}: {task.name}(): {error}", code="bad_call", task=task.name) from error
 
-    def _name_for(self, task: Task[..., Any]) -> str:
+    def _name_for(self, task: T) -> str:
         name = task.name
         if name not in self.specs:
             return name
@@ -136,7 +166,7 @@ class Drawing:
             self._refuse_after(repr(ref), ": it is a parameter, not a task")
         return source.name
 
-    def _nodes_of_task(self, other: Task[..., Any]) -> list[str]:
+    def _nodes_of_task(self, other: T) -> list[str]:
         if getattr(other, "named_explicitly", False):
             names = [other.name] if other.name in self.specs else []
         else:

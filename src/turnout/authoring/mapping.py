@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from turnout.authoring.calling import open_signature
-from turnout.authoring.drawing import current_drawing
+from turnout.authoring.drawing import Drawing, DrawnTask, current_drawing
 from turnout.authoring.places import place
 from turnout.authoring.refs import Ref, source_of
 from turnout.errors import InvalidWorkflow
 from turnout.model.spec import FromTask, Mapped
 from turnout.model.suggestions import close
 
-if TYPE_CHECKING:
-    from turnout.authoring.drawing import Drawing
-    from turnout.authoring.task import Task
-
 OPTIONS = ("max_parallel", "return_exceptions")
 
 
-def draw_map(task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, Any], options: Mapping[str, Any]) -> Ref:
+class MappedTask(DrawnTask, Protocol):
+    """What a mapped node is made from: a task with the arguments that are the same for all items."""
+
+    @property
+    def fixed_args(self) -> tuple[Any, ...]: ...
+
+    @property
+    def fixed_kwargs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def given(self) -> Mapping[str, Any]: ...
+
+
+def draw_map(task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any], options: Mapping[str, Any]) -> Ref:
     """Add the mapped task to the workflow that is being drawn; the placeholder stands for the list of results."""
     drawing = current_drawing()
     if drawing is None:
@@ -37,7 +46,7 @@ def draw_map(task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, A
     return drawing.call(task, (*task.fixed_args, *lists), {**task.fixed_kwargs, **named}, mapped)
 
 
-def _check(task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+def _check(task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     taken = [name for name in OPTIONS if options[name] and name in open_signature(task.function).parameters]
     if taken:
         raise InvalidWorkflow(
@@ -61,7 +70,7 @@ def _check(task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, Any
             )
 
 
-def _check_names(task: Task[..., Any], named: Mapping[str, Any]) -> None:
+def _check_names(task: MappedTask, named: Mapping[str, Any]) -> None:
     parameters = open_signature(task.function).parameters
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return
@@ -76,7 +85,9 @@ def _check_names(task: Task[..., Any], named: Mapping[str, Any]) -> None:
             )
 
 
-def _piped(drawing: Drawing, task: Task[..., Any], lists: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[str, ...]:
+def _piped(
+    drawing: Drawing[Any], task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[str, ...]:
     """The mapped tasks whose results are only gone through here: item follows item, without waiting for the whole.
 
     A trigger rule asks how the whole has ended, and whoever says ``.after`` means the whole, too.

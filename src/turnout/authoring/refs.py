@@ -7,18 +7,22 @@ placeholders; anything that needs the value itself raises ``NotYetAValue``, nami
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from turnout.authoring.places import place, unpacked
 from turnout.errors import NotYetAValue
 from turnout.model.spec import FromParam, FromTask
 
-if TYPE_CHECKING:
-    from turnout.authoring.drawing import Drawing
-
 COMPUTE = "do it in a task that takes it as an argument"
 CHOOSE = "decide in a task that takes it as an argument, or give the later task a trigger_rule"
 LOOP = "map a task over it, as in f.map(x), or pass it whole to a task that goes through it"
+
+
+class Origin(Protocol):
+    """The graph that a placeholder belongs to."""
+
+    @property
+    def workflow(self) -> str: ...
 
 
 class Ref:
@@ -27,9 +31,9 @@ class Ref:
     __slots__ = ("_ref_drawing", "_ref_source")
 
     _ref_source: FromParam | FromTask
-    _ref_drawing: Drawing
+    _ref_drawing: Origin
 
-    def __init__(self, source: FromParam | FromTask, drawing: Drawing) -> None:
+    def __init__(self, source: FromParam | FromTask, drawing: Origin) -> None:
         object.__setattr__(self, "_ref_source", source)
         object.__setattr__(self, "_ref_drawing", drawing)
 
@@ -67,7 +71,7 @@ def source_of(ref: Ref) -> FromParam | FromTask:
     return ref._ref_source  # pyright: ignore[reportPrivateUsage]
 
 
-def drawing_of(ref: Ref) -> Drawing:
+def drawing_of(ref: Ref) -> Origin:
     return ref._ref_drawing  # pyright: ignore[reportPrivateUsage]
 
 

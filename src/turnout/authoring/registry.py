@@ -16,7 +16,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from turnout.authoring.child import ChildTask
 from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
@@ -68,7 +68,7 @@ class Registry:
                     raise _duplicate(full_name, known, made)
             for task in made.tasks.values():
                 if isinstance(task, ChildTask):
-                    child = self.define(task.workflow, tenant)
+                    child = self.define(cast("AnyWorkflow", task.workflow), tenant)
                     made.children[child.spec.full_name] = child
             self._put(full_name, made, known)
         return made
@@ -174,5 +174,5 @@ def _duplicate(full_name: str, known: Definition, made: Definition) -> Definitio
 
 def children_of(workflow: AnyWorkflow) -> list[AnyWorkflow]:
     """The workflows that this one calls."""
-    found = {id(task.workflow): task.workflow for task in workflow.tasks.values() if isinstance(task, ChildTask)}
-    return list(found.values())
+    called = [task.workflow for task in workflow.tasks.values() if isinstance(task, ChildTask)]
+    return list({id(each): cast("AnyWorkflow", each) for each in called}.values())

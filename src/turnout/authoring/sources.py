@@ -44,7 +44,7 @@ class Source(Protocol):
         """The annotations of the workflow function; ``"return"`` is the result's."""
         ...
 
-    def draw(self, drawing: Drawing) -> None: ...
+    def draw(self, drawing: Drawing[Task[..., Any]]) -> None: ...
 
 
 class FunctionSource:
@@ -72,7 +72,7 @@ class FunctionSource:
     def types(self) -> Mapping[str, Typed]:
         return types_of(self.function)
 
-    def draw(self, drawing: Drawing) -> None:
+    def draw(self, drawing: Drawing[Task[..., Any]]) -> None:
         # Only now: when the function was decorated, the classes that it names may not have existed yet.
         self.params = self._described(self.params)
         args: list[Any] = [drawing.parameter(name) for name in self.positional]
@@ -125,7 +125,7 @@ class ContextSource:
         self.where = f"{author.f_code.co_filename}:{author.f_lineno}"
         self.tasks: tuple[Task[..., Any], ...] = tuple(each if isinstance(each, Task) else Task(each) for each in tasks)
 
-    def draw(self, drawing: Drawing) -> None:
+    def draw(self, drawing: Drawing[Task[..., Any]]) -> None:
         for task in self.tasks:
             self._check(task)
             drawing.add(task, self._dependencies(task), uses_context=True)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from turnout.authoring.places import place
-from turnout.authoring.refs import Ref, describe, drawing_of, source_of
+from turnout.authoring.refs import Origin, Ref, describe, drawing_of, source_of
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
 from turnout.model.spec import DictOf, ListOf, Literally, Template
 from turnout.model.types import plain
 from turnout.model.values import dump_output
 
-if TYPE_CHECKING:
-    from turnout.authoring.drawing import Drawing
 
-
-def template_of(value: Any, drawing: Drawing, what: str) -> Template:
+def template_of(value: Any, drawing: Origin, what: str) -> Template:
     """The template for one argument or for the result; ``what`` names it in errors. Tuples become lists."""
     match value:
         case Ref():
@@ -31,7 +28,7 @@ def template_of(value: Any, drawing: Drawing, what: str) -> Template:
             return Literally(_json(value, what))
 
 
-def _source(ref: Ref, drawing: Drawing, what: str) -> Template:
+def _source(ref: Ref, drawing: Origin, what: str) -> Template:
     if drawing_of(ref) is not drawing:
         raise InvalidWorkflow(
             f"{place()}: {what} is {describe(ref)} of workflow {drawing_of(ref).workflow!r}, "

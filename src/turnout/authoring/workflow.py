@@ -104,7 +104,7 @@ class Workflow(Generic[P, R]):
         self.timeout = optional_seconds(timeout, f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(worker_selector)
         self.hooks = hooks
-        self._drawn: tuple[Drawing, WorkflowSpec] | None = None
+        self._drawn: tuple[Drawing[Task[..., Any]], WorkflowSpec] | None = None
         _defined.add(self)
 
     @property
@@ -204,10 +204,10 @@ class Workflow(Generic[P, R]):
             )
 
     # -- drawing ------------------------------------------------------------------------------------------------
-    def _draw(self) -> tuple[Drawing, WorkflowSpec]:
+    def _draw(self) -> tuple[Drawing[Task[..., Any]], WorkflowSpec]:
         with _drawing_lock:
             if self._drawn is None:
-                drawing = Drawing(self.name)
+                drawing: Drawing[Task[..., Any]] = Drawing(self.name)
                 self._refuse_recursion()
                 token = _being_drawn.set((*_being_drawn.get(), self))
                 try:
@@ -241,7 +241,7 @@ class Workflow(Generic[P, R]):
                 path=path,
             )
 
-    def _validated(self, drawing: Drawing, tenant: str) -> WorkflowSpec:
+    def _validated(self, drawing: Drawing[Task[..., Any]], tenant: str) -> WorkflowSpec:
         home = f"{tenant}::{self.package}::{self.name}"
         spec = WorkflowSpec(
             name=self.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -14,19 +14,27 @@ from turnout.errors import InputError
 from turnout.model.children import CHILD_INPUT, CHILD_RESULT, child_input, child_left, child_result, shorter
 from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.graph import Graph
+from turnout.model.machine import RunMachine
 from turnout.model.rerun import kept_tasks
 from turnout.model.rows import NewRun, TaskRow
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
 
-if TYPE_CHECKING:
-    from turnout.testing.stepping import InlineRun
+
+class ChildRun(Protocol):
+    """An inline run that is the child of another."""
+
+    @property
+    def machine(self) -> RunMachine: ...
+
+    @property
+    def value(self) -> Any: ...
 
 
 class Birth:
     """One attempt of a task that is a child run; ``former`` is the child of the attempt before, if there was one."""
 
-    def __init__(self, work: Work, pos: int, registry: Registry, former: InlineRun[Any] | None) -> None:
+    def __init__(self, work: Work, pos: int, registry: Registry, former: ChildRun | None) -> None:
         self.registry = registry
         self._work = work
         self._pos = pos
@@ -64,7 +72,7 @@ class Birth:
         failure = ErrorInfo(type(error).__name__, error.message, code=code)
         return ExecutionResult.failed(self._work.event, failure, retryable=False)
 
-    def result(self, child: InlineRun[Any]) -> ExecutionResult:
+    def result(self, child: ChildRun) -> ExecutionResult:
         """How the attempt ended, as the child did."""
         work, machine = self._work, child.machine
         answer = child_result(machine.new, machine.row)
