@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from turnout.cli.opening import store_if_there
 from turnout.cli.output import Line, Span, say, say_columns
 from turnout.cli.wording import last_name, lasting, moment, one_line, short
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.model.rows import HeldAttempt
 from turnout.model.workers import WorkerView
 from turnout.runner.orchestrators import live_orchestrators
@@ -25,7 +25,7 @@ LOOK = 0.25
 class Crew:
     """The workers on a database, which may not be there yet."""
 
-    def __init__(self, store: Store | None) -> None:
+    def __init__(self, store: OwnershipStore | None) -> None:
         self._store = store
 
     def look(self) -> list[WorkerView]:

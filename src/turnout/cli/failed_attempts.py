@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from turnout.cli.output import say
 from turnout.cli.saying import spoken
-from turnout.contracts.store import Store
+from turnout.contracts.store import LogStore
 from turnout.model.logs import LogLine
 from turnout.runner.attempts import AttemptView
 
@@ -22,13 +22,13 @@ MAX_LINES = 20
 PAGE = 1_000
 
 
-def last_lines(store: Store, run_id: str, attempts: Sequence[AttemptView]) -> Lines:
+def last_lines(store: LogStore, run_id: str, attempts: Sequence[AttemptView]) -> Lines:
     """What the newest failed attempts said last."""
     failed = [attempt for attempt in attempts if attempt.failed][-MAX_ATTEMPTS:]
     return {(one.task, one.attempt): _last_lines(store, run_id, one) for one in failed}
 
 
-def _last_lines(store: Store, run_id: str, attempt: AttemptView) -> list[LogLine]:
+def _last_lines(store: LogStore, run_id: str, attempt: AttemptView) -> list[LogLine]:
     kept: deque[LogLine] = deque(maxlen=MAX_LINES)
     after = 0
     while page := store.logs(run_id, task=attempt.task, attempt=attempt.attempt, after=after, limit=PAGE):

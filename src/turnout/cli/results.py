@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnout.cli.output import say
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import InvalidInput, RunNotFinished
 from turnout.model.names import is_hook
 from turnout.model.printable import json_text
@@ -15,7 +15,7 @@ from turnout.runner.task_detail import find_task, stored_output, stored_result
 from turnout.runner.views import failure_of
 
 
-def read_output(store: Store, stored: StoredRun, task: str | None) -> Any:
+def read_output(store: ReadStore, stored: StoredRun, task: str | None) -> Any:
     """What the run, or one of its tasks, returned. Raises what tells why there is nothing."""
     run_id, state = stored.new.run_id, stored.row.state
     rows = store.tasks(run_id, outputs=False)

@@ -1,4 +1,6 @@
-"""Where runs are kept. SQLite and PostgreSQL implement this; one conformance suite holds both to it.
+"""Where runs are kept, by role: each part of the program names the role that it uses.
+
+SQLite and PostgreSQL implement all of them; one conformance suite holds both to it.
 
 Every method is one transaction, blocks, and may be called from any thread (each thread uses its own connection, so
 callers that must not block run it in a thread). Driver exceptions never leave: they become the StoreErrors of
@@ -36,31 +38,12 @@ from turnout.model.rows import (
 from turnout.model.states import RunState, TaskState
 
 
-class Store(Protocol):
-    """The truth."""
+class LedgerStore(Protocol):
+    """Takes the state changes of runs."""
 
-    url: str
     lanes: int
     """How many ``commit`` calls may usefully be in flight at once (SQLite: 1)."""
 
-    # -- life ---------------------------------------------------------------------------------------------------
-    def open(self) -> None:
-        """Connect and migrate, under a lock. Raises StoreUnreachable, StoreReadOnly, SchemaTooNew, …"""
-        ...
-
-    def close(self) -> None: ...
-
-    def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
-        """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which
-        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A hint."""
-        ...
-
-    def use(self) -> StoreUse:
-        """How its connections are used, and the share of time that callers waited for one since the last look."""
-        ...
-
-    # -- ledger -------------------------------------------------------------------------------------------------
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         """Write all, in one transaction, each row by compare-and-swap with its history row made from the rows really
         updated; answer in order. ``wake`` topics are notified with the commit (one NOTIFY per topic).
@@ -73,7 +56,14 @@ class Store(Protocol):
         """Keep a workflow version; known ones are left alone."""
         ...
 
-    # -- ownership ----------------------------------------------------------------------------------------------
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+
+class OwnershipStore(Protocol):
+    """Knows the sessions that are alive, and which of them owns which run."""
+
     def start_session(self, session: Session, lease: float) -> None: ...
 
     def renew_session(self, session_id: str, lease: float, health: str | None = None) -> Lease:
@@ -165,7 +155,10 @@ class Store(Protocol):
         """Which of these sessions (orchestrators or pollers) are alive."""
         ...
 
-    # -- commands -----------------------------------------------------------------------------------------------
+
+class MessageStore(Protocol):
+    """Carries commands, tasks and results between processes."""
+
     def add_command(self, run_id: str, kind: str, reason: str | None = None) -> int:
         """Ask the run's owner to cancel, pause or resume; wakes ``commands``. RunNotFound if there is no such run."""
         ...
@@ -190,7 +183,6 @@ class Store(Protocol):
         """Close the commands of runs that have ended: nobody will carry them out."""
         ...
 
-    # -- pollers ------------------------------------------------------------------------------------------------
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
         """Claim ready tasks with one of these poll keys, if their time has come and their run is running.
 
@@ -217,7 +209,10 @@ class Store(Protocol):
         alive, and that have no result in the inbox."""
         ...
 
-    # -- reading ------------------------------------------------------------------------------------------------
+
+class ReadStore(Protocol):
+    """Reads runs, tasks, outputs and history."""
+
     def run(self, run_id: str) -> StoredRun | None: ...
 
     def runs(
@@ -288,11 +283,10 @@ class Store(Protocol):
         """The server's version, its clock and the schema: for health."""
         ...
 
-    def record_routing(self, session_id: str, config: str) -> int:
-        """Keep a version of the routing rules; returns its number."""
-        ...
 
-    # -- what attempts say --------------------------------------------------------------------------------------
+class LogStore(Protocol):
+    """Keeps what attempts write."""
+
     def append_logs(self, rows: Sequence[LogRow]) -> None:
         """Keep these lines, in this order. A line that is there already changes nothing, and lines of a run that is
         not there (any more) are dropped."""
@@ -310,10 +304,9 @@ class Store(Protocol):
         """What the running attempts of a run have last said of how far they are, by task or item, as it is kept."""
         ...
 
-    # -- retention ----------------------------------------------------------------------------------------------
-    def clock(self) -> float:
-        """The time by the database's clock."""
-        ...
+
+class RetentionStore(Protocol):
+    """Deletes runs."""
 
     def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
         """Runs that ended in one of these states before this time, oldest first; none whose parent has not ended."""
@@ -335,4 +328,30 @@ class Store(Protocol):
 
     def take_duty(self, name: str, session_id: str, every: float) -> bool:
         """Whether this session is to do now what one of all does every so many seconds."""
+        ...
+
+
+class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, RetentionStore, Protocol):
+    """All roles of one database, and its life."""
+
+    url: str
+
+    def open(self) -> None:
+        """Connect and migrate, under a lock. Raises StoreUnreachable, StoreReadOnly, SchemaTooNew, …"""
+        ...
+
+    def close(self) -> None: ...
+
+    def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
+        """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which
+        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A hint."""
+        ...
+
+    def use(self) -> StoreUse:
+        """How its connections are used, and the share of time that callers waited for one since the last look."""
+        ...
+
+    def record_routing(self, session_id: str, config: str) -> int:
+        """Keep a version of the routing rules; returns its number."""
         ...

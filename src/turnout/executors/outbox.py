@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import MessageStore
 from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 
@@ -27,8 +27,8 @@ class Outbox:
     It never waits for company: whatever has come in while one post was under way goes out with the next.
     """
 
-    def __init__(self, store: Store, accepted: Callable[[Sequence[ExecutionResult]], None]) -> None:
-        self._store: Store = store
+    def __init__(self, store: MessageStore, accepted: Callable[[Sequence[ExecutionResult]], None]) -> None:
+        self._store: MessageStore = store
         self._accepted: Callable[[Sequence[ExecutionResult]], None] = accepted
         self._waiting: deque[tuple[str, ExecutionResult]] = deque()
         self._some: threading.Event = threading.Event()

@@ -11,7 +11,7 @@ import msgspec
 from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
 from turnout.contracts.executor import Work
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import InputError, InvalidInput
 from turnout.model.children import (
     CHILD_INPUT,
@@ -44,7 +44,7 @@ class Births:
 
     def __init__(
         self,
-        store: Store,
+        store: ReadStore,
         registry: Registry,
         graphs: GraphCache,
         session: OrchestratorSession,

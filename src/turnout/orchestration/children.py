@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from turnout.authoring.registry import Registry
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import InputError, StoreError, StoreRejected, TurnoutError
 from turnout.model.children import CHILD, CHILD_REFUSED, PARENT_GONE, child_run_id, is_child
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult
@@ -39,7 +39,7 @@ class Children:
 
     def __init__(
         self,
-        store: Store,
+        store: ReadStore,
         registry: Registry,
         session: OrchestratorSession,
         runs: ActiveRuns,

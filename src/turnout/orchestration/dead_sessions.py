@@ -6,7 +6,7 @@ import logging
 import time
 
 from turnout.contracts.dispatcher import Dispatcher
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.model.rows import Glance
 from turnout.orchestration.background import Background
 from turnout.orchestration.lease import seen_dead
@@ -20,7 +20,12 @@ class DeadSessions:
     """Declares sessions dead, so that their runs become unowned."""
 
     def __init__(
-        self, store: Store, dispatcher: Dispatcher, session: OrchestratorSession, background: Background, lease: float
+        self,
+        store: OwnershipStore,
+        dispatcher: Dispatcher,
+        session: OrchestratorSession,
+        background: Background,
+        lease: float,
     ) -> None:
         self._store = store
         self._dispatcher = dispatcher

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound
 from turnout.model.graph import Graph
 from turnout.model.spec import decode_spec
@@ -11,7 +11,7 @@ from turnout.model.spec import decode_spec
 class GraphCache:
     """Graphs by version. May be used from any thread."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ReadStore) -> None:
         self._store = store
         self._graphs: dict[str, Graph] = {}
 

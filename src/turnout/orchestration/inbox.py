@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import MessageStore
 from turnout.dispatcher.intake import accepted
 from turnout.model.children import CHILD
 from turnout.model.events import (
@@ -34,7 +34,12 @@ class Inbox:
     """Brings what was left to its runs. A row stays until the commit that takes its result deletes it."""
 
     def __init__(
-        self, store: Store, session: OrchestratorSession, runs: ActiveRuns, children: Children, background: Background
+        self,
+        store: MessageStore,
+        session: OrchestratorSession,
+        runs: ActiveRuns,
+        children: Children,
+        background: Background,
     ) -> None:
         self._store = store
         self._session = session

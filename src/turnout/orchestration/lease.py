@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from turnout.bodies.identity import boot_id, pid_namespace, process_started
 from turnout.contracts.clock import boot_time
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.errors import StoreError
 from turnout.model.rows import Session
 from turnout.orchestration.complaint import Complaint
@@ -32,7 +32,7 @@ class LeaseKeeper:
 
     def __init__(
         self,
-        store: Store,
+        store: OwnershipStore,
         session: Session,
         *,
         heartbeat: float,

@@ -17,7 +17,7 @@ from turnout.bodies.attempt import is_async
 from turnout.bodies.conditions import once_met
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import RunWork, Work
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.ending import RowOf
@@ -50,7 +50,7 @@ class StoreLoader:
 
     def __init__(
         self,
-        store: Store,
+        store: ReadStore,
         registry: Registry,
         graphs: GraphCache,
         output: Output | None = None,
@@ -125,7 +125,7 @@ class MemoryLoader(StoreLoader):
 
     def __init__(
         self,
-        store: Store,
+        store: ReadStore,
         registry: Registry,
         graphs: GraphCache,
         runs: Mapping[str, OwnedRun],

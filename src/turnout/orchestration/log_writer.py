@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from turnout.bodies.log_buffer import LogBuffer, LogSettings
 from turnout.bodies.log_lines import Line
-from turnout.contracts.store import Store
+from turnout.contracts.store import LogStore
 from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
@@ -46,7 +46,7 @@ class LogWriter:
 
     def __init__(
         self,
-        store: Store,
+        store: LogStore,
         settings: LogSettings,
         observer: Observer | None = None,
         name_of: Callable[[str, int, str], str] = _last_segment,

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 
 from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Dispatcher
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.errors import StoreError
 from turnout.model.breaker import BreakerState
 from turnout.model.health import read_status
@@ -39,7 +39,7 @@ class Rebalance:
 
     def __init__(
         self,
-        store: Store,
+        store: OwnershipStore,
         registry: Registry,
         dispatcher: Dispatcher,
         session: OrchestratorSession,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.model.graph import Graph
 from turnout.model.rerun import changed_parameters, kept_tasks
 from turnout.model.rows import StoredRun, TaskRow
@@ -16,7 +16,7 @@ from turnout.orchestration.graph_cache import GraphCache
 
 
 def reused_rows(
-    store: Store,
+    store: ReadStore,
     graphs: GraphCache,
     run: StoredRun,
     graph: Graph,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.orchestration.background import Background
 
 
 class StoredRunNumbers:
     """Fills in the contract ``RunNumbers``."""
 
-    def __init__(self, store: Store, background: Background) -> None:
+    def __init__(self, store: OwnershipStore, background: Background) -> None:
         self._store = store
         self._background = background
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.model.rows import Session
 from turnout.orchestration.lease import LeaseKeeper, this_session
 from turnout.orchestration.settings import EngineSettings
@@ -15,7 +15,7 @@ class OrchestratorSession:
 
     def __init__(
         self,
-        store: Store,
+        store: OwnershipStore,
         settings: EngineSettings,
         *,
         workflows: Callable[[], tuple[str, ...]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import LedgerStore
 from turnout.model.graph import Graph
 from turnout.orchestration.background import Background
 from turnout.orchestration.graph_cache import GraphCache
@@ -13,7 +13,7 @@ from turnout.orchestration.graph_cache import GraphCache
 class StoredVersions:
     """Stores each version once per session."""
 
-    def __init__(self, store: Store, graphs: GraphCache, background: Background) -> None:
+    def __init__(self, store: LedgerStore, graphs: GraphCache, background: Background) -> None:
         self._store = store
         self._graphs = graphs
         self._in_thread = background.in_thread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.adoption import Adoption
 from turnout.orchestration.background import Background
@@ -17,7 +17,7 @@ class UnknownRuns:
     """Claims them: another orchestrator gave them to this session, or the answer to a claim was lost."""
 
     def __init__(
-        self, store: Store, session: OrchestratorSession, runs: ActiveRuns, claims: Adoption, background: Background
+        self, store: ReadStore, session: OrchestratorSession, runs: ActiveRuns, claims: Adoption, background: Background
     ) -> None:
         self._store = store
         self._session = session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound, TurnoutError
 from turnout.model.rows import StoredRun
 from turnout.orchestration.active_runs import ActiveRuns
@@ -19,7 +19,7 @@ class Waiters:
     """Futures of this process, by run."""
 
     def __init__(
-        self, store: Store, runs: ActiveRuns, claims: Adoption, background: Background, max_owned_runs: int
+        self, store: ReadStore, runs: ActiveRuns, claims: Adoption, background: Background, max_owned_runs: int
     ) -> None:
         self._store = store
         self._runs = runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound
 from turnout.model.rows import StoredRun
 
@@ -13,7 +13,7 @@ PAGE = 100
 _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
-def find_run(store: Store, wanted: str) -> StoredRun:
+def find_run(store: ReadStore, wanted: str) -> StoredRun:
     """The run with this id, the only one whose id begins so, or with ``last`` the newest that is no child run."""
     if wanted == LAST:
         return _last(store)
@@ -38,7 +38,7 @@ def find_run(store: Store, wanted: str) -> StoredRun:
     return found[0]
 
 
-def _last(store: Store) -> StoredRun:
+def _last(store: ReadStore) -> StoredRun:
     before: str | None = None
     while page := store.runs(limit=PAGE, before=before):
         for run in page:

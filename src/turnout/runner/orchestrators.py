@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.model.health import Orchestrator, read_status
 from turnout.model.overview import health_report
 from turnout.orchestration.lease import seen_dead
@@ -15,7 +15,7 @@ from turnout.runner.drivers import OpenCounts
 POOLS = tuple(stage.value for stage in Stage)
 
 
-def live_orchestrators(store: Store) -> list[Orchestrator]:
+def live_orchestrators(store: OwnershipStore) -> list[Orchestrator]:
     """Those that drive runs, oldest first. Who is seen to be dead from this machine does not wait for its lease."""
     return [
         Orchestrator(

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import ReadStore
 from turnout.errors import InvalidInput
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
@@ -27,7 +27,7 @@ class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
     attempts: Sequence[AttemptView] = ()
 
 
-def task_detail(store: Store, run: StoredRun, name: str) -> TaskDetail:
+def task_detail(store: ReadStore, run: StoredRun, name: str) -> TaskDetail:
     """Read the task of this name; an item of a mapped task is ``name[0]``. Raises InvalidInput if there is none."""
     run_id = run.new.run_id
     rows = store.tasks(run_id, outputs=False)
@@ -46,7 +46,7 @@ def find_task(run_id: str, rows: Sequence[TaskRow], name: str) -> TaskRow:
     return row
 
 
-def stored_output(store: Store, run: StoredRun, rows: Sequence[TaskRow], row: TaskRow) -> Any:
+def stored_output(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow], row: TaskRow) -> Any:
     """What a task has returned, as JSON; None if it has not completed."""
     if row.state is not TaskState.COMPLETED:
         return None
@@ -54,7 +54,7 @@ def stored_output(store: Store, run: StoredRun, rows: Sequence[TaskRow], row: Ta
     return task_output(graph, {each.pos: each for each in rows}, row, partial(store.outputs, run.new.run_id))
 
 
-def stored_result(store: Store, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
+def stored_result(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
     """What a run has returned, as JSON; None if it has not completed."""
     if run.row.state is not RunState.COMPLETED:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore
 from turnout.errors import InvalidInput
 from turnout.model.events import DispatchDecision
 from turnout.model.health import Orchestrator
@@ -41,7 +41,7 @@ class Needs(msgspec.Struct, frozen=True):
         return f"needs {asked}: {len(self.matching)} of {self.connected} connected workers match: {named}"
 
 
-def live_workers(store: Store, orchestrators: Sequence[Orchestrator] = ()) -> list[WorkerView]:
+def live_workers(store: OwnershipStore, orchestrators: Sequence[Orchestrator] = ()) -> list[WorkerView]:
     """Those that are alive, by name. ``orchestrators`` know best what each of them has from their hubs."""
     hubs = [one.status.hub for one in orchestrators if one.status.hub is not None]
     addresses = {hub.id: hub.address for hub in hubs}
@@ -113,7 +113,7 @@ def find_worker(views: Sequence[WorkerView], wanted: str) -> WorkerView:
     return found[0]
 
 
-def drain(store: Store, worker: WorkerView, reason: str) -> None:
+def drain(store: OwnershipStore, worker: WorkerView, reason: str) -> None:
     """Tell it, by way of its hubs, to finish what it has and to leave."""
     checked_text(reason, "reason", longest=LONGEST_REASON)
     if not store.drain_worker(worker.id, reason):
