@@ -14,8 +14,8 @@ from turnout.cli.saying import Heard, heard_only
 from turnout.cli.watch import Watched, follow, summary
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.executors.thread import ThreadExecutor
-from turnout.model.picture import picture
 from turnout.model.printable import json_text
+from turnout.rendering.text import text_diagram
 from turnout.runner import EngineSettings, Runner
 from turnout.runner.views import RunView
 
@@ -65,7 +65,7 @@ def introduction(runner: Runner) -> list[Line]:
     ]
     return [
         [("An order as a workflow (turnout graph)", "bold")],
-        *([(f"  {line}", "")] for line in picture(fulfil.spec).splitlines()),
+        *([(f"  {line}", "")] for line in text_diagram(fulfil.spec).splitlines()),
         [],
         [("Where each task goes, and why (turnout explain)", "bold")],
         *columns(places),

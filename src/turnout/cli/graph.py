@@ -35,7 +35,7 @@ def graph(
     """
     from turnout.cli.output import plain_text, say, say_json
     from turnout.cli.picturing import drawn, subject_of
-    from turnout.model.diagrams import edges
+    from turnout.rendering.diagrams import edges
 
     spec, states = subject_of(subject, database)
     if as_json:

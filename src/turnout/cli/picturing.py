@@ -5,10 +5,10 @@ from __future__ import annotations
 from turnout.cli.opening import open_store
 from turnout.cli.output import Line
 from turnout.cli.wording import MARKS
-from turnout.model.diagrams import States, dot, mermaid
-from turnout.model.picture import picture
 from turnout.model.spec import WorkflowSpec
-from turnout.model.svg import svg
+from turnout.rendering.diagrams import States, dot, mermaid
+from turnout.rendering.svg import svg
+from turnout.rendering.text import text_diagram
 from turnout.runner.lookup import LAST, find_run
 from turnout.runner.settings import configuration
 from turnout.runner.stored_specs import spec_of_version
@@ -40,7 +40,7 @@ def drawn(spec: WorkflowSpec, states: States | None, format: str) -> list[Line]:
         case "svg":
             return _plain(svg(spec, states))
         case _:
-            return _with_marks(picture(spec), states)
+            return _with_marks(text_diagram(spec), states)
 
 
 def _plain(text: str) -> list[Line]:

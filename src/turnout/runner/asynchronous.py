@@ -17,12 +17,12 @@ from turnout.model.driver import Driver
 from turnout.model.durations import Duration, seconds
 from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
-from turnout.model.picture import picture
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
 from turnout.orchestration.moves import Final, Request
+from turnout.rendering.text import text_diagram
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core
 from turnout.runner.drivers import driver_of
@@ -190,7 +190,7 @@ class AsyncRunner:
         return self.core.admin.explain(workflow, run_id)
 
     def draw(self, workflow: Workflow[..., Any]) -> str:
-        return picture(self.core.submitter.graph_of(workflow).spec)
+        return text_diagram(self.core.submitter.graph_of(workflow).spec)
 
     async def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
         return await asyncio.wrap_future(self.core.admin.set_routing(routing))

@@ -24,7 +24,6 @@ from turnout.model.driver import Driver
 from turnout.model.durations import Duration, seconds
 from turnout.model.exposition import exposition
 from turnout.model.logs import LogLine
-from turnout.model.picture import picture
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
@@ -32,6 +31,7 @@ from turnout.model.workers import WorkerView
 from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.moves import Final, Request
 from turnout.orchestration.settings import EngineSettings
+from turnout.rendering.text import text_diagram
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core
 from turnout.runner.drivers import driver_of
@@ -289,7 +289,7 @@ class Runner(Submitting):
 
     def draw(self, workflow: Workflow[..., Any]) -> str:
         """The workflow's graph in text."""
-        return picture(self._core.submitter.graph_of(workflow).spec)
+        return text_diagram(self._core.submitter.graph_of(workflow).spec)
 
     def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
         """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""

@@ -10,8 +10,8 @@ import pytest
 
 from turnout import Context, Workflow, task, task_failed, workflow
 from turnout.errors import DefinitionError, InvalidWorkflow, NotYetAValue
-from turnout.model.picture import picture
 from turnout.model.spec import FromParam, FromTask, Literally, Mapped, TaskSpec
+from turnout.rendering.text import text_diagram
 
 
 @task
@@ -173,7 +173,7 @@ def test_a_picture_shows_a_mapped_task_as_such() -> None:
     def flow(items: list[int]) -> Any:
         return numbers.named("end")(scale.map(items))
 
-    assert picture(workflow(flow).spec) == "scale[…] ──┐\nend      ◄─┘"
+    assert text_diagram(workflow(flow).spec) == "scale[…] ──┐\nend      ◄─┘"
 
 
 def test_a_misspelled_option_of_map_is_named() -> None:

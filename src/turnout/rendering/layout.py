@@ -1,7 +1,7 @@
-"""Where does each task of a graph stand in a drawing, so that no line runs through a box?
+"""Layered layout of a graph, in which no line crosses a box.
 
-Tasks stand in columns, each right of all that it waits for. A line that passes columns in between gets a place of its
-own in each of them, as if it were a task, so it runs beside the boxes and never through one.
+Each task is in a column to the right of its dependencies. A line that passes intermediate columns occupies a position
+of its own in each of them, like a task, so it runs beside the boxes.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from itertools import pairwise
 import msgspec
 
 SWEEPS = 6
-"""How often the order in the columns is improved, forwards and backwards."""
+"""Passes that improve the order within columns, forwards and backwards in turn."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A task, or the passage of a line, in its column and row. Rows are whole numbers; columns may begin at any."""
+class GridPosition(msgspec.Struct, frozen=True):
+    """The column and row of a task or of a passing line. The rows of a column are one apart."""
 
     column: int
     row: float
 
 
 class Layout(msgspec.Struct, frozen=True):
-    tasks: dict[str, Place]
-    lines: dict[tuple[str, str], list[Place]]
-    """For each dependency, the places that its line passes: both ends, and one in every column in between."""
+    tasks: dict[str, GridPosition]
+    lines: dict[tuple[str, str], list[GridPosition]]
+    """For each dependency, the positions of its line: both ends, and one in every column in between."""
     columns: int
     rows: int
 
@@ -39,7 +39,7 @@ class _Node(msgspec.Struct, eq=False):
 
 
 def layout(depends_on: Mapping[str, Sequence[str]]) -> Layout:
-    """Places for the tasks of an acyclic graph, and for the lines between them."""
+    """Returns positions for the tasks of an acyclic graph and for the lines between them."""
     depth = _depths(depends_on)
     nodes = {name: _Node(depth[name], name) for name in depends_on}
     columns: list[list[_Node]] = [[] for _ in range(1 + max(depth.values(), default=-1))]
@@ -60,8 +60,8 @@ def layout(depends_on: Mapping[str, Sequence[str]]) -> Layout:
             passages[before, name] = line
     _order(columns)
     return Layout(
-        {name: Place(node.column, node.row) for name, node in nodes.items()},
-        {ends: [Place(node.column, node.row) for node in line] for ends, line in passages.items()},
+        {name: GridPosition(node.column, node.row) for name, node in nodes.items()},
+        {ends: [GridPosition(node.column, node.row) for node in line] for ends, line in passages.items()},
         len(columns),
         max((len(column) for column in columns), default=0),
     )
@@ -83,7 +83,7 @@ def _depths(depends_on: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _order(columns: Sequence[list[_Node]]) -> None:
-    """Give each node a row near its neighbours, so that few lines cross."""
+    """Assigns each node a row near its neighbours, so that few lines cross."""
     tallest = max((len(column) for column in columns), default=0)
     for column in columns:
         _number(column, tallest)
@@ -95,7 +95,7 @@ def _order(columns: Sequence[list[_Node]]) -> None:
 
 
 def _number(column: Sequence[_Node], tallest: int) -> None:
-    """Whole rows apart, the column in the middle of the drawing."""
+    """Numbers the rows of a column so that it is centred in the drawing."""
     for number, node in enumerate(column):
         node.row = number + (tallest - len(column)) / 2
 

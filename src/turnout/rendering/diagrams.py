@@ -1,4 +1,4 @@
-"""What does a workflow look like to tools that draw: Mermaid and Graphviz? With states, if it is a run's."""
+"""The graph of a workflow as source text for Mermaid and Graphviz, coloured by the states of a run where given."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ States = Mapping[str, TaskState]
 
 
 def edges(spec: WorkflowSpec) -> list[tuple[str, str]]:
-    """Who waits for whom, as (before, after)."""
+    """Returns the dependencies as pairs (before, after)."""
     known = {task.name for task in spec.tasks}
     return [(before, task.name) for task in spec.tasks for before in task.depends_on if before in known]
 
 
 def mermaid(spec: WorkflowSpec, states: States | None = None) -> str:
-    """A Mermaid flowchart.
+    """Returns a Mermaid flowchart.
 
     >>> from turnout.model.spec import Body, TaskSpec
     >>> body = Body("python", "m:f")
@@ -40,15 +40,15 @@ def mermaid(spec: WorkflowSpec, states: States | None = None) -> str:
         t0 --> t1
     """
     ids = {task.name: f"t{number}" for number, task in enumerate(spec.tasks)}
-    drawn = ["flowchart LR"]
+    lines = ["flowchart LR"]
     for name, id in ids.items():
         state = (states or {}).get(name)
-        drawn.append(f'    {id}["{_escaped(name)}"]' + (f":::{state}" if state else ""))
-    drawn += [f"    {ids[before]} --> {ids[after]}" for before, after in edges(spec)]
+        lines.append(f'    {id}["{_escaped(name)}"]' + (f":::{state}" if state else ""))
+    lines += [f"    {ids[before]} --> {ids[after]}" for before, after in edges(spec)]
     for state in sorted(set((states or {}).values())):
         fill, stroke = FILLS[state]
-        drawn.append(f"    classDef {state} fill:{fill},stroke:{stroke},color:#18181b")
-    return "\n".join(drawn)
+        lines.append(f"    classDef {state} fill:{fill},stroke:{stroke},color:#18181b")
+    return "\n".join(lines)
 
 
 def _escaped(name: str) -> str:
@@ -56,10 +56,10 @@ def _escaped(name: str) -> str:
 
 
 def dot(spec: WorkflowSpec, states: States | None = None) -> str:
-    """A graph for Graphviz."""
-    drawn = [f"digraph {json.dumps(spec.name)} {{", "    rankdir=LR;", '    node [shape=box, style="rounded,filled"];']
+    """Returns a graph in the DOT language of Graphviz."""
+    lines = [f"digraph {json.dumps(spec.name)} {{", "    rankdir=LR;", '    node [shape=box, style="rounded,filled"];']
     for task in spec.tasks:
         fill, stroke = FILLS[(states or {}).get(task.name, TaskState.PENDING)]
-        drawn.append(f'    {json.dumps(task.name)} [fillcolor="{fill}", color="{stroke}"];')
-    drawn += [f"    {json.dumps(before)} -> {json.dumps(after)};" for before, after in edges(spec)]
-    return "\n".join([*drawn, "}"])
+        lines.append(f'    {json.dumps(task.name)} [fillcolor="{fill}", color="{stroke}"];')
+    lines += [f"    {json.dumps(before)} -> {json.dumps(after)};" for before, after in edges(spec)]
+    return "\n".join([*lines, "}"])

@@ -8,22 +8,22 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.model.diagrams import dot, edges, mermaid
-from turnout.model.layered import layout
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 from turnout.model.states import TaskState
-from turnout.model.svg import BOX_HEIGHT, Box, drawing, svg
+from turnout.rendering.diagrams import dot, edges, mermaid
+from turnout.rendering.layout import layout
+from turnout.rendering.svg import BOX_HEIGHT, Box, draw, svg
 
 BODY = Body("python", "m:f")
 
 
 @st.composite
-def workflows(draw: st.DrawFn) -> WorkflowSpec:
+def workflows(choose: st.DrawFn) -> WorkflowSpec:
     """Acyclic graphs of up to a dozen tasks with names of all lengths."""
-    size = draw(st.integers(1, 12))
-    names = [f"t{number}" + "x" * draw(st.integers(0, 20)) for number in range(size)]
+    size = choose(st.integers(1, 12))
+    names = [f"t{number}" + "x" * choose(st.integers(0, 20)) for number in range(size)]
     tasks = [
-        TaskSpec(name, BODY, depends_on=tuple(draw(st.lists(st.sampled_from(names[:at]), unique=True))) if at else ())
+        TaskSpec(name, BODY, depends_on=tuple(choose(st.lists(st.sampled_from(names[:at]), unique=True))) if at else ())
         for at, name in enumerate(names)
     ]
     return WorkflowSpec("drawn", tuple(tasks))
@@ -36,7 +36,7 @@ DIAMOND = WorkflowSpec(
 
 
 @given(workflows())
-def test_every_task_stands_right_of_what_it_waits_for_and_nobody_shares_a_place(spec: WorkflowSpec) -> None:
+def test_every_task_is_right_of_its_dependencies_and_positions_are_unique(spec: WorkflowSpec) -> None:
     placed = layout({task.name: task.depends_on for task in spec.tasks})
     for before, after in edges(spec):
         assert placed.tasks[before].column < placed.tasks[after].column
@@ -48,10 +48,10 @@ def test_every_task_stands_right_of_what_it_waits_for_and_nobody_shares_a_place(
 
 @given(workflows())
 def test_no_line_runs_through_a_box(spec: WorkflowSpec) -> None:
-    drawn = drawing(spec)
-    for points in drawn.lines:
+    drawing = draw(spec)
+    for points in drawing.lines:
         for start, end in pairwise(points):
-            for box in drawn.boxes:
+            for box in drawing.boxes:
                 assert not touches(box, start, end), (box, start, end)
 
 
@@ -68,10 +68,10 @@ def test_an_svg_holds_every_task_and_line_within_its_bounds(spec: WorkflowSpec) 
     space = "{http://www.w3.org/2000/svg}"
     assert [text.text for text in root.iter(f"{space}text")] == [task.name for task in spec.tasks]
     assert len([path for path in root.iter(f"{space}path") if path.get("marker-end")]) == len(edges(spec))
-    drawn = drawing(spec)
-    for box in drawn.boxes:
-        assert box.x >= 0 and box.x + box.width <= drawn.width
-        assert box.y >= 0 and box.y + BOX_HEIGHT <= drawn.height
+    drawing = draw(spec)
+    for box in drawing.boxes:
+        assert box.x >= 0 and box.x + box.width <= drawing.width
+        assert box.y >= 0 and box.y + BOX_HEIGHT <= drawing.height
 
 
 def test_names_are_escaped() -> None:

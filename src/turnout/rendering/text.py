@@ -1,4 +1,4 @@
-"""What does a workflow look like, in plain text?"""
+"""The graph of a workflow as plain text: one line for each task, with box-drawing characters for dependencies."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from graphlib import TopologicalSorter
 from turnout.model.spec import WorkflowSpec
 
 
-def picture(spec: WorkflowSpec) -> str:
-    """The tasks in an order in which they can run. Each task that others wait for has a line; it leads to those.
-    A mapped task is shown as ``name[…]``. Hooks, which wait for an end and not for tasks, stand apart below.
+def text_diagram(spec: WorkflowSpec) -> str:
+    """Returns the tasks in topological order. A line leads from each task to the tasks that depend on it.
+    A mapped task is shown as ``name[…]``. Hooks have no dependencies and are listed below.
 
     >>> from turnout.model.spec import Body, TaskSpec
     >>> body = Body("python", "m:f")
     >>> a, b = TaskSpec("a", body), TaskSpec("b", body, depends_on=("a",))
-    >>> print(picture(WorkflowSpec("two", (a, b, TaskSpec("c", body, depends_on=("a", "b"))))))
+    >>> print(text_diagram(WorkflowSpec("two", (a, b, TaskSpec("c", body, depends_on=("a", "b"))))))
     a ──┐
     b ◄─┤─┐
     c ◄─┘─┘
     """
     hooks = [task.name for task in spec.tasks if task.hook is not None]
     depends_on = {task.name: task.depends_on for task in spec.tasks if task.hook is None}
-    shown = {task.name: task.name if task.map is None else f"{task.name}[…]" for task in spec.tasks}
+    labels = {task.name: task.name if task.map is None else f"{task.name}[…]" for task in spec.tasks}
     order = list(TopologicalSorter(depends_on).static_order())
     row_of = {name: row for row, name in enumerate(order)}
     last = {name: max((row_of[t] for t, deps in depends_on.items() if name in deps), default=-1) for name in order}
     columns = [name for name in order if last[name] >= 0]
-    width = max(len(shown[name]) for name in order)
+    width = max(len(labels[name]) for name in order)
     lines = [
-        f"{shown[name]:<{width}} {_lines(name, row, depends_on[name], columns, row_of, last)}".rstrip()
+        f"{labels[name]:<{width}} {_edges(name, row, depends_on[name], columns, row_of, last)}".rstrip()
         for row, name in enumerate(order)
     ]
     return "\n".join([*lines, "", *hooks] if hooks else lines)
 
 
-def _lines(
+def _edges(
     name: str, row: int, deps: tuple[str, ...], columns: list[str], row_of: dict[str, int], last: dict[str, int]
 ) -> str:
     touched = [at for at, column in enumerate(columns) if column == name or column in deps]

@@ -1,4 +1,4 @@
-"""What does a workflow look like as a picture? A small SVG, with states and colours if it is a run's."""
+"""The graph of a workflow as an SVG document, coloured by the states of a run where given."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import msgspec
 
-from turnout.model.diagrams import FILLS, States
-from turnout.model.layered import Layout, Place, layout
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
+from turnout.rendering.diagrams import FILLS, States
+from turnout.rendering.layout import GridPosition, Layout, layout
 
 BOX_HEIGHT, ROW_HEIGHT, GAP, MARGIN = 32, 48, 56, 16
 CHARACTER, PADDING = 7.5, 24
@@ -30,7 +30,7 @@ class Box(msgspec.Struct, frozen=True):
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """Boxes, and lines as lists of points: level inside of columns, bent in the gaps between them."""
+    """Boxes, and lines as lists of points: horizontal inside of columns, bent in the gaps between them."""
 
     width: float
     height: float
@@ -38,28 +38,28 @@ class Drawing(msgspec.Struct, frozen=True):
     lines: list[list[tuple[float, float]]]
 
 
-def drawing(spec: WorkflowSpec) -> Drawing:
-    """Coordinates for a workflow's tasks and for what they wait for."""
+def draw(spec: WorkflowSpec) -> Drawing:
+    """Returns the coordinates of a workflow's tasks and of the lines between them."""
     names = {task.name for task in spec.tasks}
     placed = layout({task.name: [each for each in task.depends_on if each in names] for task in spec.tasks})
     widths = [_width(placed, column) for column in range(placed.columns)]
     lefts = [MARGIN + sum(widths[:column]) + GAP * column for column in range(placed.columns)]
 
-    def top(place: Place) -> float:
-        return MARGIN + place.row * ROW_HEIGHT
+    def top(position: GridPosition) -> float:
+        return MARGIN + position.row * ROW_HEIGHT
 
     boxes = [Box(name, lefts[at.column], top(at), _text_width(name)) for name, at in placed.tasks.items()]
     by_name = {box.name: box for box in boxes}
     lines: list[list[tuple[float, float]]] = []
-    for (before, _), places in placed.lines.items():
-        start, end = by_name[before], places[-1]
+    for (before, _), positions in placed.lines.items():
+        start, end = by_name[before], positions[-1]
         points = [
             (start.x + start.width, start.middle),
-            (lefts[places[0].column] + widths[places[0].column], start.middle),
+            (lefts[positions[0].column] + widths[positions[0].column], start.middle),
         ]
-        for place in places[1:-1]:
-            level = top(place) + BOX_HEIGHT / 2
-            points += [(lefts[place.column], level), (lefts[place.column] + widths[place.column], level)]
+        for position in positions[1:-1]:
+            level, left = top(position) + BOX_HEIGHT / 2, lefts[position.column]
+            points += [(left, level), (left + widths[position.column], level)]
         points.append((lefts[end.column], top(end) + BOX_HEIGHT / 2))
         lines.append(points)
     width = MARGIN * 2 + sum(widths) + GAP * max(placed.columns - 1, 0)
@@ -76,25 +76,26 @@ def _text_width(name: str) -> float:
 
 
 def svg(spec: WorkflowSpec, states: States | None = None) -> str:
-    """The workflow as an SVG document."""
-    drawn = drawing(spec)
+    """Returns the workflow as an SVG document."""
+    drawing = draw(spec)
+    width, height = drawing.width, drawing.height
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawn.width:g}" height="{drawn.height:g}" '
-        f'viewBox="0 0 {drawn.width:g} {drawn.height:g}" font-family="ui-monospace, Menlo, monospace" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}" font-family="ui-monospace, Menlo, monospace" font-size="12">',
         f"<title>{escape(spec.name)}</title>",
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0,0 L8,4 L0,8 z" fill="#71717a"/></marker></defs>',
-        f'<rect width="{drawn.width:g}" height="{drawn.height:g}" fill="#ffffff"/>',
+        f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
     ]
-    for points in drawn.lines:
+    for points in drawing.lines:
         parts.append(f'<path d="{_path(points)}" fill="none" stroke="#71717a" marker-end="url(#arrow)"/>')
-    for box in drawn.boxes:
+    for box in drawing.boxes:
         parts.append(_box(box, (states or {}).get(box.name)))
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _path(points: list[tuple[float, float]]) -> str:
-    """Level pieces inside columns, curves in the gaps between them."""
+    """Returns the path of a line: straight inside columns, curved in the gaps between them."""
     path = f"M{points[0][0]:g},{points[0][1]:g}"
     for (x1, y1), (x2, y2) in pairwise(points):
         bend = (x1 + x2) / 2
