@@ -1,4 +1,7 @@
-"""What hands ready tasks to executors."""
+"""The dispatcher, by role: where a task goes, and how attempts get there and results back.
+
+Each part of the program names the role that it uses. All methods are called on the engine's event loop.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +18,12 @@ Results = Callable[[Sequence[ExecutionResult]], None]
 """Takes results in batches, on the engine's event loop."""
 
 
-class Dispatcher(Protocol):
-    """Routes ready tasks to executors and brings their results back. All methods are called on the engine's loop."""
-
-    def register_executor(self, key: str, executor: TaskExecutor) -> None:
-        """Until start; a key is registered once."""
-        ...
+class Placement(Protocol):
+    """Decides which executor a task goes to. Nothing is reserved by it."""
 
     @property
     def executors(self) -> Mapping[str, TaskExecutor]:
-        """What is registered, by key."""
-        ...
-
-    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
-        """Where this task of this run goes."""
-        ...
-
-    @property
-    def has_shadows(self) -> bool:
-        """Whether any rule asks for shadow copies: if not, nobody need ask for each attempt."""
-        ...
-
-    def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:
-        """Where a shadow copy of this attempt goes; None: there is none."""
-        ...
-
-    def resolve_executor_key(self, task_namespace: str) -> str:
-        """The rules alone: which executor a task of this full name goes to."""
+        """The registered executors, by key."""
         ...
 
     @property
@@ -49,85 +31,113 @@ class Dispatcher(Protocol):
         """The keys that tasks are sent to, as far as they are registered here."""
         ...
 
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
+        """Returns where this task of this run goes."""
+        ...
+
+    @property
+    def has_shadows(self) -> bool:
+        """True if any rule asks for shadow copies; otherwise ``shadow`` need not be called for each attempt."""
+        ...
+
+    def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:
+        """Returns where a shadow copy of this attempt goes; None: there is none."""
+        ...
+
+    def resolve_executor_key(self, task_namespace: str) -> str:
+        """Returns the executor that a task of this full name goes to by the rules alone."""
+        ...
+
+    def isolation(self, key: str, task: TaskSpec) -> str | None:
+        """Returns the executor that gives every attempt a process of its own and can run this task in place of that
+        one: that one itself if it isolates its attempts; None if there is none."""
+        ...
+
+
+class Delivery(Protocol):
+    """Reserves capacity, hands attempts over, and brings back exactly one result for each."""
+
     def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
-        """Set one place aside for an attempt with this body that is about to be committed; ``alone``: nothing else runs
-        in that executor until it has ended."""
+        """Reserves capacity for an attempt with this body that is about to be committed; False if there is none.
+        ``alone``: nothing else runs in that executor until the attempt has ended."""
         ...
 
     def release(self, key: str, holder: str = "") -> None:
-        """Give back a place that was reserved, with whoever was to hold it, and will not be used (the commit did not
-        apply)."""
+        """Releases a reservation, and that of its holder, that will not be used (the commit did not apply)."""
         ...
 
     def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:
-        """Hand over attempts whose places were reserved. Returns once they are accepted; every event brings exactly
-        one result, whatever the executor does."""
+        """Hands over attempts with reservations. Returns once they are accepted; every event brings exactly one
+        result, whatever the executor does."""
+        ...
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        """Asks the executor that has it to stop this attempt; its result, if any, still comes."""
+        ...
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[Future[Any]]:
+        """Takes back those of these attempts that have not begun, and their shadow copies: each is ``returned``. None
+        of them begins once the returned futures are done."""
+        ...
+
+    def free_places(self, key: str) -> int:
+        """Returns how many attempts that executor would take now."""
+        ...
+
+    def has_capacity(self, key: str | None = None) -> bool:
+        """True if that executor, or any of those in ``Placement.used``, takes another attempt now."""
+        ...
+
+    def idle(self, key: str) -> bool:
+        """True if nothing runs in that executor, and nothing is reserved there."""
+        ...
+
+    def breaker(self, key: str) -> str:
+        """Returns the state of that executor's circuit breaker: ``closed``, ``open`` or ``half_open``. Unless it is
+        closed, ``reserve`` grants a few probes at intervals. Capacity is announced when it opens as well, so that
+        the reason for which tasks wait can be updated."""
+        ...
+
+    def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
+        """Returns everything handed over and not yet answered, by (task_id, attempt)."""
         ...
 
     @property
     def assigners(self) -> Mapping[str, Assigner]:
-        """Executors that choose among several holders, by key: each names one before a place is reserved there."""
+        """Executors that choose among several holders, by key: each names one before capacity is reserved there."""
         ...
 
     @property
     def settles(self) -> bool:
-        """Whether anybody here wants to be told what became of results."""
+        """True if an executor keeps results until they are acknowledged."""
         ...
 
     def settled(self, results: Sequence[ExecutionResult]) -> None:
-        """These results are durable, or nobody waits for them."""
+        """Acknowledges results that are durable, or that no run waits for."""
         ...
 
     def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
-        """These came for runs that this orchestrator does not drive, or not any more: somebody else may."""
+        """Leaves results of runs that this orchestrator does not drive, or no longer drives, to their owners."""
         ...
 
     def disown(self) -> None:
-        """This orchestrator was taken for dead, and others drive its runs: what can go on without it does."""
+        """Called when this orchestrator was declared dead and others drive its runs: what can go on without it does."""
         ...
 
     def holders_died(self, holders: Collection[str]) -> None:
-        """The sessions of these holders have ended."""
+        """Called when the sessions of these holders have ended."""
         ...
 
-    def cancel(self, event: TaskReadyEvent) -> None:
-        """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
-        ...
 
-    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[Future[Any]]:
-        """Take back those of these attempts that have not begun, and their shadow copies: each is ``returned``. None of
-        them begins once what this returns is done."""
-        ...
+class Dispatcher(Placement, Delivery, Protocol):
+    """Both roles, and the life of the executors."""
 
-    def idle(self, key: str) -> bool:
-        """Whether nothing runs in that executor, or is about to."""
-        ...
-
-    def isolation(self, key: str, task: TaskSpec) -> str | None:
-        """The executor that gives every attempt a process of its own, and can run this task in place of that one: that
-        one itself if it does; None if there is none."""
-        ...
-
-    def free_places(self, key: str) -> int:
-        """How many attempts that executor would take now."""
-        ...
-
-    def has_capacity(self, key: str | None = None) -> bool:
-        """Whether that executor, or any of those in ``used``, has a place now."""
-        ...
-
-    def breaker(self, key: str) -> str:
-        """The state of that executor's circuit breaker: ``closed``, ``open`` or ``half_open``. Unless it is closed,
-        ``reserve`` lets a few through now and then, to try it. Capacity is announced when it opens as well, so that
-        those who wait can say why."""
-        ...
-
-    def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
-        """(task_id, attempt) of everything handed over and not yet answered."""
+    def register_executor(self, key: str, executor: TaskExecutor) -> None:
+        """Until start; a key is registered once."""
         ...
 
     async def open(self) -> None:
-        """Start the executors; raises if one cannot."""
+        """Starts the executors; raises if one cannot start."""
         ...
 
     def start(self, results: Results, capacity_freed: Callable[[str], None]) -> None: ...

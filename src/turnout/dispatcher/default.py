@@ -14,7 +14,7 @@ import msgspec
 from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.contracts.workers import Assigner, Settler
-from turnout.dispatcher.delivery import Delivery, Timeouts
+from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
 from turnout.dispatcher.explain import Explanation, explain
 from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
@@ -67,7 +67,7 @@ class DefaultDispatcher:
         """Keys that known tasks can be sent to, and perhaps a few more."""
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
         """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
-        self._delivery = Delivery(grace=timeout_grace, output_limit=output_limit)
+        self._delivery = AttemptDelivery(grace=timeout_grace, output_limit=output_limit)
         self.starts = True
         """Whether executors are started; who drives no runs needs only to know them."""
         self._opening: set[asyncio.Task[None]] = set()

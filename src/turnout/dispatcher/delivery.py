@@ -26,7 +26,7 @@ SLOW_HAND_OVER = 0.1
 Timeouts: TypeAlias = Callable[[TaskReadyEvent], float | None]
 
 
-class Delivery:
+class AttemptDelivery:
     """Hands attempts over and results back, on the engine's event loop."""
 
     def __init__(self, *, grace: float, output_limit: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from turnout.authoring.registry import Registry
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.errors import StoreUnreachable
 from turnout.model.events import ExecutionResult
 from turnout.orchestration.owned import Answer, Order, OwnedRun
@@ -15,9 +15,9 @@ from turnout.orchestration.stages import Stage, WorkQueue
 class ActiveRuns(Mapping[str, OwnedRun]):
     """Owned runs by id. A run that has something to do is put into the queue of a stage, once at a time."""
 
-    def __init__(self, registry: Registry, dispatcher: Dispatcher, queues: Mapping[Stage, WorkQueue]) -> None:
+    def __init__(self, registry: Registry, delivery: Delivery, queues: Mapping[Stage, WorkQueue]) -> None:
         self._registry = registry
-        self._dispatcher = dispatcher
+        self._delivery = delivery
         self._to_start = queues[Stage.STEP_ENQUEUER]
         self._with_news = queues[Stage.STEP_RESULT_PROCESSOR]
         self._finished = queues[Stage.TASK_FINALIZER]
@@ -75,8 +75,8 @@ class ActiveRuns(Mapping[str, OwnedRun]):
             self._registry.forget(owned.run_id)
         if owned.timer is not None:
             owned.timer.cancel()
-        if owned.results and self._dispatcher.settles:
-            self._dispatcher.unclaimed([answer.result for answer in owned.results])
+        if owned.results and self._delivery.settles:
+            self._delivery.unclaimed([answer.result for answer in owned.results])
         for order in owned.orders:
             if ended:
                 order.carried_out()

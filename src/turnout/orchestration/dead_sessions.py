@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.contracts.store import OwnershipStore
 from turnout.model.rows import Glance
 from turnout.orchestration.background import Background
@@ -22,13 +22,13 @@ class DeadSessions:
     def __init__(
         self,
         store: OwnershipStore,
-        dispatcher: Dispatcher,
+        delivery: Delivery,
         session: OrchestratorSession,
         background: Background,
         lease: float,
     ) -> None:
         self._store = store
-        self._dispatcher = dispatcher
+        self._delivery = delivery
         self._session = session
         self._in_thread = background.in_thread
         self._outage = Outage(lease, time.monotonic())
@@ -48,13 +48,13 @@ class DeadSessions:
             return []
         self.outdated = True  # a session is declared dead once
         # After an outage the lease of every worker is over, also of those that are connected: they are renewed first.
-        for assigner in self._dispatcher.assigners.values():
+        for assigner in self._delivery.assigners.values():
             await assigner.keep_holders()
         spare_holders = self._outage.spares_holders(time.monotonic())
         dead = await self._in_thread(self._store.bury_sessions, gone=gone, grace=grace, spare_holders=spare_holders)
         if dead:
             log.info("declared dead: %s", ", ".join(dead))
-            self._dispatcher.holders_died(dead)
+            self._delivery.holders_died(dead)
         return dead
 
     async def _look(self) -> None:

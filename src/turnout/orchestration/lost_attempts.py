@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turnout.contracts.clock import boot_time
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.contracts.store import Store
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.names import task_id
@@ -24,14 +24,14 @@ class LostAttempts:
     def __init__(
         self,
         store: Store,
-        dispatcher: Dispatcher,
+        delivery: Delivery,
         session: OrchestratorSession,
         runs: ActiveRuns,
         redelivery: Redelivery,
         background: Background,
     ) -> None:
         self._store = store
-        self._dispatcher = dispatcher
+        self._delivery = delivery
         self._session = session
         self._runs = runs
         self._redelivery = redelivery
@@ -45,7 +45,7 @@ class LostAttempts:
     async def _lapsed(self) -> None:
         """Attempts of pollers and workers whose leases are over."""
         lapsed = await self._in_thread(self._store.lapsed_attempts, self._session.id)
-        flying = self._dispatcher.in_flight() if lapsed else {}
+        flying = self._delivery.in_flight() if lapsed else {}
         spared = await self._spared(lapsed)
         for run_id, pos, attempt, holder in lapsed:
             owned = self._runs.get(run_id)
@@ -79,7 +79,7 @@ class LostAttempts:
     async def _unknown(self) -> None:
         """Attempts that this session holds by the store, and no executor has. Seen twice, they are lost."""
         stored = await self._in_thread(self._store.running_tasks, self._session.id)
-        in_flight = self._dispatcher.in_flight()
+        in_flight = self._delivery.in_flight()
         unknown = {
             (run_id, pos, attempt)
             for run_id, pos, attempt in stored

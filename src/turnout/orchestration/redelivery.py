@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.owned import OwnedRun
 from turnout.orchestration.session import OrchestratorSession
@@ -17,26 +17,26 @@ from turnout.orchestration.session import OrchestratorSession
 class Redelivery:
     """What precedes the loss of an attempt whose holder did not say in time that it has it."""
 
-    def __init__(self, dispatcher: Dispatcher, session: OrchestratorSession) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, delivery: Delivery, session: OrchestratorSession) -> None:
+        self._delivery = delivery
         self._session = session
 
     def takes(self, owned: OwnedRun, pos: int, attempt: int) -> bool:
         """Whether the attempt's holder is in session here, so that the attempt is not lost. The holder is given it as
         soon as it has room, unless the run is paused. An attempt of a run that is being cancelled is lost."""
-        row, dispatcher = owned.machine.tasks[pos], self._dispatcher
+        row, delivery = owned.machine.tasks[pos], self._delivery
         if row.state is not TaskState.RUNNING or row.attempt != attempt or not row.holder:
             return False
         if owned.machine.row.state is RunState.CANCELLING:
             return False
         event = msgspec.structs.replace(owned.machine.event(pos, row), again=True)
-        for key, assigner in dispatcher.assigners.items():
+        for key, assigner in delivery.assigners.items():
             if not assigner.has_holder(row.holder):
                 continue
             startable = owned.machine.row.state is RunState.RUNNING and not owned.orders and self._session.may_start
             if startable and assigner.assign_again(event):
-                if dispatcher.reserve(key, body=event.body):
-                    dispatcher.dispatch(key, [event])
+                if delivery.reserve(key, body=event.body):
+                    delivery.dispatch(key, [event])
                 else:
                     assigner.unassign(row.holder)
             return True

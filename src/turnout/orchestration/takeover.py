@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from turnout.contracts.clock import boot_time
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.model.children import CHILD
@@ -39,7 +39,7 @@ class Takeover:
     def __init__(
         self,
         store: Store,
-        dispatcher: Dispatcher,
+        delivery: Delivery,
         session: OrchestratorSession,
         runs: ActiveRuns,
         *,
@@ -50,7 +50,7 @@ class Takeover:
         limits: Limits,
     ) -> None:
         self._store = store
-        self._dispatcher = dispatcher
+        self._delivery = delivery
         self._session = session
         self._runs = runs
         self._ledger = ledger
@@ -76,7 +76,7 @@ class Takeover:
                 raise
             except Exception as error:
                 self._stumbled(loaded, error)
-        in_flight = self._dispatcher.in_flight()
+        in_flight = self._delivery.in_flight()
         for loaded in complete:
             try:
                 self._adopt(loaded, holders, in_flight)

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Sequence
 
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.errors import TurnoutError
 from turnout.model.children import CHILD
 from turnout.model.events import TaskReadyEvent
@@ -42,7 +42,7 @@ class Turns:
 
     def __init__(
         self,
-        dispatcher: Dispatcher,
+        delivery: Delivery,
         session: OrchestratorSession,
         runs: ActiveRuns,
         *,
@@ -54,7 +54,7 @@ class Turns:
         commands: Commands,
         background: Background,
     ) -> None:
-        self._dispatcher = dispatcher
+        self._delivery = delivery
         self._session = session
         self._runs = runs
         self._commits = commits
@@ -176,9 +176,9 @@ class Turns:
     def _stop_elsewhere(self, turn: Turn, running: Sequence[int]) -> list[int]:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
         mine: list[int] = []
-        dispatcher = self._dispatcher
+        delivery = self._delivery
         # An executor here may have it although somebody else holds it.
-        flying = dispatcher.in_flight() if dispatcher.assigners and running else {}
+        flying = delivery.in_flight() if delivery.assigners and running else {}
         for pos in running:
             # A child run is not given up: its parent ends when it has.
             row = turn.task(pos)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.dispatcher import Delivery
 from turnout.model.children import CHILD
 from turnout.model.events import TaskReadyEvent
 from turnout.model.reasons import CANCELLED, PAUSED
@@ -30,8 +30,8 @@ STOPS = {"pause": PAUSED, "cancel": CANCELLED}
 class Withdrawal:
     """What precedes orders to pause and to cancel."""
 
-    def __init__(self, dispatcher: Dispatcher, runs: ActiveRuns, background: Background, timeout: float) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, delivery: Delivery, runs: ActiveRuns, background: Background, timeout: float) -> None:
+        self._delivery = delivery
         self._runs = runs
         self._background = background
         self._timeout = timeout
@@ -46,7 +46,7 @@ class Withdrawal:
 
     def _withdrawn(self, owned: OwnedRun, order: Order) -> bool:
         if order.withdrawal is None:
-            waits = self._dispatcher.withdraw(_running(owned), STOPS[order.kind])
+            waits = self._delivery.withdraw(_running(owned), STOPS[order.kind])
             if waits:
                 order.withdrawal = self._background.spawn(self._wait(owned, waits))
         return order.withdrawal is None or order.withdrawal.done()
