@@ -91,6 +91,8 @@ class Settlement:
             except Exception as error:
                 # One run's trouble is its own: it is read anew, and the others of the commit go on.
                 log.exception("run %s: what follows from its commit failed", move.owned.run_id)
+                if outcome.applied:
+                    self.release([(key, event) for key, event in move.events if event not in dispatches.get(key, ())])
                 self._stumbled(move, error)
         self.settled(durable)
         for key, events in dispatches.items():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import TinyRun, graph_of, new_run, task
+from kit.runs import TinyRun, graph_of, new_run, task
 
 from turnout import Branch, always
 from turnout import task as authored

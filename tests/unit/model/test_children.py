@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import TinyRun, new_run, task
+from kit.runs import TinyRun, new_run, task
 
 from turnout.errors import InvalidInput
 from turnout.model.children import (

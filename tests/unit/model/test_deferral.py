@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import TinyRun, task
+from kit.runs import TinyRun, task
 
 from turnout.errors import InvalidInput, InvalidWorkflow, NotJson, TooLarge
 from turnout.model.conditions import vetted

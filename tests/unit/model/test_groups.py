@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tiny_runs import SOON, TinyRun, mapped, task
+from kit.runs import SOON, TinyRun, mapped, task
 
 from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.rules import always, context_value, task_failed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tiny_runs import TinyRun, task
+from kit.runs import TinyRun, task
 
 from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.hooks import RunOutcome, TaskOutcome, told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tiny_runs import HERE, OWNER, SOON, TinyRun, graph_of, new_run, task
+from kit.runs import HERE, OWNER, SOON, TinyRun, graph_of, new_run, task
 
 from turnout.errors import PermanentFailure, RetryAfter
 from turnout.model.events import (

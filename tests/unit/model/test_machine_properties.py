@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tiny_runs import HERE, SOON, RunTable, graph_of, new_run, task
+from kit.runs import HERE, SOON, RunTable, graph_of, new_run, task
 
 from turnout.model.branch import Branch
 from turnout.model.choices import by_choice

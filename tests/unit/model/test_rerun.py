@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import graph_of, task
+from kit.runs import graph_of, task
 
 from turnout.errors import InvalidInput
 from turnout.model.graph import Graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_runs import graph_of, new_run, task
+from kit.runs import graph_of, new_run, task
 
 from turnout.model.machine import RunMachine
 from turnout.model.verdict import Limits

@@ -143,6 +143,12 @@ class RunTable:
             self.tasks[pos] = msgspec.structs.replace(self.tasks[pos], retry_in=None)
 
     def adopt(self, owner: str, graph: Graph, new: NewRun, limits: Limits) -> RunMachine:
+        """Give the run to a new owner, and make its machine."""
+        self.claim(owner)
+        rows = [self.tasks[pos] for pos in sorted(self.tasks)]
+        return RunMachine(graph, new, self.run, rows, epoch=self.epoch, seq=self.seq, limits=limits)
+
+    def claim(self, owner: str) -> None:
         """Give the run to a new owner: another epoch on the run and on all rows that may still change."""
         self.epoch += 1
         self.owner = owner
@@ -152,8 +158,6 @@ class RunTable:
         if self.run.state is RunState.PENDING:
             self._record([HistoryRow(self.seq + 1, -1, RunState.PENDING, RunState.RUNNING)])
             self.run = msgspec.structs.replace(self.run, state=RunState.RUNNING)
-        rows = [self.tasks[pos] for pos in sorted(self.tasks)]
-        return RunMachine(graph, new, self.run, rows, epoch=self.epoch, seq=self.seq, limits=limits)
 
     def _fits(self, write: RunWrite, row: TaskRow) -> bool:
         there = self.tasks[row.pos]

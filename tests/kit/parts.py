@@ -1,0 +1,423 @@
+"""The parts of an orchestrator put together as the engine does it, on a store, a dispatcher and a loop in memory."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import Future
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+from kit.dispatcher import FakeDispatcher
+from kit.loop import ManualLoop
+from kit.runs import RunTable, new_run
+from kit.store import MemoryStore
+from turnout.authoring.registry import Registry
+from turnout.model.events import ExecutionResult
+from turnout.model.graph import Graph
+from turnout.model.machine import RunMachine
+from turnout.model.rows import RunRow, Session, TaskRow
+from turnout.model.states import RunState, TaskState
+from turnout.model.turn import Turn
+from turnout.model.values import MAX_BYTES
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.admission import Admission
+from turnout.orchestration.adoption import Adoption, ClaimScope
+from turnout.orchestration.background import Background
+from turnout.orchestration.births import Births
+from turnout.orchestration.children import Children
+from turnout.orchestration.commands import Commands
+from turnout.orchestration.coordination.share import Share
+from turnout.orchestration.dead_sessions import DeadSessions
+from turnout.orchestration.following import Following
+from turnout.orchestration.graph_cache import GraphCache
+from turnout.orchestration.inbox import Inbox
+from turnout.orchestration.ledger import Ledger
+from turnout.orchestration.lost_attempts import LostAttempts
+from turnout.orchestration.moves import Request
+from turnout.orchestration.notifications import Notifications
+from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.parking import Parking
+from turnout.orchestration.pruner import Pruner
+from turnout.orchestration.rebalance import Rebalance
+from turnout.orchestration.redelivery import Redelivery
+from turnout.orchestration.replies import SubmissionReplies
+from turnout.orchestration.reservations import Reservations
+from turnout.orchestration.result_check import ResultCheck
+from turnout.orchestration.result_intake import ResultIntake
+from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.settlement import Settlement
+from turnout.orchestration.shadows import Shadows
+from turnout.orchestration.stages import Stage, WorkQueue
+from turnout.orchestration.stored_versions import StoredVersions
+from turnout.orchestration.submissions import PendingSubmissions
+from turnout.orchestration.suspects import Suspects
+from turnout.orchestration.sweeper import Sweeper
+from turnout.orchestration.takeover import Takeover
+from turnout.orchestration.task_starter import TaskStarter
+from turnout.orchestration.timers import RunTimers
+from turnout.orchestration.turns import Turns
+from turnout.orchestration.unknown_runs import UnknownRuns
+from turnout.orchestration.waiters import Waiters
+from turnout.orchestration.wakeups import Wakeups
+from turnout.orchestration.withdrawal import Withdrawal
+
+ME, OTHER = "session-1", "session-2"
+
+
+class HeldSession(OrchestratorSession):
+    """A session whose lease no thread keeps: a test says whether it stands."""
+
+    def __init__(self, *, drives: bool = True) -> None:
+        self.drives = drives
+        self.stopping = False
+        self._lease = SimpleNamespace(session=Session(id=ME), peers=0, fenced=False, begin_by=math.inf)
+
+    @property
+    def keeper(self) -> Any:
+        return self._lease
+
+
+class Workflows(Registry):
+    """A registry that also knows workflows by their graphs alone."""
+
+    def __init__(self, *graphs: Graph) -> None:
+        super().__init__()
+        self.graphs = {graph.spec.full_name: graph for graph in graphs}
+
+    @property
+    def workflows(self) -> Any:
+        return {**self.graphs, **super().workflows}
+
+    def spec_of(self, workflow_full_name: str) -> Any:
+        graph = self.graphs.get(workflow_full_name)
+        return super().spec_of(workflow_full_name) if graph is None else graph.spec
+
+
+class Parts:
+    """Each part is made when it is first used, with the others that it uses."""
+
+    def __init__(
+        self,
+        loop: ManualLoop,
+        *graphs: Graph,
+        settings: EngineSettings | None = None,
+        scope: ClaimScope | None = None,
+        polled: frozenset[str] | None = frozenset(),
+        drives: bool = True,
+        **capacity: int,
+    ) -> None:
+        self.loop = loop
+        self.journal: list[str] = []
+        """Reservations, commits and dispatches in their order."""
+        self.store: Any = MemoryStore(self.journal)
+        self.dispatcher = FakeDispatcher(self.journal, **capacity)
+        self.registry = Workflows(*graphs)
+        self.settings = settings or EngineSettings()
+        self.scope = scope or ClaimScope()
+        self.polled = polled
+        self.session = HeldSession(drives=drives)
+        self.queues = {stage: WorkQueue() for stage in Stage}
+        self.background = Background(loop, Share(4, 1.0))
+        self.runs = ActiveRuns(self.registry, self.dispatcher, self.queues)
+        self.graphs = GraphCache(self.store)
+        self.ledger = Ledger(self.store, max_commit=512, wake=lambda writes: frozenset())
+        self.wakeups = Wakeups()
+        self.shadows = Shadows()
+        self.parking = Parking()
+        self.timers = RunTimers(self.runs, self.background, self.settings.cancel_grace)
+        self.reservations = Reservations(self.dispatcher, self.session)
+        self.suspects = Suspects(self.dispatcher, self.session, self.parking)
+        self.submissions = PendingSubmissions(self.queues[Stage.TASK_REQUEST_PROCESSOR], self.ledger)
+        self.intake = ResultIntake(self.runs, self.dispatcher, self.shadows)
+
+    # -- the stages ---------------------------------------------------------------------------------------------
+    @cached_property
+    def takeover(self) -> Takeover:
+        return Takeover(
+            self.store,
+            self.dispatcher,
+            self.session,
+            self.runs,
+            ledger=self.ledger,
+            graphs=self.graphs,
+            timers=self.timers,
+            background=self.background,
+            limits=self.settings.limits,
+        )
+
+    @cached_property
+    def claims(self) -> Adoption:
+        return Adoption(
+            self.store,
+            self.registry,
+            self.session,
+            self.runs,
+            takeover=self.takeover,
+            background=self.background,
+            queue=self.queues[Stage.TASK_CLAIMER],
+            settings=self.settings,
+            scope=self.scope,
+        )
+
+    @cached_property
+    def waiters(self) -> Waiters:
+        return Waiters(self.store, self.runs, self.claims, self.background, self.settings.max_owned_runs)
+
+    @cached_property
+    def commands(self) -> Commands:
+        return Commands(self.store, self.runs, self.claims, self.background)
+
+    @cached_property
+    def births(self) -> Births:
+        return Births(
+            self.store,
+            self.registry,
+            self.graphs,
+            self.session,
+            self.runs,
+            background=self.background,
+            max_depth=self.settings.limits.depth,
+            max_output_bytes=MAX_BYTES,
+        )
+
+    @cached_property
+    def following(self) -> Following:
+        return Following(self.session, self.runs, self.claims, self.commands, self.births, self.background)
+
+    @cached_property
+    def children(self) -> Children:
+        return Children(
+            self.store,
+            self.registry,
+            self.session,
+            self.runs,
+            submissions=self.submissions,
+            births=self.births,
+            following=self.following,
+            background=self.background,
+            wakeups=self.wakeups,
+        )
+
+    @cached_property
+    def replies(self) -> SubmissionReplies:
+        return SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, self.timers)
+
+    @cached_property
+    def commits(self) -> Settlement:
+        return Settlement(
+            self.ledger,
+            self.dispatcher,
+            self.runs,
+            reservations=self.reservations,
+            claims=self.claims,
+            children=self.children,
+            replies=self.replies,
+            shadows=self.shadows,
+            timers=self.timers,
+            background=self.background,
+        )
+
+    @cached_property
+    def starter(self) -> TaskStarter:
+        return TaskStarter(
+            self.dispatcher,
+            self.session,
+            self.runs,
+            reservations=self.reservations,
+            parking=self.parking,
+            suspects=self.suspects,
+            children=self.children,
+            polled=self.polled,
+        )
+
+    @cached_property
+    def withdrawal(self) -> Withdrawal:
+        return Withdrawal(self.dispatcher, self.runs, self.background, self.settings.lease)
+
+    @cached_property
+    def turns(self) -> Turns:
+        return Turns(
+            self.dispatcher,
+            self.session,
+            self.runs,
+            commits=self.commits,
+            starter=self.starter,
+            checks=ResultCheck(self.registry, self.suspects),
+            withdrawal=self.withdrawal,
+            children=self.children,
+            commands=self.commands,
+            background=self.background,
+        )
+
+    @cached_property
+    def versions(self) -> StoredVersions:
+        return StoredVersions(self.store, self.graphs, self.background)
+
+    @cached_property
+    def admission(self) -> Admission:
+        return Admission(
+            self.registry,
+            self.session,
+            self.runs,
+            submissions=self.submissions,
+            versions=self.versions,
+            starter=self.starter,
+            commits=self.commits,
+            children=self.children,
+            settings=self.settings,
+        )
+
+    # -- upkeep -------------------------------------------------------------------------------------------------
+    @cached_property
+    def rebalance(self) -> Rebalance:
+        return Rebalance(
+            self.store,
+            self.registry,
+            self.dispatcher,
+            self.session,
+            self.runs,
+            parking=self.parking,
+            background=self.background,
+            settings=self.settings,
+            receives=self.scope.only is None,
+        )
+
+    @cached_property
+    def dead_sessions(self) -> DeadSessions:
+        return DeadSessions(self.store, self.dispatcher, self.session, self.background, self.settings.lease)
+
+    @cached_property
+    def unknown_runs(self) -> UnknownRuns:
+        return UnknownRuns(self.store, self.session, self.runs, self.claims, self.background)
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        return Inbox(self.store, self.session, self.runs, self.children, self.background)
+
+    @cached_property
+    def redelivery(self) -> Redelivery:
+        return Redelivery(self.dispatcher, self.session)
+
+    @cached_property
+    def lost_attempts(self) -> LostAttempts:
+        return LostAttempts(self.store, self.dispatcher, self.session, self.runs, self.redelivery, self.background)
+
+    @cached_property
+    def notifications(self) -> Notifications:
+        return Notifications(
+            self.store,
+            self.wakeups,
+            claims=self.claims,
+            dead_sessions=self.dead_sessions,
+            unknown_runs=self.unknown_runs,
+            inbox=self.inbox,
+            waiters=self.waiters,
+            background=self.background,
+        )
+
+    def sweeper(self, *sweeps: Any) -> Sweeper:
+        return Sweeper(
+            self.store,
+            self.runs,
+            claims=self.claims,
+            dead_sessions=self.dead_sessions,
+            unknown_runs=self.unknown_runs,
+            inbox=self.inbox,
+            notifications=self.notifications,
+            background=self.background,
+            sweeps=sweeps,
+            interval=self.settings.sweep,
+        )
+
+    @cached_property
+    def pruner(self) -> Pruner:
+        return Pruner(self.store, self.session, self.commands, self.background, self.settings.retention)
+
+    # -- for tests ----------------------------------------------------------------------------------------------
+    def drive(self) -> None:
+        """What the stage executors do: takes what is in the queues until they are empty. Claims are left to tests."""
+        process: dict[Stage, Any] = {
+            Stage.TASK_REQUEST_PROCESSOR: self.admission.process,
+            Stage.STEP_ENQUEUER: self.turns.process,
+            Stage.STEP_RESULT_PROCESSOR: self.turns.process,
+            Stage.TASK_FINALIZER: self.waiters.process,
+        }
+        self.loop.settle()
+        while any(self.queues[stage] for stage in process):
+            for stage, work in process.items():
+                if batch := self.queues[stage].take(100):
+                    self.loop.run(work(batch))
+
+    def request(self, graph: Graph, **new: Any) -> Request:
+        full = {"workflow": graph.spec.full_name, "version": graph.version, **new}
+        return Request(graph, new_run(**full), Future(), Future())
+
+    def submit(self, graph: Graph, **new: Any) -> Request:
+        """A submission that has gone through its stage."""
+        request = self.request(graph, **new)
+        self.submissions.put([request])
+        self.drive()
+        return request
+
+    def stored(self, graph: Graph, owner: str | None = None, **new: Any) -> RunTable:
+        """A run as another session left it: in the store, not driven here."""
+        request = self.request(graph, **new)
+        turn = Turn(RunMachine.fresh(graph, request.new, self.settings.limits), 0.0)
+        if owner is not None:
+            turn.begin()
+        table = RunTable()
+        table.insert(turn.insert(owner))
+        self.store.keep(graph, request.new, table)
+        return table
+
+    def held_by(self, graph: Graph, holder: str, owner: str | None = OTHER, **new: Any) -> RunTable:
+        """The same, with all roots running in the hands of this holder."""
+        table = self.stored(graph, owner or OTHER, **new)
+        for pos, row in table.tasks.items():
+            if row.state is TaskState.READY:
+                table.tasks[pos] = TaskRow(
+                    pos=pos, name=row.name, state=TaskState.RUNNING, attempt=1, holder=holder, executor="default"
+                )
+        table.owner = owner
+        return table
+
+    def idle_run(self, graph: Graph, state: RunState = RunState.RUNNING, **new: Any) -> OwnedRun:
+        """A run that is driven here, with its roots ready and nothing queued."""
+        table = self.stored(graph, ME, **new)
+        run_id = self.request(graph, **new).new.run_id
+        rows = [table.tasks[pos] for pos in sorted(table.tasks)]
+        table.run = RunRow(state=state)
+        owned = OwnedRun(
+            RunMachine(
+                graph,
+                self.store.new[run_id],
+                table.run,
+                rows,
+                epoch=table.epoch,
+                seq=table.seq,
+                limits=self.settings.limits,
+            )
+        )
+        self.runs.add(owned)
+        return owned
+
+    def answer(self, name: str, output: Any = None, **more: Any) -> ExecutionResult:
+        """The newest dispatched attempt of this task completes."""
+        result = ExecutionResult.success(self.event(name), output, **more)
+        self.end(name, result)
+        return result
+
+    def end(self, name: str, result: ExecutionResult) -> None:
+        """The newest dispatched attempt of this task ends so."""
+        self.dispatcher.answered(self.event(name))
+        self.intake.deliver([result])
+
+    def event(self, name: str) -> Any:
+        """The newest attempt of this task that was dispatched."""
+        events = [each for _, each in self.dispatcher.dispatched if each.task_name.endswith(f"::{name}")]
+        return events[-1]
+
+    def states(self, run_id: str = "run-1") -> dict[str, str]:
+        return {row.name: row.state.value for row in self.store.tables[run_id].tasks.values()}
