@@ -14,11 +14,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
+from turnout.cli.demo import conclusion, demo_runner, introduction
 from turnout.cli.demo_orders import ORDER, fulfil
-from turnout.cli.demonstration import conclusion, demo_runner, introduction
 from turnout.cli.interrupt import Interrupt
+from turnout.cli.log_lines import Heard
 from turnout.cli.output import Line
-from turnout.cli.saying import Heard
 from turnout.cli.watch import Watched, as_text, picture
 from turnout.model.states import TaskState
 from turnout.runner.views import task_view

@@ -20,9 +20,9 @@ from typing import Any
 
 IMPORTED = (
     "turnout.cli.app",
-    "turnout.cli.running",
-    "turnout.cli.showing",
-    "turnout.cli.checkup",
+    "turnout.cli.foreground",
+    "turnout.cli.run_report",
+    "turnout.cli.doctor",
     "turnout.store.sqlite",
     "turnout.store.postgres",
 )

@@ -321,9 +321,9 @@ def test_the_module_and_the_entry_point_are_the_same_command() -> None:
 def test_an_error_of_ours_is_shown_whole(project: Project) -> None:
     """A fault in Turnout itself must not be dressed up as the user's."""
     program = (
-        "import turnout.cli.doctor as doctor, turnout.cli.checkup as checkup\n"
+        "import turnout.cli.doctor as doctor\n"
         "def broken(*_): raise RuntimeError('a fault')\n"
-        "checkup.checkup = broken\n"
+        "doctor.checkup = broken\n"
         "from turnout.cli import main\nmain(['doctor'])\n"
     )
     done = subprocess.run(

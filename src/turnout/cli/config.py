@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import msgspec
 import typer
 
 from turnout.cli.groups import Group
 from turnout.cli.options import Json
+from turnout.cli.output import say, say_columns, say_json
+from turnout.model.printable import json_text
+
+if TYPE_CHECKING:
+    from turnout.runner.config import Config
+    from turnout.runner.config_shape import Key
+
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, no_args_is_help=True, help="Show or check the configuration.")
 
@@ -18,10 +28,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print every setting with its value, secrets left out."""
-    from turnout.cli.configured import settings_in_force
-    from turnout.cli.output import say_columns, say_json
-    from turnout.model.printable import json_text
-
     found = settings_in_force()
     if as_json:
         say_json([each._asdict() for each in found])
@@ -40,8 +46,6 @@ def check(as_json: Json = False) -> None:
 
     The file is right, the executors can be made, and the rules can work with the workflows.
     """
-    from turnout.cli.configured import check_all
-    from turnout.cli.output import say, say_json
     from turnout.runner.settings import configuration
 
     config = configuration()
@@ -52,3 +56,96 @@ def check(as_json: Json = False) -> None:
     for warning in warnings:
         say([(f"warning: {warning}", "yellow")])
     say([("✓ ", "green"), (str(config.file or "no file: defaults and the environment"), "")])
+
+
+_SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
+DEFAULT = "default"
+
+
+class InForce(NamedTuple):
+    """One setting: its key, the key as whoever set it has spelled it, its value, and who set it."""
+
+    key: str
+    spelling: str
+    value: Any
+    origin: str
+
+
+def settings_in_force() -> list[InForce]:
+    """Every setting, in the order of the documentation."""
+    from turnout.runner.config_shape import EXECUTORS, SHAPE
+    from turnout.runner.settings import configuration
+
+    config = configuration()
+    keys = [*SHAPE, *(key for key in config.entries if key[0] == EXECUTORS)]
+    return [_in_force(config, key) for key in keys]
+
+
+def _in_force(config: Config, key: Key) -> InForce:
+    from turnout.runner.config_shape import dotted
+
+    entry = config.entries.get(key)
+    value = _default(config, key) if entry is None else entry.value
+    origin = DEFAULT if entry is None else entry.origin
+    return InForce(dotted(key), config.spelled(*key), _shown(key, value), origin)
+
+
+def _shown(key: Key, value: Any) -> Any:
+    from turnout.store.urls import shown_url
+
+    if key == ("database",):
+        return shown_url(value)
+    if isinstance(value, str) and _SECRET.search(key[-1]):
+        return "***"
+    return shown_url(value) if isinstance(value, str) else value
+
+
+def _default(config: Config, key: Key) -> Any:
+    from turnout.executors.workers.settings import HubSettings
+    from turnout.orchestration.settings import EngineSettings
+    from turnout.runner.config_shape import HUB, ORCHESTRATION, WORKER
+    from turnout.runner.settings import RunnerConfig, url_in
+    from turnout.worker.settings import WorkerSettings
+
+    if key == ("database",):
+        return url_in(config)
+    if key[0] == ORCHESTRATION:
+        value: Any = EngineSettings()
+        for part in key[1:]:
+            value = getattr(value, part, None)
+        return value
+    defaults = {field.name: field.default for field in msgspec.structs.fields(RunnerConfig)}
+    known: dict[Key, Any] = {
+        ("routing", "default"): "default",
+        ("routing", "rules"): [],
+        ("default_execution_mode",): "local",
+        ("strict_selectors",): False,
+        ("default_retries",): 0,
+    }
+    if key[0] == WORKER:
+        value = getattr(WorkerSettings(connect=()), key[1], None)
+        return list(value) if isinstance(value, tuple | dict) else value
+    if key[0] == HUB:
+        # Without a word about it there is no hub, and the rest is only what it would have.
+        settings = HubSettings() if config.hub is None else config.hub
+        return None if config.hub is None and key[1] == "address" else getattr(settings, key[1], None)
+    value = known.get(key, defaults.get(key[0]))
+    return [] if value is None or value == () else value
+
+
+def check_all(config: Config) -> list[str]:
+    """Warnings; raises for what would keep ``turnout orchestrate`` from starting with this configuration."""
+    from turnout.model.extras import optional_packages
+    from turnout.runner.planning import Plan
+    from turnout.runner.targets import configured_workflows
+    from turnout.runner.working import check_worker
+
+    workflows = configured_workflows(config.get("workflows") or (), (config.root,))
+    warnings = Plan(config).check_all(workflows)
+    if config.hub is not None and config.hub.key_file is not None:
+        with optional_packages():
+            from turnout.executors.workers.gate import Gate
+
+        Gate.of(config.hub)
+    check_worker(config, os.environ)
+    return warnings

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+import platform
+import time
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from turnout.cli.failure import Exit
+from turnout.cli.format import MARKS
 from turnout.cli.options import Database, Json
+from turnout.cli.output import say_columns, say_json
+from turnout.errors import DatabaseNotFound, TurnoutError
+
+if TYPE_CHECKING:
+    from turnout.contracts.store import Store
+    from turnout.runner.config import Config
 
 
 def doctor(as_json: Json = False, database: Database = None) -> int:
@@ -14,17 +30,160 @@ def doctor(as_json: Json = False, database: Database = None) -> int:
     turnout doctor
     turnout doctor --database postgresql://db.example/turnout
     """
-    from turnout.cli.checkup import Grade, checkup
-    from turnout.cli.failure import Exit
-    from turnout.cli.output import say_columns, say_json
-
     found = checkup(database)
     bad = [each for each in found if each.grade is Grade.BAD]
     if as_json:
         say_json({"ok": not bad, "checks": found})
     else:
-        marks = {Grade.GOOD: ("✓", "green"), Grade.FAIR: ("!", "yellow"), Grade.BAD: ("✗", "red")}
-        say_columns([[marks[each.grade], (each.name, ""), (each.said, "")] for each in found])
+        say_columns([[MARKS[each.grade], (each.name, ""), (each.said, "")] for each in found])
     if not bad:
         return Exit.OK
     return Exit.STORE if any(each.name == "database" for each in bad) else Exit.USAGE
+
+
+SKEW = 2.0
+"""Seconds by which this machine's clock may differ from the database's before it is worth a word."""
+FEW_FILES = 1024
+
+
+class Grade(StrEnum):
+    GOOD = "good"
+    FAIR = "fair"
+    BAD = "bad"
+
+
+class Check(msgspec.Struct, frozen=True):
+    name: str
+    grade: Grade
+    said: str
+
+
+def checkup(database: str | None) -> list[Check]:
+    """Every check, in the order in which they depend on one another."""
+    from turnout.runner.settings import configuration
+
+    found = [_versions()]
+    try:
+        config = configuration()
+        said = "no file: defaults and the environment" if config.file is None else str(config.file)
+        found.append(Check("configuration", Grade.GOOD, said))
+    except TurnoutError as error:
+        return [*found, Check("configuration", Grade.BAD, error.message)]
+    found += _executors(config)
+    found += _workflows(config)
+    found += _routing(config)
+    found += _database(database)
+    return [*found, _limits()]
+
+
+def _versions() -> Check:
+    from importlib.metadata import PackageNotFoundError, version
+
+    def of(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "?"
+
+    said = f"turnout {of('turnout')}, Python {platform.python_version()}, psycopg {of('psycopg')}, {platform.system()}"
+    return Check("versions", Grade.GOOD, said)
+
+
+def _executors(config: Config) -> Iterator[Check]:
+    from turnout.runner.planning import Plan
+
+    try:
+        yield Check("executors", Grade.GOOD, ", ".join(Plan(config).executors))
+    except TurnoutError as error:
+        yield Check("executors", Grade.BAD, error.message)
+
+
+def _workflows(config: Config) -> Iterator[Check]:
+    from turnout.runner.targets import load_workflows
+
+    for target in config.get("workflows") or ():
+        try:
+            names = [workflow.name for workflow in load_workflows(target, (config.root,))]
+            yield Check("workflows", Grade.GOOD, f"{target}: {', '.join(names)}")
+        except TurnoutError as error:
+            yield Check("workflows", Grade.BAD, error.message)
+
+
+def _routing(config: Config) -> Iterator[Check]:
+    """Whether an orchestrator would start with these rules; what the checks before this one found is not said again."""
+    from turnout.runner.planning import Plan
+    from turnout.runner.targets import configured_workflows
+
+    try:
+        workflows = configured_workflows(config.get("workflows") or (), (config.root,))
+        plan = Plan(config)
+    except TurnoutError:
+        return
+    try:
+        warnings = plan.check_all(workflows)
+    except TurnoutError as error:
+        yield Check("routing", Grade.BAD, error.message)
+        return
+    yield Check("routing", Grade.FAIR if warnings else Grade.GOOD, "; ".join(warnings) or "every task has an executor")
+
+
+def _database(database: str | None) -> Iterator[Check]:
+    from turnout.runner.settings import configuration, database_url
+    from turnout.store import connect
+    from turnout.store.urls import shown_url
+
+    try:
+        url = database_url(database)
+        store = connect(url, create=False)
+    except TurnoutError as error:
+        yield Check("database", Grade.BAD, error.message)
+        return
+    try:
+        began = time.monotonic()
+        store.open()
+        took = (time.monotonic() - began) * 1000
+        facts = store.about()
+        yield Check("database", Grade.GOOD, f"{shown_url(url)}: version {facts.version}, opened in {took:.0f} ms")
+        yield Check("schema", Grade.GOOD, f"migration {facts.schema}, up to date")
+        yield _clock(facts.now)
+        yield _orchestrators(store)
+    except DatabaseNotFound as error:
+        if database is None and configuration().get("database") is None:
+            yield Check("database", Grade.GOOD, f"{shown_url(url)}: does not exist yet, the first run makes it")
+        else:
+            yield Check("database", Grade.FAIR, f"{error.message}; the first run makes it")
+    except TurnoutError as error:
+        yield Check("database", Grade.BAD, f"{shown_url(url)}: {error.message}")
+    finally:
+        store.close()
+
+
+def _clock(there: float, here: Callable[[], float] = time.time) -> Check:
+    skew = here() - there
+    if abs(skew) <= SKEW:
+        return Check("clock", Grade.GOOD, "agrees with the database's")
+    way = "ahead of" if skew > 0 else "behind"
+    return Check("clock", Grade.FAIR, f"{abs(skew):.0f} s {way} the database's; leases hold, times in tables differ")
+
+
+def _orchestrators(store: Store) -> Check:
+    from turnout.model.driver import NOT_DRIVEN
+    from turnout.runner.drivers import open_counts
+    from turnout.runner.orchestrators import live_orchestrators
+
+    counts = open_counts(store)
+    said = f"{len(live_orchestrators(store))} alive, {counts.unfinished} unfinished runs"
+    if not counts.not_driven:
+        return Check("orchestrators", Grade.GOOD, said)
+    return Check("orchestrators", Grade.FAIR, f"{said}, {counts.not_driven} of them {NOT_DRIVEN}")
+
+
+def _limits() -> Check:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return Check("limits", Grade.GOOD, "not known on this system")
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files != resource.RLIM_INFINITY and files < FEW_FILES:
+        return Check("limits", Grade.FAIR, f"{files} open files; {FEW_FILES} or more are better (ulimit -n)")
+    return Check("limits", Grade.GOOD, f"{files} open files")

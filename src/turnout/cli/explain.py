@@ -29,9 +29,9 @@ def explain(
     turnout explain shop.orders:fulfil charge
     turnout explain shop.orders:fulfil --hub tcp://127.0.0.1:5890
     """
-    from turnout.cli.crew import connected, hubs_at
-    from turnout.cli.opening import not_driven
+    from turnout.cli.database import not_driven
     from turnout.cli.output import say, say_columns, say_json
+    from turnout.cli.workers import connected, hubs_at
     from turnout.dispatcher.placement import hub_warning, lacks_hub
     from turnout.errors import InvalidInput
     from turnout.model.driver import NOT_DRIVEN

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnout.cli.format import MARKS
 from turnout.cli.options import Database, Json
+from turnout.cli.output import Line, plain_text, say, say_json
+
+if TYPE_CHECKING:
+    from turnout.model.spec import WorkflowSpec
+    from turnout.rendering.diagrams import States
 
 
 class Format(StrEnum):
@@ -33,8 +39,6 @@ def graph(
     turnout graph flows.py
     turnout graph last --format svg --output run.svg
     """
-    from turnout.cli.output import plain_text, say, say_json
-    from turnout.cli.picturing import drawn, subject_of
     from turnout.rendering.diagrams import edges
 
     spec, states = subject_of(subject, database)
@@ -49,3 +53,57 @@ def graph(
     else:
         output.write_text("".join(f"{plain_text(line)}\n" for line in lines), encoding="utf-8")
         say(f"wrote {output}")
+
+
+def subject_of(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
+    """The workflow of a target; or a run's, with the states of its tasks."""
+    from turnout.cli.database import open_store
+    from turnout.runner.lookup import LAST, find_run
+    from turnout.runner.settings import configuration
+    from turnout.runner.stored_specs import spec_of_version
+    from turnout.runner.targets import find_workflow
+
+    if subject == LAST or _looks_like_an_id(subject):
+        with open_store(database) as store:
+            run = find_run(store, subject)
+            states = {row.name: row.state for row in store.tasks(run.new.run_id, outputs=False)}
+            return spec_of_version(store, run.new.version), states
+    config = configuration()
+    return find_workflow(subject, config.get("workflows") or (), (config.root,)).spec, None
+
+
+def _looks_like_an_id(text: str) -> bool:
+    """Ids begin with the time, hence with digits, as no module does."""
+    return text[:1].isdigit() and not text.endswith(".py") and ":" not in text and "/" not in text
+
+
+def drawn(spec: WorkflowSpec, states: States | None, format: str) -> list[Line]:
+    from turnout.rendering.diagrams import dot, mermaid
+    from turnout.rendering.svg import svg
+    from turnout.rendering.text import text_diagram
+
+    match format:
+        case "mermaid":
+            return _plain(mermaid(spec, states))
+        case "dot":
+            return _plain(dot(spec, states))
+        case "svg":
+            return _plain(svg(spec, states))
+        case _:
+            return _with_marks(text_diagram(spec), states)
+
+
+def _plain(text: str) -> list[Line]:
+    return [[(line, "")] for line in text.rstrip("\n").split("\n")]
+
+
+def _with_marks(text: str, states: States | None) -> list[Line]:
+    """Each line of the picture begins with a task's name, a mapped one's with ``[…]``: its state goes before it."""
+    if states is None:
+        return _plain(text)
+    return [_marked(line, states) if line else [] for line in text.splitlines()]
+
+
+def _marked(line: str, states: States) -> Line:
+    mark, style = MARKS[states[line.split(maxsplit=1)[0].partition("[")[0]]]
+    return [(mark, style), (f" {line}", "")]

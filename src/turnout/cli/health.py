@@ -17,11 +17,11 @@ def health(as_json: Json = False, database: Database = None) -> int:
     turnout health --json                  as GET /health/orchestration answers it
     turnout health --database postgresql://db.example/turnout
     """
-    from turnout.cli.conditions import MARKS, database_lines, pool_lines, trouble_lines
+    from turnout.cli.database import Source
     from turnout.cli.failure import Exit
-    from turnout.cli.observing import Source
+    from turnout.cli.format import MARKS, lasting
+    from turnout.cli.health_tables import database_lines, pool_lines, trouble_lines
     from turnout.cli.output import say, say_json, width_of
-    from turnout.cli.wording import lasting
     from turnout.model.driver import NOT_DRIVEN
     from turnout.runner.orchestrators import health as report
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from turnout.cli.groups import Group
 from turnout.cli.options import Json
+from turnout.cli.output import say, say_json
+from turnout.errors import InvalidSetting
+
+if TYPE_CHECKING:
+    from turnout.wire.keys import KeyPair
+
 
 app = typer.Typer(
     cls=Group, rich_markup_mode=None, no_args_is_help=True, help="Make and show keys of hubs and workers."
@@ -31,11 +40,6 @@ def generate(
     turnout keys generate hub.key
     turnout keys generate gpu-box.key
     """
-    import sys
-
-    from turnout.cli.key_files import new_pair, to_paste, write_pair
-    from turnout.cli.output import say, say_json
-
     pair = new_pair()
     write_pair(file, pair, force=force)
     if as_json:
@@ -60,8 +64,6 @@ def show(
     turnout keys show gpu-box.key
     turnout keys show gpu-box.key --env > worker.env     # this holds the secret key, too
     """
-    from turnout.cli.key_files import variables
-    from turnout.cli.output import say, say_json
     from turnout.wire.keys import read_pair
 
     pair = read_pair(file)
@@ -74,3 +76,71 @@ def show(
             say(f"{name}={shlex.quote(value)}")
     else:
         say(pair.public)
+
+
+def new_pair() -> KeyPair:
+    from turnout.model.extras import optional_packages
+    from turnout.wire.keys import KeyPair
+
+    with optional_packages():
+        import zmq
+    while True:
+        public, secret = zmq.curve_keypair()
+        # What begins with a dash looks like an option where it stands on a command line.
+        if not public.startswith(b"-"):
+            return KeyPair(public.decode(), secret.decode())
+
+
+def write_pair(file: Path, pair: KeyPair, *, force: bool) -> None:
+    """Write the file whole or not at all; nobody else can read it at any moment."""
+    import tempfile
+
+    from turnout.wire.keys import pair_text
+
+    try:
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # with mode 600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as fresh:
+                fresh.write(pair_text(pair))
+            if force:
+                os.replace(name, file)
+            else:
+                os.link(name, file)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except FileExistsError as error:
+        raise InvalidSetting(
+            f"{file} exists: whoever relies on its keys would be locked out", code="key_file_exists", file=str(file)
+        ) from error
+    except OSError as error:
+        raise InvalidSetting(f"{file} cannot be written: {error.strerror}", code="bad_key_file") from error
+
+
+def to_paste(file: Path, public: str) -> Iterator[str]:
+    """What to write where, on either side. A key in TOML needs no escapes: Z85 has neither quotes nor backslashes."""
+    from turnout.worker.settings import SERVER_KEY
+
+    yield ""
+    yield f"{file} holds both halves; keep it secret. Its public half is what stands alone above."
+    yield ""
+    yield "If it is a hub's, in its turnout.toml:"
+    yield "  [hub]"
+    yield '  address = "tcp://0.0.0.0:5890"'
+    yield f'  key_file = "{file}"'
+    yield '  workers_file = "workers.toml"'
+    yield "and for each of its workers, as a variable (or --server-key):"
+    yield f"  {SERVER_KEY}='{public}'"
+    yield ""
+    yield "If it is a worker's, in the workers.toml of its hub:"
+    yield "  [[worker]]"
+    yield f'  name = "{file.stem}"'
+    yield f'  key = "{public}"'
+    yield "and for the worker:"
+    yield f"  turnout worker --key-file {file} …"
+
+
+def variables(pair: KeyPair) -> tuple[tuple[str, str], ...]:
+    """The worker's own keys as every worker program reads them."""
+    from turnout.worker.settings import PUBLIC_KEY, SECRET_KEY
+
+    return (PUBLIC_KEY, pair.public), (SECRET_KEY, pair.secret)

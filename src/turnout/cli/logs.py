@@ -24,9 +24,9 @@ def logs(
     turnout logs last charge --attempt 1
     turnout logs last --follow
     """
-    from turnout.cli.opening import open_store
+    from turnout.cli.database import open_store
+    from turnout.cli.log_lines import spoken
     from turnout.cli.output import plain, say
-    from turnout.cli.saying import spoken
     from turnout.model.printable import json_text
     from turnout.runner.logs import LogReader, lines_of
     from turnout.runner.lookup import find_run

@@ -12,7 +12,7 @@ def metrics(database: Database = None) -> None:
     turnout metrics
     turnout metrics > /var/lib/node_exporter/turnout.prom
     """
-    from turnout.cli.observing import Source
+    from turnout.cli.database import Source
     from turnout.cli.output import say
     from turnout.model.exposition import exposition
 

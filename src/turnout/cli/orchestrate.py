@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
+from turnout.cli.failure import Exit
 from turnout.cli.options import Database, Json, LogLevel
+from turnout.cli.output import say, say_json, stdout_for_json
+from turnout.cli.service import write_as_a_service
+from turnout.errors import HubUnavailable, InvalidSetting
+
+if TYPE_CHECKING:
+    from turnout.authoring.workflow import Workflow
+    from turnout.executors.workers.settings import HubSettings
+    from turnout.orchestration.settings import EngineSettings
+    from turnout.runner import Runner
+    from turnout.runner.config import Config
+
 
 Targets = Annotated[
     list[str] | None,
@@ -36,8 +54,6 @@ def orchestrate(
     turnout orchestrate shop.orders --hub tcp://127.0.0.1:5890
     turnout orchestrate                       # everything as configured
     """
-    from turnout.cli.orchestrating import orchestrate_until_told
-
     return orchestrate_until_told(
         tuple(targets or ()),
         hub,
@@ -47,3 +63,124 @@ def orchestrate(
         quiet=quiet,
         as_json=as_json,
     )
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """What is said once, when it works."""
+
+    orchestrator: str
+    database: str
+    hub: str | None
+    public_key: str | None
+    workflows: tuple[str, ...]
+
+    def text(self) -> str:
+        hub = f"hub {self.hub}" if self.hub else "no hub"
+        key = f", public key {self.public_key}" if self.public_key else ""
+        return f"ready: orchestrator {self.orchestrator}, {len(self.workflows)} workflows, {hub}{key}, {self.database}"
+
+
+def orchestrate_until_told(
+    targets: Sequence[str],
+    hub: str | None,
+    database: str | None,
+    *,
+    trace_wire: bool,
+    log_level: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    from turnout.orchestration.settings import EngineSettings
+    from turnout.runner.settings import configuration
+
+    write_as_a_service(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"))
+    config = configuration()
+    workflows = _workflows(config, targets)
+    if not workflows and hub is None and config.hub is None:
+        raise InvalidSetting(
+            "there is nothing to drive here: name modules or files with workflows, or a hub, to whose workers runs of "
+            "stored workflows can go",
+            code="nothing_to_drive",
+        )
+    settings = config.orchestration or EngineSettings()
+    if quiet:
+        settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
+    with (
+        stdout_for_json(as_json),
+        _told() as told,
+        _runner(database, config, workflows, settings, _traced(config, hub) if trace_wire else hub) as runner,
+    ):
+        ready = _ready(runner)
+        if as_json:
+            say_json(ready)
+        else:
+            say(ready.text())
+        told.wait()
+    return Exit.OK
+
+
+def _runner(
+    database: str | None,
+    config: Config,
+    workflows: Sequence[Workflow[..., Any]],
+    settings: EngineSettings,
+    hub: str | HubSettings | None,
+) -> Runner:
+    from turnout.runner import Runner
+
+    try:
+        return Runner(database, config=config, workflows=workflows, settings=settings, hub=hub, handle_sigterm=False)
+    except HubUnavailable as error:
+        error.fields["hint"] = "name another address with --hub; workers may be told of several hubs"
+        raise
+
+
+def _traced(config: Config, given: str | None) -> HubSettings:
+    """The hub, given or configured, with every message logged."""
+    from turnout.runner.settings import hub_settings
+
+    hub = config.hub if given is None else hub_settings(given, config)
+    if hub is None:
+        raise InvalidSetting(
+            "--trace-wire follows the messages of a hub, and there is none here: give --hub ADDRESS, or configure one",
+            code="no_hub",
+        )
+    return msgspec.structs.replace(hub, trace_wire=True)
+
+
+def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
+    from turnout.runner.targets import configured_workflows
+
+    return configured_workflows(targets or config.get("workflows") or (), (config.root,))
+
+
+def _ready(runner: Runner) -> Ready:
+    from turnout.store.urls import shown_url
+
+    core = runner.core
+    gate = core.workers.gate if core.workers is not None else None
+    return Ready(
+        orchestrator=core.engine.session.id,
+        database=shown_url(runner.url),
+        hub=runner.hub,
+        public_key=None if gate is None else gate.public_key,
+        workflows=tuple(sorted(core.registry.workflows)),
+    )
+
+
+@contextmanager
+def _told() -> Iterator[threading.Event]:
+    """Set by the first signal that asks to stop."""
+    from turnout.bodies.signals import StopSignals
+
+    told = threading.Event()
+
+    def heard(number: int) -> None:
+        if told.is_set():
+            # At once, whatever the bodies do: others see that the process is gone, and take over.
+            os._exit(Exit.INTERRUPTED)
+        os.write(sys.stderr.fileno(), b"handing over; once more to stop at once\n")
+        told.set()
+
+    with StopSignals(heard):
+        yield told

@@ -88,6 +88,11 @@ def say_json(value: Any) -> None:
     print(json_text(plain(value), indent=2 if is_terminal(stream) else None), file=stream, flush=True)
 
 
+def say_result(result: Any) -> None:
+    """Text as it is, anything else as JSON."""
+    say(result if isinstance(result, str) else json_text(result, indent=2))
+
+
 @contextmanager
 def stdout_for_json(as_json: bool) -> Iterator[None]:
     """Keeps standard output for the one document: what bodies print goes to the other stream."""
@@ -107,3 +112,12 @@ def plain(value: Any) -> Any:
             return value
         case _:
             return str(value)
+
+
+def agreed(question: str, *, yes: bool) -> bool:
+    """Whether to go on: it was said already, nobody is there to be asked, or the person says so."""
+    import typer
+
+    if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return True
+    return typer.confirm(printable_line(question), err=True)

@@ -25,10 +25,9 @@ def prune(
     turnout prune --older-than 30d --dry-run
     turnout prune --older-than 30d
     """
-    from turnout.cli.confirmation import agreed
+    from turnout.cli.database import open_store
     from turnout.cli.failure import Exit
-    from turnout.cli.opening import open_store
-    from turnout.cli.output import say, say_json
+    from turnout.cli.output import agreed, say, say_json
     from turnout.model.durations import seconds
     from turnout.model.states import RUN_TERMINAL
     from turnout.runner import Runner

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from turnout.cli.options import Database, Json, NoWait, Parameters, Target
+from turnout.errors import InvalidInput
+from turnout.model.durations import seconds
 
 
 def run(
@@ -32,10 +38,7 @@ def run(
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
     from turnout.authoring.parameters import parse_parameters
-    from turnout.cli.parameters import input_file
-    from turnout.cli.patience import said_if_slow
-    from turnout.cli.running import Again, driving, submitted, waits_for_database
-    from turnout.model.durations import seconds
+    from turnout.cli.foreground import Again, driving, said_if_slow, submitted, waits_for_database
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
 
@@ -53,3 +56,27 @@ def run(
             runner.core.admin.take(handle.id)
         spec = runner.core.submitter.graph_of(workflow).spec
         return driver.drive(handle, spec, Again(target, database))
+
+
+HOW = """--input FILE, --input - for standard input, or the JSON itself: --input '{"name": "Ada"}'"""
+
+
+def input_file(file: str | None) -> Mapping[str, Any]:
+    """The parameters as JSON: in a file, on standard input (``-``), or in the option itself; None: there are none."""
+    if file is None:
+        return {}
+    itself = file.lstrip()[:1] in ("{", "[")
+    where = "standard input" if file == "-" else "--input" if itself else file
+    try:
+        text = file if itself else sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{where} cannot be read: {error.strerror}", code="bad_input_file", hint=HOW) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{where} is not UTF-8 text", code="bad_input_file") from error
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"{where} is not JSON: {error}", code="bad_input_file", hint=HOW) from error
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{where} holds no object with the parameters by name", code="bad_input_file", hint=HOW)
+    return found

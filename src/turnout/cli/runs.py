@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from turnout.cli import run_control
+from turnout.cli.format import MARKS, last_name, lasting, moment, one_line, short
 from turnout.cli.groups import Group, when_bare
-from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run, Yes
+from turnout.cli.options import Database, Json, Run
+from turnout.cli.output import Span, plain, say, say_columns, say_json, say_result
+from turnout.errors import InvalidInput, RunNotFinished
+
+if TYPE_CHECKING:
+    from turnout.contracts.store import ReadStore
+    from turnout.model.driver import Driver
+    from turnout.model.rows import StoredRun
+    from turnout.runner.views import RunView
+
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
@@ -37,9 +48,7 @@ def ls(
     database: Database = None,
 ) -> None:
     """List runs, newest first."""
-    from turnout.cli.opening import store_if_there
-    from turnout.cli.output import plain, say, say_columns, say_json
-    from turnout.cli.showing import RUN_HEADER, run_cells
+    from turnout.cli.database import store_if_there
     from turnout.model.states import RunState
     from turnout.runner.drivers import drivers_of
     from turnout.runner.views import run_view
@@ -70,9 +79,8 @@ def show(
     database: Database = None,
 ) -> None:
     """Show a run: its result, its tasks, where each ran, what went wrong."""
-    from turnout.cli.opening import open_store
-    from turnout.cli.output import say_json
-    from turnout.cli.showing import facts, say_run
+    from turnout.cli.database import open_store
+    from turnout.cli.run_report import facts, say_run
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
@@ -97,9 +105,7 @@ def output(
     turnout runs output last charge
     turnout runs output last "price[3]"
     """
-    from turnout.cli.opening import open_store
-    from turnout.cli.output import say_json
-    from turnout.cli.results import read_output, say_result
+    from turnout.cli.database import open_store
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
@@ -114,9 +120,8 @@ def output(
 @app.command()
 def history(run: Run, as_json: Json = False, database: Database = None) -> None:
     """Print every move of a run and its tasks, in order."""
-    from turnout.cli.opening import open_store
-    from turnout.cli.output import say_json
-    from turnout.cli.showing import moves, say_moves
+    from turnout.cli.database import open_store
+    from turnout.cli.run_report import moves, say_moves
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
@@ -128,147 +133,53 @@ def history(run: Run, as_json: Json = False, database: Database = None) -> None:
         say_moves(found)
 
 
-@app.command()
-def cancel(
-    run: Run,
-    reason: Annotated[str, typer.Option(help="Why; it is kept with the run.")] = "cancelled",
-    as_json: Json = False,
-    database: Database = None,
-) -> None:
-    """Cancel a run, wherever it runs."""
-    _command(run, "cancel", database, reason=reason, as_json=as_json)
+for command in (
+    run_control.cancel,
+    run_control.pause,
+    run_control.resume,
+    run_control.rerun,
+    run_control.delete,
+):
+    app.command()(command)
 
 
-@app.command()
-def pause(run: Run, as_json: Json = False, database: Database = None) -> None:
-    """Pause a run: what runs goes on to its end, nothing new starts."""
-    _command(run, "pause", database, as_json=as_json)
+RUN_HEADER = ("run", "workflow", "state", "took", "submitted", "")
 
 
-@app.command()
-def resume(
-    run: Run,
-    here: Annotated[bool, typer.Option("--here", help="Also drive it in this process until it ends.")] = False,
-    target: Code = None,
-    as_json: Json = False,
-    database: Database = None,
-) -> int:
-    """Let a paused run go on. With --here, also take up a run whose process has died.
-
-    \b
-    turnout runs resume last
-    turnout runs resume last --here --target flows.py
-    """
-    if not here:
-        _command(run, "resume", database, as_json=as_json)
-        return 0
-    from turnout.cli.code import code_for
-    from turnout.cli.opening import open_store
-    from turnout.cli.running import Again, driving
-    from turnout.runner.lookup import find_run
-    from turnout.runner.settings import configuration
-
-    config = configuration()
-    with open_store(database) as store:
-        stored = find_run(store, run)
-        workflows = code_for(config, target, store, stored)
-    with driving(config, database, workflows, as_json=as_json) as driver:
-        runner = driver.runner
-        run_id = stored.new.run_id
-        runner.core.admin.command(run_id, "resume").result()
-        runner.core.admin.take(run_id)
-        spec = runner.core.reader.spec_of(run_id)
-        return driver.drive(runner.get(run_id), spec, Again(target, database))
-
-
-@app.command()
-def rerun(
-    run: Run,
-    from_task: Annotated[
-        str | None, typer.Option("--from", metavar="TASK", help="Start at this task, instead of at what failed.")
-    ] = None,
-    parameters: Parameters = None,
-    target: Code = None,
-    no_wait: NoWait = False,
-    as_json: Json = False,
-    database: Database = None,
-) -> int:
-    """Run it again as a new run that keeps what was finished.
-
-    \b
-    turnout runs rerun last
-    turnout runs rerun last --from charge -p card=new
-    """
-    import json
-
-    from turnout.authoring.parameters import parse_parameters
-    from turnout.cli.code import code_for
-    from turnout.cli.opening import open_store
-    from turnout.cli.running import Again, driving, submitted
-    from turnout.runner.lookup import find_run
-    from turnout.runner.settings import configuration
-
-    config = configuration()
-    with open_store(database) as store:
-        stored = find_run(store, run)
-        # The code says what the text of a parameter means.
-        workflows = [] if no_wait and not parameters else code_for(config, target, store, stored)
-    input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
-    with driving(config, database, workflows, as_json=as_json, drives=not no_wait) as driver:
-        runner = driver.runner
-        handle = runner.get(stored.new.run_id).rerun(from_task, input)
-        if no_wait:
-            return submitted(handle.id, as_json=as_json)
-        spec = runner.core.reader.spec_of(handle.id)
-        return driver.drive(handle, spec, Again(target, database))
-
-
-@app.command()
-def delete(
-    run: Run,
-    force: Annotated[bool, typer.Option("--force", help="Cancel it first if it has not ended.")] = False,
-    yes: Yes = False,
-    as_json: Json = False,
-    database: Database = None,
-) -> int:
-    """Delete a run that has ended, with its child runs.
-
-    All that was kept of them goes too. On a terminal it asks first; --yes does not.
-    """
-    from turnout.cli.confirmation import agreed
-    from turnout.cli.failure import Exit
-    from turnout.cli.opening import open_store
-    from turnout.cli.output import say, say_json
-    from turnout.cli.wording import last_name
-    from turnout.runner import Runner
-    from turnout.runner.lookup import find_run
-
-    with open_store(database) as store:
-        stored = find_run(store, run)
-        run_id = stored.new.run_id
-    if not agreed(f"delete run {run_id} of {last_name(stored.new.workflow)}, {stored.row.state}?", yes=yes or as_json):
-        say("nothing was deleted", to=sys.stderr)
-        return Exit.FAILED
-    with Runner(database, workflows=(), drives=False) as runner:
-        gone = runner.delete(run_id, force=force)
-    if as_json:
-        say_json({"run_id": run_id, "runs": gone.runs, "rows": gone.rows})
-    else:
-        say(f"deleted run {run_id}")
-    return Exit.OK
-
-
-def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:
-    from turnout.cli.controlling import control
-    from turnout.cli.output import say, say_json
-    from turnout.cli.wording import MARKS
+def run_cells(view: RunView, driver: Driver) -> list[Span]:
     from turnout.model.driver import NOT_DRIVEN, Driver
 
-    view, driver = control(run, kind, database, **more)
-    if as_json:
-        say_json({"run_id": view.id, "state": str(view.state), "reason": view.reason, "driver": str(driver)})
-    else:
-        mark, style = MARKS[view.state]
-        say([(f"{mark} {view.state}", style), (f"  run {view.id}", "dim")])
-        if driver is Driver.NOT_DRIVEN:
-            say([(f"  {NOT_DRIVEN}", "yellow")])
+    mark, style = MARKS[view.state]
+    took = lasting((view.finished_at or time.time()) - view.created_at)
+    child = f"child of {short(view.parent_run)}" if view.parent_run else ""
+    not_driven = NOT_DRIVEN if driver is Driver.NOT_DRIVEN else ""
+    note = view.reason or not_driven or child or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
+    return [
+        (short(view.id), ""),
+        (last_name(view.workflow), ""),
+        (f"{mark} {view.state}", style),
+        (took, ""),
+        (moment(view.created_at), "dim"),
+        (one_line(note, max(60, len(not_driven))), "dim"),
+    ]
+
+
+def read_output(store: ReadStore, stored: StoredRun, task: str | None) -> Any:
+    """What the run, or one of its tasks, returned. Raises what tells why there is nothing."""
+    from turnout.model.names import is_hook
+    from turnout.model.states import RunState, TaskState
+    from turnout.runner.task_detail import find_task, stored_output, stored_result
+    from turnout.runner.views import failure_of
+
+    run_id, state = stored.new.run_id, stored.row.state
+    rows = store.tasks(run_id, outputs=False)
+    if task is not None:
+        row = find_task(run_id, rows, task)
+        if row.state is not TaskState.COMPLETED:
+            raise InvalidInput(f"task {task!r} is {row.state}: it has no output", code="no_output", task=task)
+        return stored_output(store, stored, rows, row)
+    if not state.terminal:
+        raise RunNotFinished(f"run {run_id} is {state}: it has no result yet", run_id=run_id)
+    if state is not RunState.COMPLETED:
+        raise failure_of(stored, [row for row in rows if not is_hook(row.name)])
+    return stored_result(store, stored, rows)

@@ -29,12 +29,14 @@ def top(
     import time
 
     from turnout.cli.dashboard import frame
-    from turnout.cli.observing import Source, observe
+    from turnout.cli.database import Source
     from turnout.cli.output import is_terminal, plain, say, say_json, width_of
 
     source = Source(database)
     found = source.picture()
     if not (once or as_json) and is_terminal():
+        from turnout.cli.live import observe
+
         observe(source, found)
         return
     source.close()

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from turnout.cli.format import MARKS, lasting, one_line
+from turnout.cli.log_lines import how_far, share_of
 from turnout.cli.output import Line
-from turnout.cli.saying import how_far, share_of
-from turnout.cli.waits import RETRY_AT, waits
-from turnout.cli.wording import MARKS, lasting, one_line
+from turnout.cli.wait_reasons import RETRY_AT, waits
 from turnout.model.reasons import DEFERRED
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from turnout.cli.format import MARKS, last_name, lasting, short
 from turnout.cli.interrupt import CANCELLING, Interrupt
+from turnout.cli.log_lines import Heard
 from turnout.cli.output import Line, coloured, is_terminal, say
-from turnout.cli.saying import Heard
 from turnout.cli.tree import Node, counts, fitting, lines, nodes
-from turnout.cli.wording import MARKS, last_name, lasting, short
 from turnout.errors import WaitTimedOut
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.printable import printable

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
+from turnout.cli.failure import Exit
 from turnout.cli.options import LogLevel
+from turnout.cli.output import say
+from turnout.cli.service import write_as_a_service
+from turnout.model.durations import seconds
 
 Connect = Annotated[
     list[str] | None,
@@ -62,12 +70,7 @@ def worker(
     turnout worker --import shop.images --processes --grace 2m --health-port 8080
     """
     from turnout.bodies.log_buffer import LogSettings
-    from turnout.model.durations import seconds
-    from turnout.model.extras import optional_packages
     from turnout.worker.settings import labels_of
-
-    with optional_packages():
-        from turnout.cli.working import work
 
     options = {
         "connect": tuple(connect or ()),
@@ -89,3 +92,61 @@ def worker(
         trace=trace_wire,
         log_level=log_level,
     )
+
+
+log = logging.getLogger("turnout.worker")
+
+
+def work(
+    options: Mapping[str, Any],
+    modules: Sequence[str],
+    *,
+    shell: bool,
+    health_port: int | None,
+    trace: bool,
+    log_level: str | None,
+) -> int:
+    """Run a worker until it is told to stop."""
+    from turnout.model.extras import optional_packages
+    from turnout.runner.settings import configuration
+    from turnout.runner.working import handlers_of, worker_settings
+    from turnout.worker.health import HealthServer
+
+    with optional_packages():
+        from turnout.worker.worker import Worker
+
+    write_as_a_service(log_level, (log.name,))
+    config = configuration()
+    settings = worker_settings(config, os.environ, options)
+    handlers = handlers_of(config, modules, shell=shell)
+    worker = Worker(handlers, settings, trace=_print if trace else None)
+    health = None
+    if health_port is not None:
+        health = HealthServer(health_port, lambda: worker.figures)
+        health.start()
+        log.info("health: http://127.0.0.1:%d/healthz", health.port)
+    log.info(
+        "worker %s: %s, %d at once, hubs %s",
+        *(settings.shown_name, _ability(handlers.names), settings.concurrency, ", ".join(settings.connect)),
+    )
+    try:
+        finished = worker.run()
+    finally:
+        if health is not None:
+            health.close()
+    log.info("stopped" if finished else "stopped before everything was finished")
+    return Exit.OK if finished else Exit.FAILED
+
+
+def _ability(names: Sequence[str]) -> str:
+    from turnout.wire.translation import SHELL_HANDLER
+
+    if tuple(names) == (SHELL_HANDLER,):
+        return "commands only (--import names modules with tasks)"
+    return "1 handler" if len(names) == 1 else f"{len(names)} handlers"
+
+
+def _print(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:
+    from turnout.wire.tracing import shown
+
+    say(f"{direction} {address} {shown(frames, codec)}", to=sys.stderr)

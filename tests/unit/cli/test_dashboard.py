@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.cli.conditions import pool_lines, trouble_lines
 from turnout.cli.dashboard import EVENTS, frame
+from turnout.cli.health_tables import pool_lines, trouble_lines
 from turnout.cli.output import plain_text
 from turnout.cli.watch import as_text
 from turnout.model.driver import NOT_DRIVEN, Driver

@@ -11,13 +11,13 @@ import pytest
 
 from turnout import errors, task, workflow
 from turnout.cli.failure import Exit, exit_code, report_error
+from turnout.cli.foreground import Again
+from turnout.cli.format import lasting
+from turnout.cli.graph import drawn
 from turnout.cli.output import columns, plain, plain_text, say, with_colours
-from turnout.cli.parameters import input_file
-from turnout.cli.picturing import drawn
-from turnout.cli.running import Again
+from turnout.cli.run import input_file
 from turnout.cli.service import PrintableFormatter
 from turnout.cli.watch import as_text
-from turnout.cli.wording import lasting
 from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
 from turnout.store.urls import shown_url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from turnout.cli.saying import Heard
+from turnout.cli.log_lines import Heard
 from turnout.cli.watch import Watched, standstill
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.memo import Memo, write_memo

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnout.cli.configured import settings_in_force
+from turnout.cli.config import settings_in_force
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner.config import read_config

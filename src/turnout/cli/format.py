@@ -19,8 +19,17 @@ MARKS: dict[str, tuple[str, str]] = {
     "cancelled": ("■", "magenta"),
     "cancelling": ("■", "magenta"),
     "paused": ("‖", "yellow"),
+    "healthy": ("✓", "green"),
+    "degraded": ("!", "yellow"),
+    "unhealthy": ("✗", "red"),
+    "down": ("✗", "red"),
+    "good": ("✓", "green"),
+    "fair": ("!", "yellow"),
+    "bad": ("✗", "red"),
 }
-"""The mark and the style of each state of a task or run."""
+"""The mark and the style of each state of a task or run, condition of an orchestrator and grade of a check."""
+
+BREAKER_STYLES = {"closed": "dim", "half_open": "yellow", "open": "red"}
 
 
 def lasting(seconds: float) -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.cli.failed_attempts import Lines, last_lines, say_failed_attempts
-from turnout.cli.output import Line, Span, plain, say, say_columns
-from turnout.cli.saying import how_far
+from turnout.cli.format import MARKS, lasting, moment, one_line
+from turnout.cli.log_lines import how_far, spoken
+from turnout.cli.output import Line, plain, say, say_columns
 from turnout.cli.tree import NO_PROGRESS, lines, nodes
-from turnout.cli.wording import MARKS, last_name, lasting, moment, one_line, short
-from turnout.contracts.store import Store
+from turnout.contracts.store import LogStore, Store
 from turnout.dispatcher.placement import NO_HUB
 from turnout.model.driver import NOT_DRIVEN, Driver
+from turnout.model.logs import LogLine
 from turnout.model.reasons import UNMET
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
@@ -27,7 +28,6 @@ from turnout.runner.task_detail import stored_result
 from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
 
 SHOWN_ATTEMPTS = 200
-RUN_HEADER = ("run", "workflow", "state", "took", "submitted", "")
 
 
 class RunFacts(msgspec.Struct, frozen=True):
@@ -83,22 +83,6 @@ class Move(msgspec.Struct, frozen=True):
     new: str
     attempt: int
     detail: Any
-
-
-def run_cells(view: RunView, driver: Driver) -> list[Span]:
-    mark, style = MARKS[view.state]
-    took = lasting((view.finished_at or time.time()) - view.created_at)
-    child = f"child of {short(view.parent_run)}" if view.parent_run else ""
-    not_driven = NOT_DRIVEN if driver is Driver.NOT_DRIVEN else ""
-    note = view.reason or not_driven or child or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
-    return [
-        (short(view.id), ""),
-        (last_name(view.workflow), ""),
-        (f"{mark} {view.state}", style),
-        (took, ""),
-        (moment(view.created_at), "dim"),
-        (one_line(note, max(60, len(not_driven))), "dim"),
-    ]
 
 
 def facts(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
@@ -229,3 +213,43 @@ def _detail(detail: Any) -> str:
 
 
 _NOT_IN_A_LINE = frozenset({"status", "traceback", UNMET})
+
+
+Lines: TypeAlias = Mapping[tuple[str, int], Sequence[LogLine]]
+"""By task and attempt."""
+
+MAX_ATTEMPTS = 50
+"""How many failed attempts are shown with their errors, from the last."""
+MAX_LINES = 20
+"""Lines of an attempt that are shown, from its last; ``turnout logs RUN TASK --attempt N`` has all."""
+PAGE = 1_000
+
+
+def last_lines(store: LogStore, run_id: str, attempts: Sequence[AttemptView]) -> Lines:
+    """What the newest failed attempts said last."""
+    failed = [attempt for attempt in attempts if attempt.failed][-MAX_ATTEMPTS:]
+    return {(one.task, one.attempt): _last_lines(store, run_id, one) for one in failed}
+
+
+def _last_lines(store: LogStore, run_id: str, attempt: AttemptView) -> list[LogLine]:
+    kept: deque[LogLine] = deque(maxlen=MAX_LINES)
+    after = 0
+    while page := store.logs(run_id, task=attempt.task, attempt=attempt.attempt, after=after, limit=PAGE):
+        # The name of a mapped task stands for all its items.
+        kept.extend(line for line in page if line.task == attempt.task)
+        after = page[-1].id
+    return list(kept)
+
+
+def say_failed_attempts(attempts: Sequence[AttemptView], lines: Lines) -> None:
+    """The error of each failed attempt, with its traceback, and its last lines."""
+    failed = [attempt for attempt in attempts if attempt.failed]
+    if len(failed) > MAX_ATTEMPTS:
+        say([(f"\n… {len(failed) - MAX_ATTEMPTS:,} failed attempts before these", "dim")])
+    for one in failed[-MAX_ATTEMPTS:]:
+        say()
+        say([(f"✗ {one.task} attempt {one.attempt}: {one.error_type}: {one.message}", "red")])
+        for text in (one.traceback or "").rstrip().splitlines():
+            say([(f"  {text}", "dim")])
+        for line in lines.get((one.task, one.attempt), ()):
+            say([("  ", ""), *spoken(line.task, line.stream, line.text, attempt=line.attempt)])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from turnout.cli.log_lines import how_far, share_of, spoken
 from turnout.cli.output import plain_text
-from turnout.cli.saying import how_far, share_of, spoken
 
 
 def test_a_line_has_its_task_and_from_the_second_on_its_attempt() -> None:

@@ -2,68 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import FrameType
 from typing import Generic, TypeVar
 
-import msgspec
+from rich.console import Console
+from rich.live import Live
 
 from turnout.cli.dashboard import frame
-from turnout.cli.keyboard import LEAVE, key_presses
-from turnout.cli.opening import store_if_there
+from turnout.cli.database import Picture, Source
 from turnout.cli.output import coloured
 from turnout.cli.watch import as_text
-from turnout.contracts.store import Store
 from turnout.errors import TurnoutError
-from turnout.model.health import Orchestrator
-from turnout.runner.drivers import NONE_OPEN, OpenCounts, open_counts
-from turnout.runner.open_runs import NO_RUNS, OpenRuns, open_runs
-from turnout.runner.orchestrators import live_orchestrators
 
 T = TypeVar("T")
 
 LOOK = 1.0
 DRAW = 0.5
-
-
-class Picture(msgspec.Struct, frozen=True):
-    """What ``turnout top`` shows."""
-
-    orchestrators: Sequence[Orchestrator]
-    runs: OpenRuns = NO_RUNS
-
-
-class Source:
-    """The orchestrators on a database; the project's own may not be there yet."""
-
-    def __init__(self, database: str | None) -> None:
-        self._database = database
-        self._store: Store | None = None
-        self._open = ExitStack()
-
-    def look(self) -> list[Orchestrator]:
-        if self._store is None:
-            self._store = self._open.enter_context(store_if_there(self._database))
-            if self._store is None:
-                self._open.close()
-        return [] if self._store is None else live_orchestrators(self._store)
-
-    def picture(self) -> Picture:
-        """The orchestrators, and the runs that have not ended."""
-        found = self.look()
-        return Picture(found, NO_RUNS if self._store is None else open_runs(self._store))
-
-    def counts(self) -> OpenCounts:
-        """The runs that have not ended, by what is known of their drivers; to be asked after a look."""
-        return NONE_OPEN if self._store is None else open_counts(self._store)
-
-    def close(self) -> None:
-        self._open.close()
 
 
 class Observation(Generic[T]):
@@ -95,9 +58,6 @@ class Observation(Generic[T]):
 
 def observe(source: Source, first: Picture) -> None:
     """Draw until somebody leaves."""
-    from rich.console import Console
-    from rich.live import Live
-
     console = Console(no_color=not coloured(), highlight=False)
     seen = Observation(source.picture, first)
 
@@ -132,3 +92,43 @@ def _ended_by_signal() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+LEAVE = "q"
+
+
+@contextmanager
+def key_presses() -> Iterator[Callable[[float], str]]:
+    """Gives a function that waits for keys, so many seconds at most, and returns them."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows: Ctrl-C is the only key
+        yield _nobody_types
+        return
+    if not sys.stdin.isatty():
+        yield _nobody_types
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal)
+    try:
+        yield partial(_pressed, terminal)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _pressed(terminal: int, seconds: float) -> str:
+    ready, _, _ = select.select([terminal], [], [], seconds)
+    if not ready:
+        return ""
+    try:
+        # Nothing to read although something was there: the terminal is gone.
+        return os.read(terminal, 64).decode(errors="ignore") or LEAVE
+    except OSError:
+        return LEAVE
+
+
+def _nobody_types(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from turnout import Runner
-from turnout.cli import observing
-from turnout.cli.observing import Observation, Source
+from turnout.cli import live
+from turnout.cli.database import Source
+from turnout.cli.live import Observation
 from turnout.errors import DatabaseNotFound, StoreUnreachable
 from turnout.model.health import Orchestrator
 
@@ -43,7 +44,7 @@ class Looks:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(observing, "LOOK", 0.001)
+    monkeypatch.setattr(live, "LOOK", 0.001)
 
 
 def test_while_the_database_is_away_what_was_seen_before_stays_with_a_note() -> None:

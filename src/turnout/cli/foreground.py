@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -13,13 +14,11 @@ import msgspec
 from turnout.authoring.registry import Registry, children_of
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.failure import Exit, exit_code, report
+from turnout.cli.format import short
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.output import say, say_json, stdout_for_json
-from turnout.cli.patience import said_if_slow
-from turnout.cli.results import say_result
-from turnout.cli.saying import Heard, heard_only
+from turnout.cli.log_lines import Heard, heard_only
+from turnout.cli.output import say, say_json, say_result, stdout_for_json
 from turnout.cli.watch import Watched, follow, summary
-from turnout.cli.wording import short
 from turnout.errors import RunError, RunFailed
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import plain as json_value
@@ -175,3 +174,20 @@ def submitted(run_id: str, *, as_json: bool) -> int:
         say(run_id)
         say("stored; it starts when a Runner with this workflow is there", to=sys.stderr)
     return Exit.OK
+
+
+SLOW = 1.5
+"""Seconds after which it is said."""
+
+
+@contextmanager
+def said_if_slow(text: str, *, quiet: bool = False) -> Iterator[None]:
+    """Say on standard error what is waited for, if this is not left soon."""
+    timer = threading.Timer(SLOW, lambda: say([(text, "yellow")], to=sys.stderr))
+    timer.daemon = True
+    if not quiet:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.cli.showing import say_attempts
+from turnout.cli.run_report import say_attempts
 from turnout.runner.attempts import AttemptView
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from turnout.cli.wording import lasting
+from turnout.cli.format import lasting
 from turnout.model.reasons import (
     BREAKER_OPEN,
     CODE_MISSING,

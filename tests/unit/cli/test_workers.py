@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.cli.crew import condition_of, crew_cells
+from turnout.cli.workers import condition_of, crew_cells
 from turnout.model.workers import WorkerView
 
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from turnout.cli.format import BREAKER_STYLES, MARKS, lasting, one_line, size, time_of_day
 from turnout.cli.output import Line, Span
 from turnout.cli.tables import Column, cut, table
-from turnout.cli.wording import lasting, one_line, size, time_of_day
 from turnout.model.health import CONDITIONS, ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus
 from turnout.model.overview import executors_together, pools_together, workers_together
 from turnout.runner.orchestrators import POOLS
 
-MARKS: dict[str, Span] = {
-    "healthy": ("✓", "green"),
-    "degraded": ("!", "yellow"),
-    "unhealthy": ("✗", "red"),
-    "down": ("✗", "red"),
-}
 BAR = 10
 WORKERS = 10
 """How many workers a picture names."""
@@ -193,7 +187,7 @@ def event_lines(found: Sequence[Orchestrator], width: int, most: int) -> list[Li
 
 
 def _breaker(state: str) -> Span:
-    return state.replace("_", " "), {"closed": "dim", "open": "red"}.get(state, "yellow")
+    return state.replace("_", " "), BREAKER_STYLES.get(state, "yellow")
 
 
 def _bar(share: float) -> Span:
