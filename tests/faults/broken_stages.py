@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from tests.faults.children import eventually
 from turnout import Runner
 from turnout.orchestration.coordination.pool import ExecutorPool
-from turnout.orchestration.stage_executor import StageExecutor
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
+from turnout.orchestration.stages.stage_executor import StageExecutor
 
 Process = Callable[[list[Any]], Awaitable[None]]
 

@@ -20,7 +20,7 @@ from turnout.errors import TurnoutError
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 from turnout.runner import EngineSettings, RunHandle
 
 ROUNDS = scaled(1, 5)

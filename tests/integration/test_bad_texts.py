@@ -17,7 +17,7 @@ from turnout.model.states import RunState
 from turnout.model.texts import LONGEST_KEY, LONGEST_REASON
 from turnout.model.turn import Turn
 from turnout.model.workers import WorkerView
-from turnout.orchestration.owned import Order
+from turnout.orchestration.active_run import RunCommand
 from turnout.runner import AsyncRunner, EngineSettings
 from turnout.runner.workers import drain
 from turnout.store import connect
@@ -142,7 +142,7 @@ def test_an_order_that_no_turn_can_carry_out_is_answered_and_the_run_goes_on(
 
     async def order() -> None:
         engine = runner.core.engine
-        asked = Order("cancel", LONE, done=asyncio.get_running_loop().create_future())
+        asked = RunCommand("cancel", LONE, done=asyncio.get_running_loop().create_future())
         engine.runs.command(engine.runs[run.id], asked)
         assert asked.done is not None
         await asked.done

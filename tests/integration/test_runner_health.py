@@ -17,7 +17,7 @@ import pytest
 from turnout import AsyncRunner, Runner, task, workflow
 from turnout.errors import StoreUnreachable
 from turnout.model.health import UNRESPONSIVE, OrchestratorStatus
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 from turnout.runner import EngineSettings, Poller
 from turnout.runner.orchestrators import live_orchestrators
 from turnout.store import connect

@@ -12,7 +12,7 @@ from turnout import Runner, task, workflow
 from turnout.orchestration.coordination import coordinator as module
 from turnout.orchestration.coordination.scaling import PoolLoad, ScalingAction, scale
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 from turnout.runner import EngineSettings
 
 DELAY = 0.02
@@ -76,7 +76,7 @@ def test_pools_grow_under_load_and_shrink_after_it_with_one_change_per_cooldown(
     caplog.set_level(logging.INFO, "turnout.coordinator")
     with far_runner(far_url, batch_size=2) as runner:
         engine = runner._core.engine
-        stage = Stage.STEP_RESULT_PROCESSOR
+        stage = Stage.RESULT
 
         def sizes() -> list[int]:
             """Of the one pool, after each of its changes."""

@@ -14,7 +14,7 @@ from turnout.dispatcher import solitude
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
-from turnout.orchestration.suspects import ISOLATED
+from turnout.orchestration.stages.exclusive_tasks import ISOLATED
 from turnout.runner import EngineSettings
 
 pytestmark = pytest.mark.timeout(60)

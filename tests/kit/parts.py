@@ -20,48 +20,48 @@ from turnout.model.rows import RunRow, Session, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.values import MAX_BYTES
+from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.admission import Admission
-from turnout.orchestration.adoption import Adoption, ClaimScope
 from turnout.orchestration.background import Background
-from turnout.orchestration.births import Births
-from turnout.orchestration.children import Children
-from turnout.orchestration.commands import Commands
-from turnout.orchestration.coordination.share import Share
-from turnout.orchestration.dead_sessions import DeadSessions
-from turnout.orchestration.following import Following
-from turnout.orchestration.graph_cache import GraphCache
-from turnout.orchestration.inbox import Inbox
+from turnout.orchestration.capacity_queue import CapacityQueue
+from turnout.orchestration.children.child_runs import ChildRuns
+from turnout.orchestration.children.propagation import Propagation
+from turnout.orchestration.children.requests import ChildRequests
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.lost_attempts import LostAttempts
-from turnout.orchestration.moves import Request
-from turnout.orchestration.notifications import Notifications
-from turnout.orchestration.owned import OwnedRun
-from turnout.orchestration.parking import Parking
-from turnout.orchestration.pruner import Pruner
-from turnout.orchestration.rebalance import Rebalance
-from turnout.orchestration.redelivery import Redelivery
-from turnout.orchestration.replies import SubmissionReplies
-from turnout.orchestration.reservations import Reservations
-from turnout.orchestration.result_check import ResultCheck
-from turnout.orchestration.result_intake import ResultIntake
+from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.messages import Submission
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
-from turnout.orchestration.settlement import Settlement
-from turnout.orchestration.shadows import Shadows
-from turnout.orchestration.stages import Stage, WorkQueue
-from turnout.orchestration.stored_versions import StoredVersions
-from turnout.orchestration.submissions import PendingSubmissions
-from turnout.orchestration.suspects import Suspects
-from turnout.orchestration.sweeper import Sweeper
-from turnout.orchestration.takeover import Takeover
-from turnout.orchestration.task_starter import TaskStarter
-from turnout.orchestration.timers import RunTimers
-from turnout.orchestration.turns import Turns
-from turnout.orchestration.unknown_runs import UnknownRuns
-from turnout.orchestration.waiters import Waiters
-from turnout.orchestration.wakeups import Wakeups
-from turnout.orchestration.withdrawal import Withdrawal
+from turnout.orchestration.stages.claims import Claims, ClaimScope
+from turnout.orchestration.stages.commands import Commands
+from turnout.orchestration.stages.commits import Commits
+from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
+from turnout.orchestration.stages.pending_submissions import PendingSubmissions
+from turnout.orchestration.stages.reservations import Reservations
+from turnout.orchestration.stages.result_check import ResultCheck
+from turnout.orchestration.stages.result_intake import ResultIntake
+from turnout.orchestration.stages.scheduler import Scheduler
+from turnout.orchestration.stages.shadows import Shadows
+from turnout.orchestration.stages.stage import Stage, WorkQueue
+from turnout.orchestration.stages.stored_versions import StoredVersions
+from turnout.orchestration.stages.submission import SubmissionStage
+from turnout.orchestration.stages.submission_replies import SubmissionReplies
+from turnout.orchestration.stages.takeover import Takeover
+from turnout.orchestration.stages.task_starter import TaskStarter
+from turnout.orchestration.stages.timers import RunTimers
+from turnout.orchestration.stages.waiters import Waiters
+from turnout.orchestration.stages.withdrawal import Withdrawal
+from turnout.orchestration.store_threads import StoreThreads
+from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.inbox import Inbox
+from turnout.orchestration.upkeep.lost_attempts import LostAttempts
+from turnout.orchestration.upkeep.notifications import Notifications
+from turnout.orchestration.upkeep.pruner import Pruner
+from turnout.orchestration.upkeep.rebalance import Rebalance
+from turnout.orchestration.upkeep.redelivery import Redelivery
+from turnout.orchestration.upkeep.sweeper import Sweeper
+from turnout.orchestration.upkeep.unknown_runs import UnknownRuns
+from turnout.orchestration.upkeep.wakeups import Wakeups
 
 ME, OTHER = "session-1", "session-2"
 
@@ -119,17 +119,17 @@ class Parts:
         self.polled = polled
         self.session = HeldSession(drives=drives)
         self.queues = {stage: WorkQueue() for stage in Stage}
-        self.background = Background(loop, Share(4, 1.0))
+        self.background = Background(loop, StoreThreads(4, 1.0))
         self.runs = ActiveRuns(self.registry, self.dispatcher, self.queues)
         self.graphs = GraphCache(self.store)
-        self.ledger = Ledger(self.store, max_commit=512, wake=lambda writes: frozenset())
+        self.ledger = Ledger(self.store, max_commit=512, topics_of=lambda writes: frozenset())
         self.wakeups = Wakeups()
         self.shadows = Shadows()
-        self.parking = Parking()
+        self.parking = CapacityQueue()
         self.timers = RunTimers(self.runs, self.background, self.settings.cancel_grace)
         self.reservations = Reservations(self.dispatcher, self.session)
-        self.suspects = Suspects(self.dispatcher, self.session, self.parking)
-        self.submissions = PendingSubmissions(self.queues[Stage.TASK_REQUEST_PROCESSOR], self.ledger)
+        self.suspects = ExclusiveTasks(self.dispatcher, self.session, self.parking)
+        self.submissions = PendingSubmissions(self.queues[Stage.SUBMIT], self.ledger)
         self.intake = ResultIntake(self.runs, self.dispatcher, self.shadows)
 
     # -- the stages ---------------------------------------------------------------------------------------------
@@ -148,15 +148,15 @@ class Parts:
         )
 
     @cached_property
-    def claims(self) -> Adoption:
-        return Adoption(
+    def claims(self) -> Claims:
+        return Claims(
             self.store,
             self.registry,
             self.session,
             self.runs,
             takeover=self.takeover,
             background=self.background,
-            queue=self.queues[Stage.TASK_CLAIMER],
+            queue=self.queues[Stage.CLAIM],
             settings=self.settings,
             scope=self.scope,
         )
@@ -170,8 +170,8 @@ class Parts:
         return Commands(self.store, self.runs, self.claims, self.background)
 
     @cached_property
-    def births(self) -> Births:
-        return Births(
+    def births(self) -> ChildRequests:
+        return ChildRequests(
             self.store,
             self.registry,
             self.graphs,
@@ -183,12 +183,12 @@ class Parts:
         )
 
     @cached_property
-    def following(self) -> Following:
-        return Following(self.session, self.runs, self.claims, self.commands, self.births, self.background)
+    def following(self) -> Propagation:
+        return Propagation(self.session, self.runs, self.claims, self.commands, self.births, self.background)
 
     @cached_property
-    def children(self) -> Children:
-        return Children(
+    def children(self) -> ChildRuns:
+        return ChildRuns(
             self.store,
             self.registry,
             self.session,
@@ -205,8 +205,8 @@ class Parts:
         return SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, self.timers)
 
     @cached_property
-    def commits(self) -> Settlement:
-        return Settlement(
+    def commits(self) -> Commits:
+        return Commits(
             self.ledger,
             self.dispatcher,
             self.runs,
@@ -226,7 +226,7 @@ class Parts:
             self.session,
             self.runs,
             reservations=self.reservations,
-            parking=self.parking,
+            capacity_queue=self.parking,
             suspects=self.suspects,
             children=self.children,
             polled=self.polled,
@@ -237,8 +237,8 @@ class Parts:
         return Withdrawal(self.dispatcher, self.runs, self.background, self.settings.lease)
 
     @cached_property
-    def turns(self) -> Turns:
-        return Turns(
+    def turns(self) -> Scheduler:
+        return Scheduler(
             self.dispatcher,
             self.session,
             self.runs,
@@ -256,8 +256,8 @@ class Parts:
         return StoredVersions(self.store, self.graphs, self.background)
 
     @cached_property
-    def admission(self) -> Admission:
-        return Admission(
+    def admission(self) -> SubmissionStage:
+        return SubmissionStage(
             self.registry,
             self.session,
             self.runs,
@@ -278,7 +278,7 @@ class Parts:
             self.dispatcher,
             self.session,
             self.runs,
-            parking=self.parking,
+            capacity_queue=self.parking,
             background=self.background,
             settings=self.settings,
             receives=self.scope.only is None,
@@ -339,10 +339,10 @@ class Parts:
     def drive(self) -> None:
         """What the stage executors do: takes what is in the queues until they are empty. Claims are left to tests."""
         process: dict[Stage, Any] = {
-            Stage.TASK_REQUEST_PROCESSOR: self.admission.process,
-            Stage.STEP_ENQUEUER: self.turns.process,
-            Stage.STEP_RESULT_PROCESSOR: self.turns.process,
-            Stage.TASK_FINALIZER: self.waiters.process,
+            Stage.SUBMIT: self.admission.process,
+            Stage.START: self.turns.process,
+            Stage.RESULT: self.turns.process,
+            Stage.FINISH: self.waiters.process,
         }
         self.loop.settle()
         while any(self.queues[stage] for stage in process):
@@ -350,11 +350,11 @@ class Parts:
                 if batch := self.queues[stage].take(100):
                     self.loop.run(work(batch))
 
-    def request(self, graph: Graph, **new: Any) -> Request:
+    def request(self, graph: Graph, **new: Any) -> Submission:
         full = {"workflow": graph.spec.full_name, "version": graph.version, **new}
-        return Request(graph, new_run(**full), Future(), Future())
+        return Submission(graph, new_run(**full), Future(), Future())
 
-    def submit(self, graph: Graph, **new: Any) -> Request:
+    def submit(self, graph: Graph, **new: Any) -> Submission:
         """A submission that has gone through its stage."""
         request = self.request(graph, **new)
         self.submissions.put([request])
@@ -383,13 +383,13 @@ class Parts:
         table.owner = owner
         return table
 
-    def idle_run(self, graph: Graph, state: RunState = RunState.RUNNING, **new: Any) -> OwnedRun:
+    def idle_run(self, graph: Graph, state: RunState = RunState.RUNNING, **new: Any) -> ActiveRun:
         """A run that is driven here, with its roots ready and nothing queued."""
         table = self.stored(graph, ME, **new)
         run_id = self.request(graph, **new).new.run_id
         rows = [table.tasks[pos] for pos in sorted(table.tasks)]
         table.run = RunRow(state=state)
-        owned = OwnedRun(
+        owned = ActiveRun(
             RunMachine(
                 graph,
                 self.store.new[run_id],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from turnout.orchestration.coordination.share import Share
+from turnout.orchestration.store_threads import StoreThreads
 
 T = TypeVar("T")
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Background:
     """Starts work on the orchestrator's event loop, and store calls in its bounded set of threads."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, share: Share) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, share: StoreThreads) -> None:
         self._loop = loop
         self._share = share
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -21,50 +21,50 @@ from turnout.errors import StoreError
 from turnout.model.rows import RunWrite
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.admission import Admission
-from turnout.orchestration.adoption import Adoption, ClaimScope
 from turnout.orchestration.background import Background
-from turnout.orchestration.births import Births
-from turnout.orchestration.children import Children
-from turnout.orchestration.commands import Commands
+from turnout.orchestration.capacity_queue import CapacityQueue
+from turnout.orchestration.children.child_runs import ChildRuns
+from turnout.orchestration.children.propagation import Propagation
+from turnout.orchestration.children.requests import ChildRequests
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
-from turnout.orchestration.coordination.share import Share
-from turnout.orchestration.coordination.sight import Sight
 from turnout.orchestration.coordination.status import StatusReader
-from turnout.orchestration.dead_sessions import DeadSessions
-from turnout.orchestration.following import Following
-from turnout.orchestration.graph_cache import GraphCache
-from turnout.orchestration.inbox import Inbox
+from turnout.orchestration.coordination.status_snapshot import StatusSnapshot
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.lost_attempts import LostAttempts
-from turnout.orchestration.notifications import Notifications
-from turnout.orchestration.parking import Parking
-from turnout.orchestration.pruner import Pruner
-from turnout.orchestration.rebalance import Rebalance
-from turnout.orchestration.redelivery import Redelivery
-from turnout.orchestration.replies import SubmissionReplies
-from turnout.orchestration.reservations import Reservations
-from turnout.orchestration.result_check import ResultCheck
-from turnout.orchestration.result_intake import ResultIntake
+from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
-from turnout.orchestration.settlement import Settlement
-from turnout.orchestration.shadows import Shadows
-from turnout.orchestration.stages import Stage, WorkQueue
-from turnout.orchestration.stored_versions import StoredVersions
-from turnout.orchestration.submissions import PendingSubmissions
-from turnout.orchestration.suspects import Suspects
-from turnout.orchestration.sweeper import Sweeper
-from turnout.orchestration.takeover import Takeover
-from turnout.orchestration.task_starter import TaskStarter
+from turnout.orchestration.stages.claims import Claims, ClaimScope
+from turnout.orchestration.stages.commands import Commands
+from turnout.orchestration.stages.commits import Commits
+from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
+from turnout.orchestration.stages.pending_submissions import PendingSubmissions
+from turnout.orchestration.stages.reservations import Reservations
+from turnout.orchestration.stages.result_check import ResultCheck
+from turnout.orchestration.stages.result_intake import ResultIntake
+from turnout.orchestration.stages.scheduler import Scheduler
+from turnout.orchestration.stages.shadows import Shadows
+from turnout.orchestration.stages.stage import Stage, WorkQueue
+from turnout.orchestration.stages.stored_versions import StoredVersions
+from turnout.orchestration.stages.submission import SubmissionStage
+from turnout.orchestration.stages.submission_replies import SubmissionReplies
+from turnout.orchestration.stages.takeover import Takeover
+from turnout.orchestration.stages.task_starter import TaskStarter
+from turnout.orchestration.stages.timers import RunTimers
+from turnout.orchestration.stages.waiters import Waiters
+from turnout.orchestration.stages.withdrawal import Withdrawal
+from turnout.orchestration.store_threads import StoreThreads
 from turnout.orchestration.throttle import Throttle
-from turnout.orchestration.timers import RunTimers
-from turnout.orchestration.turns import Turns
-from turnout.orchestration.unknown_runs import UnknownRuns
-from turnout.orchestration.waiters import Waiters
-from turnout.orchestration.wakeups import Wakeups
-from turnout.orchestration.withdrawal import Withdrawal
+from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.inbox import Inbox
+from turnout.orchestration.upkeep.lost_attempts import LostAttempts
+from turnout.orchestration.upkeep.notifications import Notifications
+from turnout.orchestration.upkeep.pruner import Pruner
+from turnout.orchestration.upkeep.rebalance import Rebalance
+from turnout.orchestration.upkeep.redelivery import Redelivery
+from turnout.orchestration.upkeep.sweeper import Sweeper
+from turnout.orchestration.upkeep.unknown_runs import UnknownRuns
+from turnout.orchestration.upkeep.wakeups import Wakeups
 
 log = logging.getLogger("turnout.engine")
 
@@ -105,7 +105,7 @@ class Engine:
         queues = {stage: WorkQueue() for stage in Stage}
 
         # What the stages share.
-        self.store_threads = Share(settings.connections, settings.coordinator.max_db_pool_usage)
+        self.store_threads = StoreThreads(settings.connections, settings.coordinator.max_db_pool_usage)
         self.background = Background(loop, self.store_threads)
         self.session = OrchestratorSession(
             store,
@@ -120,21 +120,21 @@ class Engine:
         self.ledger = Ledger(
             store,
             max_commit=settings.max_commit,
-            wake=self._topics,
+            topics_of=self._topics,
             width=lambda: max(len(pool.executors) for pool in self.pools.values()),
             trouble=lambda trouble: self.background.call_soon(self._store_failed if trouble else self._store_answered),
         )
         self.wakeups = Wakeups()
         self.shadows = Shadows()
         self.throttle = Throttle(settings.request_high_water)
-        parking = Parking()
+        capacity_queue = CapacityQueue()
         timers = RunTimers(self.runs, self.background, settings.cancel_grace)
         reservations = Reservations(self.dispatcher, self.session)
-        self.submissions = PendingSubmissions(queues[Stage.TASK_REQUEST_PROCESSOR], self.ledger)
+        self.submissions = PendingSubmissions(queues[Stage.SUBMIT], self.ledger)
         self._intake = ResultIntake(self.runs, self.dispatcher, self.shadows)
 
         # How runs come in, go on and end.
-        self.claims = Adoption(
+        self.claims = Claims(
             store,
             registry,
             self.session,
@@ -151,13 +151,13 @@ class Engine:
                 limits=settings.limits,
             ),
             background=self.background,
-            queue=queues[Stage.TASK_CLAIMER],
+            queue=queues[Stage.CLAIM],
             settings=settings,
             scope=options.scope,
         )
         self.waiters = Waiters(store, self.runs, self.claims, self.background, settings.max_owned_runs)
         self.commands = Commands(store, self.runs, self.claims, self.background)
-        births = Births(
+        births = ChildRequests(
             store,
             registry,
             self.graphs,
@@ -167,18 +167,18 @@ class Engine:
             max_depth=settings.limits.depth,
             max_output_bytes=options.max_output_bytes,
         )
-        children = Children(
+        children = ChildRuns(
             store,
             registry,
             self.session,
             self.runs,
             submissions=self.submissions,
             births=births,
-            following=Following(self.session, self.runs, self.claims, self.commands, births, self.background),
+            following=Propagation(self.session, self.runs, self.claims, self.commands, births, self.background),
             background=self.background,
             wakeups=self.wakeups,
         )
-        commits = Settlement(
+        commits = Commits(
             self.ledger,
             self.dispatcher,
             self.runs,
@@ -190,18 +190,18 @@ class Engine:
             timers=timers,
             background=self.background,
         )
-        suspects = Suspects(self.dispatcher, self.session, parking)
+        suspects = ExclusiveTasks(self.dispatcher, self.session, capacity_queue)
         self._starter = TaskStarter(
             self.dispatcher,
             self.session,
             self.runs,
             reservations=reservations,
-            parking=parking,
+            capacity_queue=capacity_queue,
             suspects=suspects,
             children=children,
             polled=self._polled,
         )
-        self._scheduler = Turns(
+        self._scheduler = Scheduler(
             self.dispatcher,
             self.session,
             self.runs,
@@ -214,7 +214,7 @@ class Engine:
             background=self.background,
         )
         self._versions = StoredVersions(store, self.graphs, self.background)
-        self._admission = Admission(
+        self._admission = SubmissionStage(
             registry,
             self.session,
             self.runs,
@@ -233,7 +233,7 @@ class Engine:
             self.dispatcher,
             self.session,
             self.runs,
-            parking=parking,
+            capacity_queue=capacity_queue,
             background=self.background,
             settings=settings,
             receives=options.scope.only is None,
@@ -249,11 +249,11 @@ class Engine:
             pools=self.pools,
             coordinator=self.coordinator,
             ledger=self.ledger,
-            parking=parking,
+            capacity_queue=capacity_queue,
             rebalance=self.rebalance,
             throttle=self.throttle,
         )
-        self.sight = Sight(self.status.read)
+        self.snapshot = StatusSnapshot(self.status.read)
         dead_sessions = DeadSessions(store, self.dispatcher, self.session, self.background, settings.lease)
         unknown_runs = UnknownRuns(store, self.session, self.runs, self.claims, self.background)
         inbox = Inbox(store, self.session, self.runs, children, self.background)
@@ -291,11 +291,11 @@ class Engine:
     def _make_pools(self, queues: dict[Stage, WorkQueue]) -> dict[Stage, ExecutorPool]:
         # Two stages do the same: what brings a run to them differs, and so what their figures mean.
         process = {
-            Stage.TASK_REQUEST_PROCESSOR: self._admission.process,
-            Stage.TASK_CLAIMER: self.claims.process,
-            Stage.STEP_ENQUEUER: self._scheduler.process,
-            Stage.STEP_RESULT_PROCESSOR: self._scheduler.process,
-            Stage.TASK_FINALIZER: self.waiters.process,
+            Stage.SUBMIT: self._admission.process,
+            Stage.CLAIM: self.claims.process,
+            Stage.START: self._scheduler.process,
+            Stage.RESULT: self._scheduler.process,
+            Stage.FINISH: self.waiters.process,
         }
         return {
             stage: ExecutorPool(
@@ -304,7 +304,7 @@ class Engine:
                 process[stage],
                 getattr(self.settings.executor_pools, stage.value),
                 self.settings.coordinator,
-                idle=self.claims.request if stage is Stage.TASK_CLAIMER else lambda: None,
+                idle=self.claims.request if stage is Stage.CLAIM else lambda: None,
                 excuse=self._excuse,
             )
             for stage in Stage
@@ -324,7 +324,7 @@ class Engine:
             raise
         await self.coordinator.start()
         self._looking = [
-            self.background.spawn(self.sight.keep_looking()),
+            self.background.spawn(self.snapshot.keep_looking()),
             self.background.spawn(self.ledger.heap.keep_trimmed()),
         ]
 
@@ -382,7 +382,7 @@ class Engine:
             log.warning("%d runs are handed over with the session: %s", len(idle), error)
 
     def _health(self) -> str | None:
-        return self.sight.text()
+        return self.snapshot.text()
 
     # -- the session --------------------------------------------------------------------------------------------
     def _session_lost(self) -> None:

@@ -15,7 +15,7 @@ from turnout.contracts.clock import boot_time
 from turnout.contracts.store import OwnershipStore
 from turnout.errors import StoreError
 from turnout.model.rows import Session
-from turnout.orchestration.complaint import Complaint
+from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.lease")
 
@@ -47,7 +47,7 @@ class LeaseKeeper:
         self._lease = lease
         self._self_fence = self_fence
         self._lost = lost
-        self._complaint = Complaint(log)
+        self._rate_limited_log = RateLimitedLog(log)
         self._stop = threading.Event()
         self._renewed = -math.inf
         self.peers = 0
@@ -87,14 +87,14 @@ class LeaseKeeper:
             try:
                 answer = self._store.renew_session(self.session.id, self._lease, said)
             except StoreError as error:
-                self._complaint.say("lease of %s not renewed: %s", self.session.id, error)
+                self._rate_limited_log.failure("lease of %s not renewed: %s", self.session.id, error)
                 pause = min(1.0, self._every)
                 continue
             if not answer.held:
                 self._renewed = -math.inf
                 self._lost()
                 return
-            self._complaint.over("lease of %s renewed again", self.session.id)
+            self._rate_limited_log.recovered("lease of %s renewed again", self.session.id)
             self._renewed = asked
             self.peers = answer.peers
 

@@ -22,8 +22,8 @@ import msgspec
 from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
 from turnout.model.rows import RunWrite, WriteOutcome
-from turnout.orchestration.complaint import Complaint
 from turnout.orchestration.heap import Heap, weight
+from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.ledger")
 
@@ -58,13 +58,13 @@ class Ledger:
         store: Store,
         *,
         max_commit: int,
-        wake: Callable[[Sequence[RunWrite]], frozenset[str]],
+        topics_of: Callable[[Sequence[RunWrite]], frozenset[str]],
         width: Callable[[], int] = lambda: FEWEST_LANES,
         trouble: Callable[[bool], None] = lambda troubled: None,
     ) -> None:
         self._store = store
         self._max_commit = max_commit
-        self._wake = wake
+        self._topics_of = topics_of
         self._trouble = trouble
         self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]], int]] = []
         """Writes, who waits for them, and how much text they have."""
@@ -78,7 +78,7 @@ class Ledger:
         self.outage: StoreError | None = None
         """Set while commits fail for want of a database: what is submitted meanwhile is refused at once."""
         self.metrics = LedgerMetrics()
-        self._complaint = Complaint(log)
+        self._rate_limited_log = RateLimitedLog(log)
 
     def write(self, writes: Sequence[RunWrite]) -> asyncio.Future[list[WriteOutcome]]:
         """The outcomes of these writes, in order, once they are durable. Fails only when the ledger is closed."""
@@ -92,7 +92,7 @@ class Ledger:
         self._flush()
         return future
 
-    def giving_way(self, items: Sequence[T]) -> Iterator[T]:
+    def yielding(self, items: Sequence[T]) -> Iterator[T]:
         """The items, with a moment for the lanes in between while they are at work.
 
         A lane needs the interpreter several times during a commit, and Python lets a waiting thread have it only every
@@ -155,7 +155,7 @@ class Ledger:
 
     # -- in the lane's thread -----------------------------------------------------------------------------------
     def _commit(self, writes: list[RunWrite], unsure: bool = False) -> list[WriteOutcome]:
-        wake = self._wake(writes)
+        wake = self._topics_of(writes)
         backoff, since = FIRST_BACKOFF, time.monotonic()
         while True:
             try:
@@ -169,7 +169,7 @@ class Ledger:
                 if self._closed.is_set() or (known and all(write.insert is not None for write in writes)):
                     # Nothing was written, for a reason that will not pass by itself: submissions are told at once.
                     raise
-                self._complaint.say("commit of %d runs will be tried again: %s", len(writes), error)
+                self._rate_limited_log.failure("commit of %d runs will be tried again: %s", len(writes), error)
                 self.metrics.retries += 1
                 if time.monotonic() - since > OUTAGE_AFTER:
                     self.outage = error
@@ -185,7 +185,7 @@ class Ledger:
                 return self._split(writes, f"{type(error).__name__}: {error}", unsure)
             self.outage = None
             if unsure:
-                self._complaint.over("commits get through again")
+                self._rate_limited_log.recovered("commits get through again")
                 self._trouble(False)
             self.metrics.commits += 1
             self.metrics.writes += len(writes)

@@ -75,14 +75,14 @@ class Administration:
 
     def _this_orchestrator(self) -> Orchestrator:
         async def look() -> OrchestratorStatus:
-            return self._engine.sight.look()
+            return self._engine.snapshot.look()
 
         looking = self._loop.call(look())
         try:
             status = looking.result(STATUS_TIMEOUT)
         except FutureTimeout:
             looking.cancel()
-            status = self._engine.sight.known() or OrchestratorStatus()
+            status = self._engine.snapshot.known() or OrchestratorStatus()
         session = self._engine.session.current
         return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
 

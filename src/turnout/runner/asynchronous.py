@@ -21,7 +21,7 @@ from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
-from turnout.orchestration.moves import Final, Request
+from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.rendering.text import text_diagram
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core
@@ -40,7 +40,7 @@ R = TypeVar("R")
 class AsyncRunHandle(Generic[R]):
     """A submitted run."""
 
-    def __init__(self, core: Core, run_id: str, final: Future[Final] | None = None) -> None:
+    def __init__(self, core: Core, run_id: str, final: Future[FinishedRun] | None = None) -> None:
         self._core = core
         self.id = run_id
         self._final = final
@@ -51,9 +51,9 @@ class AsyncRunHandle(Generic[R]):
     async def result(self, timeout: float | None = None) -> R:
         return await asyncio.to_thread(self._core.reader.result, await self._await(timeout))
 
-    async def _await(self, timeout: float | None) -> Final:
+    async def _await(self, timeout: float | None) -> FinishedRun:
         if self._final is None:
-            final: Future[Final] = Future()
+            final: Future[FinishedRun] = Future()
             self._core.reader.watch(self.id, final)
             self._final = final
         try:
@@ -164,7 +164,7 @@ class AsyncRunner:
         options = Options(priority=priority)
         return await self._submit([self.core.submitter.request(workflow, (), input, options) for input in inputs])
 
-    async def _submit(self, requests: Sequence[Request]) -> builtins.list[AsyncRunHandle[Any]]:
+    async def _submit(self, requests: Sequence[Submission]) -> builtins.list[AsyncRunHandle[Any]]:
         await _hand_in(self.core, requests)
         ids = await asyncio.gather(*(asyncio.wrap_future(request.accepted) for request in requests))
         return [AsyncRunHandle(self.core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]
@@ -220,7 +220,7 @@ class AsyncRunner:
             await asyncio.to_thread(self._core.close, timeout)
 
 
-async def _hand_in(core: Core, requests: Sequence[Request]) -> None:
+async def _hand_in(core: Core, requests: Sequence[Submission]) -> None:
     if not core.submitter.waits:
         core.submitter.submit(requests)
     else:

@@ -18,12 +18,12 @@ from turnout.contracts.workers import NumbersRuns
 from turnout.dispatcher import WORKERS, DefaultDispatcher
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
-from turnout.orchestration.adoption import ClaimScope
-from turnout.orchestration.elsewhere import Elsewhere
 from turnout.orchestration.engine import Engine, EngineOptions
-from turnout.orchestration.loading import MemoryLoader
-from turnout.orchestration.log_writer import LogWriter
-from turnout.orchestration.run_numbers import StoredRunNumbers
+from turnout.orchestration.loading.loader import MemoryLoader
+from turnout.orchestration.stages.claims import ClaimScope
+from turnout.orchestration.upkeep.log_writer import LogWriter
+from turnout.orchestration.upkeep.run_numbers import StoredRunNumbers
+from turnout.orchestration.upkeep.worker_sessions import WorkerSessions
 from turnout.runner.administration import Administration
 from turnout.runner.engine_loop import EngineLoop
 from turnout.runner.leaving import close_at_exit, closed
@@ -118,7 +118,7 @@ class Core:
         dispatcher.timeouts = self._timeout_of
         if self.workers is not None and self.config.hub is not None:
             lease = seconds(self.config.hub.lease)
-            holders = Elsewhere(store, engine.session, engine.runs, engine.background, engine.wakeups, lease)
+            holders = WorkerSessions(store, engine.session, engine.runs, engine.background, engine.wakeups, lease)
             self.workers.bind_holders(holders)
         for executor in dispatcher.executors.values():
             if isinstance(executor, NumbersRuns):

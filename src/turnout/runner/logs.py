@@ -10,7 +10,7 @@ from turnout.contracts.store import Store
 from turnout.errors import InvalidInput, RunNotFound
 from turnout.model.logs import LogLine
 from turnout.model.suggestions import close
-from turnout.orchestration.log_writer import LogWriter
+from turnout.orchestration.upkeep.log_writer import LogWriter
 
 PAGE = 1_000
 LOOK = 0.2

@@ -9,7 +9,7 @@ from turnout.contracts.store import OwnershipStore
 from turnout.model.health import Orchestrator, read_status
 from turnout.model.overview import health_report
 from turnout.orchestration.lease import seen_dead
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 from turnout.runner.drivers import OpenCounts
 
 POOLS = tuple(stage.value for stage in Stage)

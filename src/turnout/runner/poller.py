@@ -12,10 +12,10 @@ from turnout.bodies.log_buffer import LogSettings
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
-from turnout.orchestration.claimed_loader import ClaimedLoader
-from turnout.orchestration.graph_cache import GraphCache
 from turnout.orchestration.lease import this_session
-from turnout.orchestration.log_writer import LogWriter
+from turnout.orchestration.loading.claimed_loader import ClaimedLoader
+from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.registration import registry_of
 from turnout.runner.settings import database_url as default_url
 from turnout.store import connect

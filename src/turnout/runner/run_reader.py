@@ -14,9 +14,9 @@ from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState
 from turnout.orchestration.engine import Engine
-from turnout.orchestration.log_writer import LogWriter
-from turnout.orchestration.moves import Final
-from turnout.orchestration.results import run_result
+from turnout.orchestration.loading.results import run_result
+from turnout.orchestration.messages import FinishedRun
+from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.engine_loop import EngineLoop
 from turnout.runner.logs import LogReader
 from turnout.runner.task_detail import TaskDetail, task_detail
@@ -62,12 +62,12 @@ class RunReader:
         owned = self._engine.runs.get(run_id)
         return list(owned.machine.tasks) if owned is not None else self._store.tasks(run_id, outputs=False)
 
-    def watch(self, run_id: str, future: Future[Final]) -> None:
+    def watch(self, run_id: str, future: Future[FinishedRun]) -> None:
         """Resolves the future when the run ends."""
         self._loop.check_open()
         self._loop.call_soon(self._engine.waiters.watch, run_id, future)
 
-    def result(self, final: Final) -> Any:
+    def result(self, final: FinishedRun) -> Any:
         """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
         run = final.run
         if final.machine is not None:

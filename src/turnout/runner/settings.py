@@ -23,8 +23,8 @@ from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import seconds
 from turnout.model.extras import optional_packages
 from turnout.model.values import MAX_BYTES
-from turnout.orchestration.log_writer import Observer
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_files import CONFIG_VARIABLE
 from turnout.runner.config_shape import HUB

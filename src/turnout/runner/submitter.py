@@ -25,8 +25,8 @@ from turnout.model.spec import WorkflowSpec
 from turnout.model.texts import LONGEST_KEY, checked_text
 from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
-from turnout.orchestration.moves import Request
-from turnout.orchestration.reruns import reused_rows
+from turnout.orchestration.loading.reruns import reused_rows
+from turnout.orchestration.messages import Submission
 from turnout.runner.engine_loop import EngineLoop, closed_error
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
@@ -97,7 +97,7 @@ class Submitter:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         options: Options = DEFAULTS,
-    ) -> Request:
+    ) -> Submission:
         """A checked submission; nothing is written yet."""
         if not isinstance(workflow, Workflow):
             raise InvalidWorkflow(
@@ -115,7 +115,7 @@ class Submitter:
         *,
         reuse: Sequence[TaskRow] = (),
         rerun_of: str | None = None,
-    ) -> Request:
+    ) -> Submission:
         text = dump_output(dict(input), limit=self._config.max_output_bytes, what="input")
         digest = ""
         if options.key is not None:
@@ -136,9 +136,9 @@ class Submitter:
         )
         if definition is not None:
             self._registry.keep(new, definition)
-        return Request(graph, new, Future(), Future(), reuse)
+        return Submission(graph, new, Future(), Future(), reuse)
 
-    def submit(self, requests: Sequence[Request]) -> None:
+    def submit(self, requests: Sequence[Submission]) -> None:
         """Hands requests to the engine; each one's ``accepted`` tells when it is durable. Above the high-water mark
         this waits, or raises TooBusy: call it off the loop."""
         self._loop.check_open()
@@ -154,7 +154,7 @@ class Submitter:
         """True if ``submit`` would have to wait."""
         return not self._throttle.open
 
-    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Request:
+    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Submission:
         """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
         run = self._reader.stored(run_id)
         old = self._graphs.stored(run.new.version)

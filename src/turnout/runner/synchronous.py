@@ -28,9 +28,9 @@ from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
-from turnout.orchestration.log_writer import Observer
-from turnout.orchestration.moves import Final, Request
+from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.rendering.text import text_diagram
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core
@@ -51,7 +51,7 @@ LONGEST_SLEEP = 0.5
 class RunHandle(Generic[R]):
     """A submitted run."""
 
-    def __init__(self, core: Core, run_id: str, final: Future[Final] | None = None) -> None:
+    def __init__(self, core: Core, run_id: str, final: Future[FinishedRun] | None = None) -> None:
         self._core = core
         self.id = run_id
         self._final = final
@@ -64,9 +64,9 @@ class RunHandle(Generic[R]):
         """What the workflow returned; raises RunFailed, RunCancelled or RunTimedOut if it did not complete."""
         return self._core.reader.result(self._await(timeout))
 
-    def _await(self, timeout: float | None) -> Final:
+    def _await(self, timeout: float | None) -> FinishedRun:
         if self._final is None:
-            final: Future[Final] = Future()
+            final: Future[FinishedRun] = Future()
             self._core.reader.watch(self.id, final)
             self._final = final
         try:
@@ -130,7 +130,7 @@ class RunHandle(Generic[R]):
         return f"<run {self.id}>"
 
 
-def _awake(final: Future[Final], timeout: float | None) -> Final:
+def _awake(final: Future[FinishedRun], timeout: float | None) -> FinishedRun:
     """Wait for it. A signal that comes in the moment before a thread sleeps is heard when it wakes: that is soon."""
     until = math.inf if timeout is None else time.monotonic() + timeout
     while (left := until - time.monotonic()) > LONGEST_SLEEP:
@@ -174,7 +174,7 @@ class Submitting:
         """Whether this Runner is the run's owner at the moment."""
         return self._core.admin.owns(run_id)
 
-    def _submit(self, requests: Sequence[Request]) -> builtins.list[RunHandle[Any]]:
+    def _submit(self, requests: Sequence[Submission]) -> builtins.list[RunHandle[Any]]:
         self._core.submitter.submit(requests)
         return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
 

@@ -13,8 +13,8 @@ from turnout.errors import InvalidInput
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.suggestions import close
-from turnout.orchestration.graph_cache import GraphCache
-from turnout.orchestration.results import run_result, task_output
+from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.loading.results import run_result, task_output
 from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.views import TaskView, task_view
 

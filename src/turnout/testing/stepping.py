@@ -32,9 +32,9 @@ from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
 from turnout.model.values import dump_output
 from turnout.model.verdict import Limits
-from turnout.orchestration.graph_cache import GraphCache
-from turnout.orchestration.loading import MemoryLoader
-from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.active_run import ActiveRun
+from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.loading.loader import MemoryLoader
 from turnout.runner.views import failure_of
 from turnout.testing.births import Birth
 from turnout.testing.clock import ManualClock
@@ -100,7 +100,7 @@ class InlineRun(Generic[R]):
         self._machine = RunMachine.fresh(graph, new, EVERYTHING, () if birth is None else birth.reused(graph))
         # Nothing is ever read from the store: the machine keeps every output.
         store = cast("Store", None)
-        runs = {new.run_id: OwnedRun(self._machine)}
+        runs = {new.run_id: ActiveRun(self._machine)}
         self._loader = MemoryLoader(store, self._registry, GraphCache(store), runs)
         self._due: dict[int, float] = {}
         """When tasks that wait for their retry may start again, by position, in seconds that the clock will count."""

@@ -13,14 +13,14 @@ from turnout.errors import StoreUnreachable
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
-from turnout.orchestration.owned import Order, OwnedRun
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.stages.stage import Stage
 
 GRAPH = graph_of(task("a"))
 Build = Callable[..., Parts]
 
 
-def queued(parts: Parts, stage: Stage) -> list[OwnedRun]:
+def queued(parts: Parts, stage: Stage) -> list[ActiveRun]:
     return parts.queues[stage].take(100)
 
 
@@ -29,9 +29,9 @@ def test_a_run_with_tasks_to_start_and_a_run_with_news_wait_for_different_stages
     to_start, with_result, with_order = (parts.idle_run(GRAPH, run_id=name) for name in ("a", "b", "c"))
     parts.runs.enqueue(to_start)
     parts.runs.deliver(with_result, 0, ExecutionResult.success(with_result.machine.event(0)))
-    parts.runs.command(with_order, Order("pause", None))
-    assert queued(parts, Stage.STEP_ENQUEUER) == [to_start]
-    assert queued(parts, Stage.STEP_RESULT_PROCESSOR) == [with_result, with_order]
+    parts.runs.command(with_order, RunCommand("pause", None))
+    assert queued(parts, Stage.START) == [to_start]
+    assert queued(parts, Stage.RESULT) == [with_result, with_order]
 
 
 def test_a_run_is_in_one_queue_at_a_time(build: Build) -> None:
@@ -39,7 +39,7 @@ def test_a_run_is_in_one_queue_at_a_time(build: Build) -> None:
     owned = parts.idle_run(GRAPH)
     for _ in range(3):
         parts.runs.enqueue(owned)
-    assert queued(parts, Stage.STEP_ENQUEUER) == [owned]
+    assert queued(parts, Stage.START) == [owned]
 
 
 def test_a_run_whose_turn_is_in_the_ledger_is_not_queued(build: Build) -> None:
@@ -65,7 +65,7 @@ def test_a_run_that_has_ended_goes_to_the_last_stage_only(build: Build) -> None:
     owned = parts.idle_run(GRAPH)
     parts.runs.finish(owned)
     parts.runs.enqueue(owned)
-    assert queued(parts, Stage.TASK_FINALIZER) == [owned]
+    assert queued(parts, Stage.FINISH) == [owned]
     assert not any(parts.queues.values())
 
 
@@ -84,7 +84,7 @@ def test_an_order_to_a_run_that_is_let_go_succeeds_only_if_the_run_has_ended(
 ) -> None:
     parts = build(GRAPH)
     owned = parts.idle_run(GRAPH)
-    order = Order("cancel", None, done=loop.create_future())
+    order = RunCommand("cancel", None, done=loop.create_future())
     parts.runs.command(owned, order)
     if ended:
         owned.machine.row = RunRow(state=RunState.COMPLETED)
@@ -99,7 +99,7 @@ def test_an_order_to_a_run_that_is_let_go_succeeds_only_if_the_run_has_ended(
 def test_letting_an_earlier_state_of_a_run_go_keeps_the_newer_one(build: Build) -> None:
     parts = build(GRAPH)
     before = parts.idle_run(GRAPH)
-    now = OwnedRun(before.machine)
+    now = ActiveRun(before.machine)
     parts.runs.add(now)
     parts.runs.release(before)
     assert parts.runs[now.run_id] is now and before.dropped and not now.dropped
@@ -111,4 +111,4 @@ def test_a_run_that_is_let_go_no_longer_times_out(build: Build, loop: ManualLoop
     parts.timers.deadline(owned, age=0.0)
     parts.runs.release(owned)
     loop.advance(10.0)
-    assert owned.orders == []
+    assert owned.commands == []

@@ -14,17 +14,17 @@ from turnout.model.machine import RunMachine
 from turnout.model.reasons import STORE_REJECTED
 from turnout.model.states import RunState, TaskState
 from turnout.model.turn import Turn
-from turnout.orchestration.moves import Move
-from turnout.orchestration.owned import Order, OwnedRun
+from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.messages import PendingCommit
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 Build = Callable[..., Parts]
 
 
-def start(parts: Parts, owned: OwnedRun) -> Move:
+def start(parts: Parts, owned: ActiveRun) -> PendingCommit:
     """The turn that starts what is ready."""
     turn = Turn(owned.machine, 100.0)
-    move = Move(owned, turn, turn.write(), [])
+    move = PendingCommit(owned, turn, turn.write(), [])
     parts.starter.start_ready(owned, turn, move.events)
     move.write = turn.write()
     owned.busy = True
@@ -73,13 +73,13 @@ def test_a_turn_that_was_refused_is_made_again_from_the_stored_state_with_what_i
     move = start(parts, owned)
     parts.runs.deliver(owned, 0, ExecutionResult.success(owned.machine.event(0)))
     move.results, owned.results = owned.results, []
-    move.orders = [Order("pause", None)]
+    move.commands = [RunCommand("pause", None)]
     parts.store.tables["run-1"].claim(ME)  # the same session, under an epoch that this turn does not know
     loop.run(parts.commits.write([move]))
     again = parts.runs["run-1"]
     assert again is not owned and again.machine.epoch == parts.store.tables["run-1"].epoch
-    assert list(again.results) == list(move.results) and again.orders == list(move.orders)
-    assert again.fresh and again.queued
+    assert list(again.results) == list(move.results) and again.commands == list(move.commands)
+    assert again.just_claimed and again.queued
 
 
 def test_one_run_that_is_refused_does_not_touch_the_others_of_its_commit(build: Build, loop: ManualLoop) -> None:
@@ -162,7 +162,7 @@ def test_an_order_is_acknowledged_with_its_commit(build: Build, loop: ManualLoop
     parts = build(GRAPH)
     parts.submit(GRAPH)
     owned, done = parts.runs["run-1"], loop.create_future()
-    parts.runs.command(owned, Order("pause", None, done=done))
+    parts.runs.command(owned, RunCommand("pause", None, done=done))
     loop.holding = True
     loop.start(parts.turns.process([owned]))
     assert not done.done()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnout.model.rows import Holder, Session
-from turnout.orchestration.grace import LEAST, grace
+from turnout.orchestration.upkeep.grace import LEAST, grace
 
 
 @pytest.mark.parametrize("kind", ["worker", "poller"])

@@ -91,7 +91,7 @@ def ledger_over(store: HeldStore, *, max_commit: int = 100, width: Callable[[], 
     return Ledger(
         store,  # type: ignore[arg-type]
         max_commit=max_commit,
-        wake=lambda writes: frozenset(write.run_id for write in writes),
+        topics_of=lambda writes: frozenset(write.run_id for write in writes),
         width=width,
     )
 
@@ -226,15 +226,15 @@ def test_the_loop_gives_way_to_commits_after_some_items_of_one_batch_or_of_many(
     async def scenario() -> None:
         store = HeldStore(held=True)
         ledger = ledger_over(store)
-        for item in ledger.giving_way(range(100)):
+        for item in ledger.yielding(range(100)):
             seen.append(item)
         assert given == [], "it gave way to nobody"
         committed = ledger.write([write("a")])
         await begun(store)
-        for item in ledger.giving_way(range(40)):
+        for item in ledger.yielding(range(40)):
             seen.append(item)
         for _ in range(8):
-            for item in ledger.giving_way(range(10)):
+            for item in ledger.yielding(range(10)):
                 seen.append(item)
         store.let_go()
         await committed

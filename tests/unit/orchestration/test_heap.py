@@ -10,13 +10,13 @@ from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.rows import NewRun, RunWrite, TaskRow
 from turnout.model.states import TaskState
 from turnout.orchestration import heap as module
+from turnout.orchestration.active_run import PendingResult, portion
 from turnout.orchestration.heap import WORTH, Heap, trimmer, weight
-from turnout.orchestration.owned import Answer, portion
 
 
-def answer(size: int) -> Answer:
+def answer(size: int) -> PendingResult:
     event = TaskReadyEvent(run_id="r", task_id="r.0", task_name="t", attempt=1, max_attempts=1)
-    return Answer(0, ExecutionResult.success(event, "x" * size))
+    return PendingResult(0, ExecutionResult.success(event, "x" * size))
 
 
 def test_the_weight_of_a_write_is_what_its_values_have() -> None:

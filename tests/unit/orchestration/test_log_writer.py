@@ -12,7 +12,7 @@ from turnout.bodies.log_buffer import OVERHEAD, LogSettings
 from turnout.errors import StoreRejected, StoreUnreachable
 from turnout.model.events import TaskReadyEvent
 from turnout.model.logs import LogRow
-from turnout.orchestration.log_writer import LogWriter
+from turnout.orchestration.upkeep.log_writer import LogWriter
 
 WAIT = 20.0
 

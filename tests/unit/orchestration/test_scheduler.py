@@ -17,10 +17,10 @@ from turnout.model.events import DispatchDecision, ExecutionResult, ExecutionSta
 from turnout.model.names import task_id
 from turnout.model.reasons import BREAKER_OPEN, NO_CAPACITY, TURN_FAILED
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.owned import Order, OwnedRun
-from turnout.orchestration.parking import PATIENCE
+from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.capacity_queue import PATIENCE
 from turnout.orchestration.settings import EngineSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 
 A = graph_of(task("a"))
 CHAIN = graph_of(task("a"), task("b", "a"))
@@ -28,7 +28,7 @@ PAIR = graph_of(task("a"), task("b"))
 Build = Callable[..., Parts]
 
 
-def turn(parts: Parts, owned: OwnedRun) -> None:
+def turn(parts: Parts, owned: ActiveRun) -> None:
     owned.queued = True
     parts.loop.run(parts.turns.process([owned]))
 
@@ -57,7 +57,7 @@ def test_a_task_without_a_slot_stays_ready_and_its_run_waits_in_line(build: Buil
     owned = parts.idle_run(PAIR)
     turn(parts, owned)
     assert parts.states() == {"a": "running", "b": "ready"}
-    assert parts.dispatcher.names() == ["a"] and owned.parked == {"default"}
+    assert parts.dispatcher.names() == ["a"] and owned.queued_for == {"default"}
 
 
 def test_a_task_that_becomes_ready_while_nothing_has_room_is_stored_with_its_reason(build: Build) -> None:
@@ -74,11 +74,11 @@ def test_a_waiting_run_comes_back_when_its_executor_reports_room(build: Build) -
     parts = build(A, default=0)
     owned = parts.idle_run(A)
     turn(parts, owned)
-    assert parts.journal == [] and owned.parked == {"default"} and not owned.queued
+    assert parts.journal == [] and owned.queued_for == {"default"} and not owned.queued
     parts.dispatcher.free["default"] = 1
     parts.starter.on_capacity("default")
     parts.drive()
-    assert parts.dispatcher.names() == ["a"] and owned.parked == set()
+    assert parts.dispatcher.names() == ["a"] and owned.queued_for == set()
 
 
 def test_an_executor_without_room_brings_no_run_back(build: Build) -> None:
@@ -86,7 +86,7 @@ def test_an_executor_without_room_brings_no_run_back(build: Build) -> None:
     owned = parts.idle_run(A)
     turn(parts, owned)
     parts.starter.on_capacity("default")
-    assert not owned.queued and owned.parked == {"default"}
+    assert not owned.queued and owned.queued_for == {"default"}
 
 
 def test_the_sweep_brings_runs_back_whose_executor_did_not_report_its_room(build: Build, loop: ManualLoop) -> None:
@@ -122,10 +122,10 @@ def test_tasks_of_one_run_start_by_their_own_priority(build: Build) -> None:
 def test_a_run_goes_straight_on_until_another_has_waited_too_long(build: Build, waited: float, starts: bool) -> None:
     parts = build(A, default=1)
     before, owned = parts.idle_run(A, run_id="before"), parts.idle_run(A, run_id="owned")
-    parts.parking.park(before, "default", time.monotonic() - waited)
+    parts.parking.add(before, "default", time.monotonic() - waited)
     turn(parts, owned)
     assert bool(parts.dispatcher.dispatched) is starts
-    assert (owned.parked == set()) is starts
+    assert (owned.queued_for == set()) is starts
 
 
 def test_a_full_executor_does_not_keep_tasks_of_another_from_starting(build: Build) -> None:
@@ -133,7 +133,7 @@ def test_a_full_executor_does_not_keep_tasks_of_another_from_starting(build: Bui
     parts.dispatcher.routes["b"] = DispatchDecision("other", "a rule")
     owned = parts.idle_run(PAIR)
     turn(parts, owned)
-    assert parts.dispatcher.names() == ["b"] and owned.parked == {"default"}
+    assert parts.dispatcher.names() == ["b"] and owned.queued_for == {"default"}
 
 
 def test_nothing_is_reserved_while_the_session_may_not_start_anything(build: Build, loop: ManualLoop) -> None:
@@ -218,7 +218,7 @@ def test_an_executor_that_assigns_names_the_holder_of_the_attempt(build: Build) 
     turn(parts, owned)
     assert row(parts, 0).holder == "one" and parts.dispatcher.dispatched[0][1].holder == "one"
     assert (row(parts, 1).state, row(parts, 1).reason) == (TaskState.READY, "no_worker")
-    assert assigner.free == {"one": 0} and owned.parked == {"hub any"}
+    assert assigner.free == {"one": 0} and owned.queued_for == {"hub any"}
 
 
 def test_a_holder_is_not_kept_when_its_executor_has_no_slot(build: Build) -> None:
@@ -254,7 +254,7 @@ def test_runs_that_wait_say_so_when_the_breaker_opens(build: Build) -> None:
     parts.starter.on_capacity("default")
     assert owned.queued
     parts.drive()
-    assert row(parts, 0).reason == BREAKER_OPEN and owned.parked == {"default"}
+    assert row(parts, 0).reason == BREAKER_OPEN and owned.queued_for == {"default"}
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_results_that_arrive_during_a_commit_are_taken_with_the_next(build: Buil
     owned = parts.runs["run-1"]
     parts.answer("a")
     loop.holding = True
-    loop.start(parts.turns.process(parts.queues[Stage.STEP_RESULT_PROCESSOR].take(10)))
+    loop.start(parts.turns.process(parts.queues[Stage.RESULT].take(10)))
     parts.answer("b")
     assert owned.busy and not owned.queued and len(owned.results) == 1
     loop.let_go()
@@ -378,7 +378,7 @@ def test_an_order_whose_turn_fails_twice_is_refused_and_the_run_goes_on(build: B
     parts.dispatcher.faults["withdraw"] = RuntimeError("an executor raised")
     done = loop.create_future()
     parts.store.add_command("run-1", "pause")
-    parts.runs.command(owned, Order("pause", None, row=1, done=done))
+    parts.runs.command(owned, RunCommand("pause", None, row=1, done=done))
     parts.drive()
     loop.advance(1.5)
     parts.drive()
@@ -401,7 +401,7 @@ def test_a_pause_and_a_cancel_wait_until_the_executors_have_said_what_has_begun(
     owned, waits = parts.runs["run-1"], loop.create_future()
     parts.dispatcher.withdrawals = [waits]
     parts.dispatcher.free["default"] = 1
-    parts.runs.command(owned, Order(kind, None, done=loop.create_future()))
+    parts.runs.command(owned, RunCommand(kind, None, done=loop.create_future()))
     parts.drive()
     assert parts.store.tables["run-1"].run.state is RunState.RUNNING
     assert parts.dispatcher.withdrawn == [([task_id("run-1", 0)], "cancelled" if kind == "cancel" else "paused")]
@@ -409,7 +409,7 @@ def test_a_pause_and_a_cancel_wait_until_the_executors_have_said_what_has_begun(
     waits.set_result(None)
     parts.drive()
     assert parts.store.tables["run-1"].run.state is state
-    assert owned.orders == []
+    assert owned.commands == []
 
 
 def test_an_attempt_that_was_withdrawn_costs_nothing_and_starts_after_the_pause(build: Build, loop: ManualLoop) -> None:
@@ -417,14 +417,14 @@ def test_an_attempt_that_was_withdrawn_costs_nothing_and_starts_after_the_pause(
     parts.submit(A)
     owned, waits = parts.runs["run-1"], loop.create_future()
     parts.dispatcher.withdrawals = [waits]
-    parts.runs.command(owned, Order("pause", None))
+    parts.runs.command(owned, RunCommand("pause", None))
     parts.drive()
     parts.end("a", ExecutionResult.returned(parts.event("a"), "paused"))
     waits.set_result(None)
     parts.drive()
     assert (owned.machine.row.state, parts.states()) == (RunState.PAUSED, {"a": "ready"})
     assert row(parts, 0).failures == 0
-    parts.runs.command(owned, Order("resume", None))
+    parts.runs.command(owned, RunCommand("resume", None))
     parts.drive()
     loop.advance(5.0)
     parts.drive()
@@ -434,12 +434,12 @@ def test_an_attempt_that_was_withdrawn_costs_nothing_and_starts_after_the_pause(
 def test_a_paused_run_starts_nothing_until_it_is_resumed(build: Build) -> None:
     parts = build(CHAIN)
     parts.submit(CHAIN)
-    parts.runs.command(parts.runs["run-1"], Order("pause", None))
+    parts.runs.command(parts.runs["run-1"], RunCommand("pause", None))
     parts.drive()
     parts.answer("a")
     parts.drive()
     assert parts.states() == {"a": "completed", "b": "ready"}
-    parts.runs.command(parts.runs["run-1"], Order("resume", None))
+    parts.runs.command(parts.runs["run-1"], RunCommand("resume", None))
     parts.drive()
     assert parts.states() == {"a": "completed", "b": "running"}
 
@@ -447,7 +447,7 @@ def test_a_paused_run_starts_nothing_until_it_is_resumed(build: Build) -> None:
 def test_a_cancelled_run_asks_its_executor_to_stop_and_gives_up_after_the_grace(build: Build, loop: ManualLoop) -> None:
     parts = build(CHAIN, settings=EngineSettings(cancel_grace=10.0))
     parts.submit(CHAIN)
-    parts.runs.command(parts.runs["run-1"], Order("cancel", "not needed"))
+    parts.runs.command(parts.runs["run-1"], RunCommand("cancel", "not needed"))
     parts.drive()
     assert [event.task_id for event in parts.dispatcher.cancelled] == [task_id("run-1", 0)]
     assert parts.states() == {"a": "running", "b": "cancelled"}
@@ -465,7 +465,7 @@ def test_attempts_that_others_hold_end_with_the_cancellation(build: Build) -> No
     turn(parts, owned)
     assert row(parts, 0).holder == "one"
     parts.dispatcher.flying.clear()  # the orchestrator that sent it is gone
-    parts.runs.command(owned, Order("cancel", None))
+    parts.runs.command(owned, RunCommand("cancel", None))
     parts.drive()
     assert parts.dispatcher.cancelled == [] and parts.store.tables["run-1"].run.state is RunState.CANCELLED
 
@@ -475,7 +475,7 @@ def test_an_order_that_changes_nothing_is_acknowledged_without_a_commit(build: B
     parts.submit(A)
     parts.journal.clear()
     done = loop.create_future()
-    parts.runs.command(parts.runs["run-1"], Order("resume", None, done=done))
+    parts.runs.command(parts.runs["run-1"], RunCommand("resume", None, done=done))
     parts.drive()
     assert done.done() and parts.journal == []
 
@@ -484,7 +484,7 @@ def test_the_command_of_another_process_is_closed_in_the_commit_that_carries_it_
     parts = build(A)
     parts.submit(A)
     number = parts.store.add_command("run-1", "pause")
-    parts.runs.command(parts.runs["run-1"], Order("pause", None, row=number))
+    parts.runs.command(parts.runs["run-1"], RunCommand("pause", None, row=number))
     parts.drive()
     assert list(parts.store.writes[-1].commands_done) == [number] and parts.store.closed == {number: None}
 
@@ -492,7 +492,7 @@ def test_the_command_of_another_process_is_closed_in_the_commit_that_carries_it_
 def test_a_run_that_was_claimed_goes_on_cancelling(build: Build) -> None:
     parts = build(CHAIN)
     owned = parts.idle_run(CHAIN, RunState.CANCELLING)
-    owned.fresh = True
+    owned.just_claimed = True
     turn(parts, owned)
     assert parts.states() == {"a": "cancelled", "b": "cancelled"}
     assert parts.store.tables["run-1"].run.state is RunState.CANCELLED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnout.model.spec import FromParam, FromTask
-from turnout.orchestration.lists import ENTRY, SplitLists
+from turnout.orchestration.loading.split_lists import ENTRY, SplitLists
 
 SOURCE = FromTask("list", ("items",))
 

@@ -12,11 +12,11 @@ import pytest
 from turnout.errors import StoreUnreachable
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
-from turnout.orchestration.stage_executor import StageExecutor
-from turnout.orchestration.stages import OrchestrationExecutor, Stage, WorkQueue
+from turnout.orchestration.stages.stage import OrchestrationExecutor, Stage, WorkQueue
+from turnout.orchestration.stages.stage_executor import StageExecutor
 
 WAIT = 20.0
-STAGE = Stage.STEP_ENQUEUER
+STAGE = Stage.START
 
 
 class Work:

@@ -13,14 +13,14 @@ from turnout.model.events import ExecutionStatus
 from turnout.model.reasons import RUN_TIMED_OUT
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
-from turnout.orchestration.owned import OwnedRun
+from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.settings import EngineSettings
 
 GRAPH = graph_of(task("a"))
 Build = Callable[..., Parts]
 
 
-def waiting(parts: Parts, seconds: float) -> OwnedRun:
+def waiting(parts: Parts, seconds: float) -> ActiveRun:
     owned = parts.idle_run(GRAPH)
     owned.machine.tasks[0] = msgspec.structs.replace(owned.machine.tasks[0], retry_in=seconds)
     owned.machine.ready.clear()
@@ -50,9 +50,9 @@ def test_a_run_is_cancelled_when_its_timeout_is_over(build: Build, loop: ManualL
     owned = parts.idle_run(GRAPH, timeout=60.0)
     parts.timers.deadline(owned, age=0.0)
     loop.advance(59.0)
-    assert owned.orders == []
+    assert owned.commands == []
     loop.advance(1.5)
-    assert [(order.kind, order.reason) for order in owned.orders] == [("cancel", RUN_TIMED_OUT)]
+    assert [(order.kind, order.reason) for order in owned.commands] == [("cancel", RUN_TIMED_OUT)]
     assert owned.queued
 
 
@@ -62,9 +62,9 @@ def test_the_time_that_a_run_spent_with_earlier_owners_counts(build: Build, loop
     parts.timers.deadline(young, age=50.0)
     parts.timers.deadline(old, age=500.0)
     loop.settle()
-    assert not young.orders and len(old.orders) == 1
+    assert not young.commands and len(old.commands) == 1
     loop.advance(10.0)
-    assert len(young.orders) == 1
+    assert len(young.commands) == 1
 
 
 def test_a_run_without_a_timeout_and_one_that_has_ended_get_no_deadline(build: Build, loop: ManualLoop) -> None:

@@ -20,7 +20,7 @@ class AllowedWorkers:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._complaint = ""
+        self._rate_limited_log = ""
         self._seen = self._sign()
         self._changed = False
         """The file differs from what was read."""
@@ -43,13 +43,13 @@ class AllowedWorkers:
             fresh = self._read()
         except InvalidSetting as error:
             self._changed = False
-            if error.message != self._complaint:
-                self._complaint = error.message
+            if error.message != self._rate_limited_log:
+                self._rate_limited_log = error.message
                 log.error("the list of workers stays as it was: %s", error.message)
             return False
         if self._sign() != sign:
             return False
-        self._changed, self._complaint = False, ""
+        self._changed, self._rate_limited_log = False, ""
         if fresh == self.list:
             return False
         self.list = fresh

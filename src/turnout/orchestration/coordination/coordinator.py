@@ -17,7 +17,7 @@ from turnout.orchestration.coordination.health import HealthState
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.scaling import scale
 from turnout.orchestration.coordination.settings import CoordinatorSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 
 log = logging.getLogger("turnout.coordinator")
 

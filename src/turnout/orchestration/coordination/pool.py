@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from turnout.orchestration.coordination.gate import Gate
 from turnout.orchestration.coordination.health import StageHealth
+from turnout.orchestration.coordination.pool_breaker import PoolBreaker
 from turnout.orchestration.coordination.scaling import PoolLoad
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
-from turnout.orchestration.stage_executor import Process, StageExecutor
-from turnout.orchestration.stages import Stage, StageMetrics, WorkQueue
+from turnout.orchestration.stages.stage import Stage, StageMetrics, WorkQueue
+from turnout.orchestration.stages.stage_executor import Process, StageExecutor
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class ExecutorPool:
         self.stage = stage
         self.settings = settings
         self.queue = queue
-        self.gate = Gate(settings.breaker if settings.circuit_breaker_enabled else None)
+        self.gate = PoolBreaker(settings.breaker if settings.circuit_breaker_enabled else None)
         self.executors: list[StageExecutor] = []
         self.replaced = 0
         self.restarted = 0

@@ -17,17 +17,17 @@ from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus,
 from turnout.model.reasons import NO_WORKER_MATCHES
 from turnout.model.workers import HubStatus
 from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.capacity_queue import CapacityQueue, rest_of
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.health import HealthState
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.parking import Parking, rest_of
-from turnout.orchestration.rebalance import Rebalance
 from turnout.orchestration.session import OrchestratorSession
-from turnout.orchestration.stage_executor import StageExecutor
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
+from turnout.orchestration.stages.stage_executor import StageExecutor
 from turnout.orchestration.throttle import Throttle
+from turnout.orchestration.upkeep.rebalance import Rebalance
 
 SHOWN_EVENTS = 20
 SHOWN_WAITS = 20
@@ -45,7 +45,7 @@ class StatusReader:
         pools: Mapping[Stage, ExecutorPool],
         coordinator: OrchestrationLoopCoordinator,
         ledger: Ledger,
-        parking: Parking,
+        capacity_queue: CapacityQueue,
         rebalance: Rebalance,
         throttle: Throttle,
     ) -> None:
@@ -55,7 +55,7 @@ class StatusReader:
         self._pools = pools
         self._coordinator = coordinator
         self._ledger = ledger
-        self._parking = parking
+        self._capacity_queue = capacity_queue
         self._rebalance = rebalance
         self._throttle = throttle
         self._rates = Rates()
@@ -139,7 +139,7 @@ class StatusReader:
     def _hub(self) -> HubStatus | None:
         """The hub, and for which workers that are not there tasks wait."""
         for key, assigner in self._dispatcher.assigners.items():
-            reasons = {assigner.why_not(rest_of(line)) for line in self._parking.waited_for(key)}
+            reasons = {assigner.why_not(rest_of(line)) for line in self._capacity_queue.waited_for(key)}
             missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
             return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:SHOWN_WAITS]))
         return None

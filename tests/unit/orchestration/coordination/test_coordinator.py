@@ -15,10 +15,10 @@ from turnout.model.rows import StoreUse
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
-from turnout.orchestration.stages import Stage, WorkQueue
+from turnout.orchestration.stages.stage import Stage, WorkQueue
 
 WAIT = 20.0
-STAGE = Stage.STEP_RESULT_PROCESSOR
+STAGE = Stage.RESULT
 NEVER = 3600.0
 SETTINGS = CoordinatorSettings(
     scaling_interval_seconds=NEVER,

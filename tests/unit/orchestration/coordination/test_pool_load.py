@@ -10,7 +10,7 @@ import pytest
 
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
-from turnout.orchestration.stages import Stage, WorkQueue
+from turnout.orchestration.stages.stage import Stage, WorkQueue
 
 WAIT = 20.0
 COOLDOWN = 10.0
@@ -35,7 +35,7 @@ def over_a_pool(scenario: Scenario, batch_size: int = 2) -> None:
     async def whole() -> None:
         work = Held()
         pool = ExecutorPool(
-            Stage.STEP_RESULT_PROCESSOR,
+            Stage.RESULT,
             WorkQueue(),
             work,
             PoolSettings(max_executors=4, batch_size=batch_size),

@@ -1,0 +1,1 @@
+"""Child runs: tasks whose body is a workflow."""

@@ -1,0 +1,1 @@
+"""What attempts and readers need of a run: bodies, arguments, results."""

@@ -1,0 +1,1 @@
+"""The five stages of orchestration: submission, claims, start of tasks, results, end."""

@@ -1,0 +1,96 @@
+"""Tasks that were lost twice, and so may be what their processes died of.
+
+A suspect gets a process of its own, if its body can run in one: nothing else is lost with it, and nothing waits for it.
+Otherwise it runs alone in its executor, and ``dispatcher.solitude`` says for how long others make way.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from turnout.contracts.dispatcher import Dispatcher
+from turnout.errors import NotImportable
+from turnout.model.breaker import BreakerState
+from turnout.model.events import DispatchDecision, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.machine import RunMachine
+from turnout.model.reasons import BREAKER_OPEN, TO_BE_ALONE
+from turnout.model.rows import TaskRow
+from turnout.model.spec import TaskSpec
+from turnout.model.turn import Turn
+from turnout.model.verdict import suspect
+from turnout.orchestration.active_run import ActiveRun, PendingResult
+from turnout.orchestration.capacity_queue import CapacityQueue
+from turnout.orchestration.session import OrchestratorSession
+
+log = logging.getLogger("turnout.suspects")
+
+CLOSED = BreakerState.CLOSED.value
+ISOLATED = "lost twice: in a process of its own"
+"""Why a task goes to another executor than the rules say."""
+
+
+class ExclusiveTasks:
+    """The places that suspects get."""
+
+    def __init__(self, dispatcher: Dispatcher, session: OrchestratorSession, capacity_queue: CapacityQueue) -> None:
+        self._dispatcher = dispatcher
+        self._session = session
+        self._capacity_queue = capacity_queue
+        self._not_importable: set[str] = set()
+        """Bodies that another process did not find, whatever their names promised."""
+
+    def decide(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
+        """To an executor that gives it a process of its own, in place of the stored decision; else that one."""
+        dispatcher = self._dispatcher
+        task = _task(machine, row)
+        importable = task.body.ref not in self._not_importable
+        decision = None
+        if row.executor is not None and (row.decision != ISOLATED or importable):
+            decision = DispatchDecision(row.executor, row.decision or "", row.labels)
+        if decision is None or (row.decision == ISOLATED and row.executor not in dispatcher.executors):
+            decision = dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
+        isolated = dispatcher.isolation(decision.executor_key, task) if importable else None
+        if isolated is None or isolated == decision.executor_key:
+            return decision
+        return DispatchDecision(isolated, ISOLATED)
+
+    def place(
+        self, owned: ActiveRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
+    ) -> list[int]:
+        """Starts those that have to be alone in their executor, or lets them wait; returns the other tasks."""
+        dispatcher = self._dispatcher
+        others: list[int] = []
+        for pos in list(ready):
+            row = turn.task(pos)
+            if not suspect(row):
+                others.append(pos)
+                continue
+            decision = self.decide(owned.machine, row)
+            key = decision.executor_key
+            if key in dispatcher.assigners or dispatcher.isolation(key, _task(owned.machine, row)) == key:
+                # It has to be alone on a worker, and waits for one in a line of its own; or it has its own process.
+                others.append(pos)
+            elif dispatcher.reserve(key, alone=True):
+                events.append((key, turn.place(pos, decision, self._session.id)))
+            else:
+                turn.explain(pos, BREAKER_OPEN if dispatcher.breaker(key) != CLOSED else TO_BE_ALONE)
+                self._capacity_queue.add_exclusive(owned, key)
+        return others
+
+    def taken(self, owned: ActiveRun, answer: PendingResult) -> ExecutionResult:
+        """The result as it counts: a body that another process does not find goes back to where the rules sent it."""
+        result, row = answer.result, owned.machine.tasks[answer.pos]
+        error = result.error
+        if row.decision != ISOLATED or result.status is not ExecutionStatus.FAILED or error is None:
+            return result
+        if error.type != NotImportable.__name__:
+            return result
+        ref = _task(owned.machine, row).body.ref
+        self._not_importable.add(ref)
+        log.warning("%s was lost twice and cannot have a process of its own: %s", ref, error.message)
+        return ExecutionResult.returned(owned.machine.event(answer.pos, row), NotImportable.code)
+
+
+def _task(machine: RunMachine, row: TaskRow) -> TaskSpec:
+    return machine.graph.tasks[row.pos if row.group is None else row.group]

@@ -1,0 +1,106 @@
+"""How does a submission become a run? Stage ``task_request_processor``."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+
+from turnout.authoring.registry import Registry
+from turnout.errors import StoreError
+from turnout.model.events import TaskReadyEvent
+from turnout.model.machine import RunMachine
+from turnout.model.turn import Turn
+from turnout.orchestration.active_run import ActiveRun
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.children.child_runs import ChildRuns
+from turnout.orchestration.messages import PendingCommit, Submission
+from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.commits import Commits
+from turnout.orchestration.stages.pending_submissions import PendingSubmissions, not_started
+from turnout.orchestration.stages.stored_versions import StoredVersions
+from turnout.orchestration.stages.task_starter import TaskStarter
+
+log = logging.getLogger("turnout.admission")
+
+
+class SubmissionStage:
+    """Stores new runs: owned from the start with their roots running, if there is room; else for any claimer."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        session: OrchestratorSession,
+        runs: ActiveRuns,
+        *,
+        submissions: PendingSubmissions,
+        versions: StoredVersions,
+        starter: TaskStarter,
+        commits: Commits,
+        children: ChildRuns,
+        settings: EngineSettings,
+    ) -> None:
+        self._registry = registry
+        self._session = session
+        self._runs = runs
+        self._submissions = submissions
+        self._versions = versions
+        self._starter = starter
+        self._commits = commits
+        self._children = children
+        self._settings = settings
+
+    async def process(self, submissions: list[Submission]) -> None:
+        for graph in {submission.graph.version: submission.graph for submission in not_started(submissions)}.values():
+            try:
+                await self._versions.store(graph)
+            except Exception as error:
+                if not isinstance(error, StoreError):
+                    log.exception("version %s of %s cannot be stored", graph.version, graph.spec.full_name)
+                for submission in not_started(submissions):
+                    if submission.graph.version == graph.version:
+                        submission.refuse(error)
+        batch = [
+            pending for submission in not_started(submissions) if (pending := self._guarded(submission)) is not None
+        ]
+        if batch:
+            await self._commits.write(batch)
+
+    def _guarded(self, submission: Submission) -> PendingCommit | None:
+        """One submission's trouble is its own."""
+        if submission.new.run_id in self._runs:
+            # A child run's id is known beforehand, so it may have been found and adopted while its submission waited.
+            submission.accept(submission.new.run_id)
+            return None
+        events: list[tuple[str, TaskReadyEvent]] = []
+        try:
+            return self._admit(submission, events)
+        except Exception as error:
+            log.exception("run %s could not be admitted", submission.new.run_id)
+            self._runs.discard(submission.new.run_id)
+            self._commits.release(events)
+            submission.refuse(error)
+            return None
+
+    def _admit(self, submission: Submission, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit:
+        settings = self._settings
+        machine = RunMachine.fresh(submission.graph, submission.new, settings.limits, submission.reuse)
+        submission.insert_started = True
+        owned = ActiveRun(machine)
+        owned.busy = True
+        turn = Turn(machine, time.time(), random.random)
+        child = submission.new.parent_run is not None
+        room = len(self._runs) < settings.max_owned_runs or (child and self._children.may_exceed(submission.new))
+        # Who has no code for it leaves it to those that have.
+        mine = room and self._session.may_start and self._registry.spec_of(submission.new.workflow) is not None
+        if mine:
+            self._runs.add(owned)
+            turn.begin()
+            self._starter.start_ready(owned, turn, events)
+            turn.finish()
+        pending = PendingCommit(
+            owned, turn, turn.insert(self._session.id if mine else None), events, submission=submission
+        )
+        self._submissions.inserting(submission)
+        return pending

@@ -1,0 +1,1 @@
+"""What runs beside the stages: sweeps, notifications, retention, logs, sessions of workers."""

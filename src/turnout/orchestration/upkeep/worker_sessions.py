@@ -1,0 +1,90 @@
+"""What does the database know of workers, and of what they hold? The orchestrator's side of a hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from turnout.contracts.store import Store
+from turnout.model.events import ExecutionResult
+from turnout.model.names import split_task_id
+from turnout.model.names import task_id as id_of
+from turnout.model.rows import Renewal, Session
+from turnout.model.states import TaskState
+from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.background import Background
+from turnout.orchestration.lease import on_this_machine, seen_dead
+from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.upkeep.wakeups import Wakeups
+
+
+class _Hub(msgspec.Struct):
+    address: str = ""
+
+
+class Listening(msgspec.Struct):
+    """What of an orchestrator's status is of interest to workers."""
+
+    hub: _Hub | None = None
+
+
+class WorkerSessions:
+    """Workers have sessions of their own, as pollers have. What one holds from an orchestrator that is gone is kept
+    alive attempt by attempt, and answered through the inbox."""
+
+    def __init__(
+        self,
+        store: Store,
+        session: OrchestratorSession,
+        runs: ActiveRuns,
+        background: Background,
+        wakeups: Wakeups,
+        lease: float,
+    ) -> None:
+        self._store = store
+        self._session = session
+        self._runs = runs
+        self._in_thread = background.in_thread
+        self._wakeups = wakeups
+        self._lease = lease
+
+    async def joined(self, worker: Session, about: str) -> str | None:
+        return await self._in_thread(self._store.join_worker, worker, self._lease, about)
+
+    async def renew(self, about: Mapping[str, str]) -> Renewal:
+        return await self._in_thread(self._store.renew_workers, about, self._lease)
+
+    async def left(self, worker_id: str) -> None:
+        await self._in_thread(self._store.end_session, worker_id)
+
+    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+        held = [(*split_task_id(task), attempt) for task, attempt in attempts]
+        gone = await self._in_thread(self._store.renew_attempts, worker_id, held, self._lease)
+        return frozenset(attempts) - {(id_of(run_id, pos), attempt) for run_id, pos, attempt in gone}
+
+    def owns(self, task_id: str) -> bool:
+        owned = self._runs.get(split_task_id(task_id)[0])
+        return owned is not None and not owned.dropped and not self._session.fenced
+
+    async def hubs(self) -> Mapping[str, bool]:
+        found = await self._in_thread(self._store.session_health)
+        return {
+            hub.address: on_this_machine(one.session)
+            for one in found
+            if one.session.kind == "orchestrator" and one.health is not None and not seen_dead(one.session)
+            if (hub := msgspec.json.decode(one.health, type=Listening).hub) is not None and hub.address
+        }
+
+    async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
+        await self._in_thread(self._store.post_results, worker_id, results)
+        self._wakeups.announce("inbox")
+
+    def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
+        """This orchestrator is the only one that writes to the run, so what it has in memory decides."""
+        run_id, pos = split_task_id(task_id)
+        owned = self._runs.get(run_id)
+        if owned is None or owned.dropped or self._session.fenced or pos >= len(owned.machine.tasks):
+            return False
+        row = owned.machine.tasks[pos]
+        return row.state is TaskState.RUNNING and (row.attempt, row.holder) == (attempt, worker_id)

@@ -1,0 +1,91 @@
+"""What was last seen of an orchestrator, how old it is, and how quickly things grew."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnout.model.health import ExecutorStatus, OrchestratorStatus
+from turnout.orchestration.coordination import status_snapshot as snapshot_module
+from turnout.orchestration.coordination.rates import SAMPLES, Rates
+from turnout.orchestration.coordination.status_snapshot import StatusSnapshot
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_before_the_first_look_nothing_is_known() -> None:
+    sight = StatusSnapshot(OrchestratorStatus)
+    assert sight.known() is None
+    assert sight.text() is None
+
+
+def test_what_was_seen_grows_old_until_the_next_look() -> None:
+    clock = Clock()
+    sight = StatusSnapshot(lambda: OrchestratorStatus(at=7.0, owned_runs=3), clock)
+    assert sight.look().age_seconds == 0.0
+    clock.now += 30.0
+    stored = msgspec.json.decode(sight.text() or "", type=OrchestratorStatus)
+    assert (stored.at, stored.owned_runs, stored.age_seconds) == (7.0, 3, 30.0)
+    sight.look()
+    known = sight.known()
+    assert known is not None and known.age_seconds == 0.0
+
+
+def test_a_status_that_cannot_be_written_down_raises_nothing() -> None:
+    sight = StatusSnapshot(lambda: OrchestratorStatus(executors={"\ud800": ExecutorStatus()}))
+    sight.look()
+    assert sight.text() is None
+
+
+def test_a_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot_module, "LOOK", 0.0)
+    looked: list[int] = []
+
+    async def whole() -> None:
+        seen = asyncio.Event()
+
+        def look() -> OrchestratorStatus:
+            looked.append(1)
+            if len(looked) == 1:
+                raise RuntimeError("broken")
+            seen.set()
+            return OrchestratorStatus()
+
+        looking = asyncio.ensure_future(StatusSnapshot(look).keep_looking())
+        await asyncio.wait_for(seen.wait(), 20.0)
+        looking.cancel()
+
+    asyncio.run(whole())
+
+
+def test_a_rate_is_taken_over_the_window() -> None:
+    rates = Rates(window=5.0)
+    assert rates.of("items") == 0.0
+    for second in range(11):
+        rates.see(float(second), {"items": 10.0 * second if second < 6 else 50.0})
+    assert rates.of("items") == 0.0, "nothing came in the last five seconds"
+    rates.see(11.0, {"items": 100.0, "new": 10.0})
+    assert rates.of("items") == 10.0
+    assert rates.of("new") == 2.0, "who was not there has grown from nothing"
+    assert rates.of("unknown") == 0.0
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 3.0), st.integers(0, 100)), min_size=2, max_size=300))
+def test_rates_are_never_negative_and_remember_little(steps: list[tuple[float, int]]) -> None:
+    rates = Rates(window=5.0)
+    now, total = 0.0, 0
+    for passed, grown in steps:
+        now, total = now + passed, total + grown
+        rates.see(now, {"items": total})
+        assert rates.of("items") >= 0.0
+        assert len(rates._seen) <= SAMPLES + 3
