@@ -16,7 +16,10 @@ SECONDS = 3.0
 
 def test_sigterm_releases_what_has_not_started_and_lets_running_bodies_finish(children: Children) -> None:
     executions = children.executions
-    leaver = children.start("submit", workflow="slowly", runs=RUNS, seconds=SECONDS, threads=THREADS)
+    # Without sweeps it gives no run away before it is told to leave.
+    leaver = children.start(
+        "submit", workflow="slowly", runs=RUNS, seconds=SECONDS, threads=THREADS, settings={"sweep": 60.0}
+    )
     eventually("all are accepted", lambda: len(leaver.said("accepted")) == RUNS)
     eventually("both threads are in slow bodies", lambda: slow_by(children, leaver.pid) == THREADS)
     other = children.start("serve", threads=RUNS)

@@ -28,7 +28,7 @@ from turnout.model.limits import offerable_within_limits, ready_within_limits
 from turnout.model.machine import RunMachine
 from turnout.model.memo import Memo, write_memo
 from turnout.model.moves import AddItems, End, MakeReady, Move, StartGroup, Stop
-from turnout.model.reasons import FOR_POLLERS, RUN_TIMED_OUT, STORE_REJECTED, because, decided, ended, succeeded
+from turnout.model.reasons import FOR_POLLERS, PAUSED, RUN_TIMED_OUT, STORE_REJECTED, because, decided, ended, succeeded
 from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.states import (
@@ -46,6 +46,8 @@ from turnout.model.states import (
 from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
 NO_ITEMS: list[TaskRow] = []
+MAX_EXPLAINED = 256
+"""Tasks that were ready when a run is paused and get its reason: thousands of items are not written for that alone."""
 _NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
 
@@ -191,7 +193,7 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
-    def explain_anew(self, pos: int, reason: str) -> None:
+    def explain_anew(self, pos: int, reason: str | None) -> None:
         """Say why a ready task waits, also if it was ready before: worth a commit where people would look in vain for
         the cause."""
         row = self.task(pos)
@@ -261,10 +263,15 @@ class Turn(msgspec.Struct, gc=False, eq=False):
     def pause(self, reason: str = "paused") -> None:
         if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
             self._move_run(RunState.PAUSED, reason=reason)
+            for pos in list(self.machine.ready)[:MAX_EXPLAINED]:
+                self.explain_anew(pos, PAUSED)
 
     def resume(self) -> None:
         if self.run_row.state is RunState.PAUSED:
             self._move_run(RUN_RUNNING)
+            for pos in self.machine.ready:
+                if self.task(pos).reason == PAUSED:
+                    self.explain_anew(pos, None)
 
     def reject(self, error: ErrorInfo, reason: str = STORE_REJECTED) -> None:
         """Fail the run because its data cannot be stored, or not be used: what is open is cancelled, nothing of the
@@ -518,6 +525,8 @@ class Turn(msgspec.Struct, gc=False, eq=False):
         """Pending to ready."""
         row = self.task(pos)
         seq = self.log(pos, TASK_PENDING, TASK_READY, 0, None)
+        if reason is None and self.run_row.state is RunState.PAUSED:
+            reason = PAUSED
         self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, reason=reason, seq=seq, was=TASK_PENDING)
 
     def _all_completed(self, positions: tuple[int, ...]) -> bool:

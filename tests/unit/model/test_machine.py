@@ -512,6 +512,19 @@ def test_a_paused_run_takes_results_but_starts_nothing_until_resumed() -> None:
     assert (run.run_state, run.state("b")) == (RunState.RUNNING, TaskState.RUNNING)
 
 
+def test_tasks_that_wait_because_their_run_is_paused_say_so_until_it_is_resumed() -> None:
+    run = TinyRun(task("a"), task("b", "a"), task("c", "a"), task("d", "b")).start()
+    run.answer(ExecutionResult.success(run.events["a"], "1"), place=False)
+    run.commit(lambda turn: turn.pause())
+    assert (run.row("b").reason, run.row("c").reason) == ("paused", "paused")
+    run.commit(lambda turn: turn.resume(), place=False)
+    assert (run.row("b").reason, run.row("c").reason) == (None, None)
+    run.commit(lambda turn: None)
+    run.commit(lambda turn: turn.pause())
+    run.complete("b")
+    assert (run.row("d").state, run.row("d").reason) == (TaskState.READY, "paused")
+
+
 def test_a_paused_run_whose_tasks_have_all_ended_ends_when_resumed() -> None:
     run = TinyRun(task("a")).start()
     run.commit(lambda turn: turn.pause())

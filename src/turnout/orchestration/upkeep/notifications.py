@@ -78,7 +78,7 @@ class Notifications:
         every = "any" in topics
         if every or "runs" in topics:
             self._claims.request()
-        if "given" in topics:
+        if "given" in topics or (every and self._unknown_runs.few):
             await self._unknown_runs.sweep()
         if every or "commands" in topics:
             await self._inbox.take_commands()

@@ -12,6 +12,9 @@ from turnout.orchestration.stages.claims import Claims
 
 log = logging.getLogger("turnout.sweeper")
 
+FEW = 64
+"""Owned runs up to which a look costs next to nothing: SQLite does not say what has changed."""
+
 
 class UnknownRuns:
     """Claims them: another orchestrator gave them to this session, or the answer to a claim was lost."""
@@ -30,6 +33,11 @@ class UnknownRuns:
     def seen(self) -> bool:
         """True if some were seen once."""
         return bool(self._seen)
+
+    @property
+    def few(self) -> bool:
+        """True if this orchestrator has so little to do that others may give it runs."""
+        return len(self._runs) <= FEW
 
     async def sweep(self) -> None:
         """Claims those that are seen for the second time while no claim is under way."""
