@@ -116,7 +116,7 @@ async def begun(store: HeldStore) -> list[str]:
     return await asyncio.to_thread(store.begun.get, timeout=WAIT)
 
 
-# -- gathering --------------------------------------------------------------------------------------------------
+# -- gathering -------------------------------------------------------------------------------------------------------
 def test_an_idle_ledger_flushes_at_once() -> None:
     store = HeldStore()
     outcomes, ledger = outcomes_of(store, write("a"), write("b"))
@@ -290,7 +290,7 @@ def test_a_stale_outcome_is_a_value_and_is_counted() -> None:
     assert ledger.metrics.stale == 1
 
 
-# -- unknown outcomes -------------------------------------------------------------------------------------------
+# -- unknown outcomes ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("error", [StoreUnreachable("gone"), StoreFull("disk full")])
 def test_a_commit_that_did_not_get_through_is_tried_again(error) -> None:
     store = HeldStore()
@@ -391,7 +391,7 @@ def test_a_submission_that_may_be_stored_already_is_not_told_that_nothing_was_wr
     assert outcomes == [WriteOutcome("a")]
 
 
-# -- poison -----------------------------------------------------------------------------------------------------
+# -- poison ----------------------------------------------------------------------------------------------------------
 def test_a_rejected_batch_is_split_down_to_the_run_at_fault_and_the_others_apply() -> None:
     store = HeldStore()
     store.poison = {"c"}
@@ -467,7 +467,7 @@ def test_a_doubt_about_the_whole_batch_stays_when_it_is_split() -> None:
     assert outcomes == [WriteOutcome("a"), WriteOutcome("b", rejected="poison")]
 
 
-# -- the end ----------------------------------------------------------------------------------------------------
+# -- the end ---------------------------------------------------------------------------------------------------------
 def test_after_close_writes_fail_and_nothing_reaches_the_store() -> None:
     async def scenario() -> None:
         store = HeldStore()

@@ -181,7 +181,7 @@ def test_a_later_attempt_reuses_the_stored_decision(build: Build, loop: ManualLo
     assert parts.dispatcher.decided == ["a"]
 
 
-# -- pollers and workers -----------------------------------------------------------------------------------------------
+# -- pollers and workers ---------------------------------------------------------------------------------------------
 def test_tasks_that_pollers_serve_are_offered_and_never_dispatched(build: Build) -> None:
     parts = build(PAIR, polled=frozenset({"far"}))
     parts.dispatcher.routes["b"] = DispatchDecision("far", "a rule")
@@ -257,7 +257,7 @@ def test_runs_that_wait_say_so_when_the_breaker_opens(build: Build) -> None:
     assert row(parts, 0).reason == BREAKER_OPEN and owned.queued_for == {"default"}
 
 
-# -- results -----------------------------------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------------------------
 def test_a_result_starts_what_waited_for_it_in_the_same_commit(build: Build) -> None:
     parts = build(CHAIN)
     parts.submit(CHAIN)
@@ -333,7 +333,7 @@ def test_the_items_of_a_mapped_task_start_as_far_as_there_is_room(build: Build) 
     assert states == ["running", "running", "running", "ready"]
 
 
-# -- trouble -----------------------------------------------------------------------------------------------------------
+# -- trouble ---------------------------------------------------------------------------------------------------------
 def test_a_turn_that_fails_once_is_taken_again_and_nothing_is_lost(build: Build, loop: ManualLoop) -> None:
     parts = build(PAIR, default=2)
     owned = parts.idle_run(PAIR)
@@ -391,7 +391,7 @@ def test_an_order_whose_turn_fails_twice_is_refused_and_the_run_goes_on(build: B
     assert parts.states() == {"a": "completed", "b": "running"}
 
 
-# -- orders ------------------------------------------------------------------------------------------------------------
+# -- orders ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("kind", "state"), [("pause", RunState.PAUSED), ("cancel", RunState.CANCELLING)])
 def test_a_pause_and_a_cancel_wait_until_the_executors_have_said_what_has_begun(
     build: Build, loop: ManualLoop, kind: str, state: RunState

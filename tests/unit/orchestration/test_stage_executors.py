@@ -64,7 +64,7 @@ async def quiet() -> None:
         await asyncio.sleep(0)
 
 
-# -- start and stop ---------------------------------------------------------------------------------------------
+# -- start and stop --------------------------------------------------------------------------------------------------
 @scenario
 async def test_an_executor_takes_what_was_there_before_it_started_and_what_comes_later(work, queue) -> None:
     queue.put(1)
@@ -170,7 +170,7 @@ async def test_a_loop_that_died_is_unhealthy(work, queue) -> None:
     assert executor.health().state == "unhealthy"
 
 
-# -- batches ----------------------------------------------------------------------------------------------------
+# -- batches ---------------------------------------------------------------------------------------------------------
 @scenario
 async def test_a_batch_holds_at_most_its_size_in_order_of_arrival(work, queue) -> None:
     executor = executor_of(queue, work, batch_size=3)
@@ -205,7 +205,7 @@ async def test_under_backpressure_the_queue_is_still_emptied_and_it_can_be_lifte
     await executor.stop(WAIT)
 
 
-# -- errors -----------------------------------------------------------------------------------------------------
+# -- errors ----------------------------------------------------------------------------------------------------------
 @scenario
 async def test_an_exception_puts_the_items_back_in_order_and_the_executor_goes_on(work, queue) -> None:
     work.failures = 1
@@ -321,7 +321,7 @@ async def test_one_that_has_had_nothing_to_do_for_its_interval_looks_by_itself(w
     await executor.stop(WAIT)
 
 
-# -- queue and pool ---------------------------------------------------------------------------------------------
+# -- queue and pool --------------------------------------------------------------------------------------------------
 @scenario
 async def test_a_sleeper_that_was_cancelled_does_not_swallow_a_wake_up(work, queue) -> None:
     gone, waiting = asyncio.ensure_future(queue.wait(WAIT)), asyncio.ensure_future(queue.wait(WAIT))
