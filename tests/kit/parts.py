@@ -125,10 +125,10 @@ class Parts:
         self.ledger = Ledger(self.store, max_commit=512, topics_of=lambda writes: frozenset())
         self.wakeups = Wakeups()
         self.shadows = Shadows()
-        self.parking = CapacityQueue()
+        self.capacity_queue = CapacityQueue()
         self.timers = RunTimers(self.runs, self.background, self.settings.cancel_grace)
         self.reservations = Reservations(self.dispatcher, self.session)
-        self.suspects = ExclusiveTasks(self.dispatcher, self.session, self.parking)
+        self.exclusive_tasks = ExclusiveTasks(self.dispatcher, self.session, self.capacity_queue)
         self.submissions = PendingSubmissions(self.queues[Stage.SUBMIT], self.ledger)
         self.intake = ResultIntake(self.runs, self.dispatcher, self.shadows)
 
@@ -170,7 +170,7 @@ class Parts:
         return Commands(self.store, self.runs, self.claims, self.background)
 
     @cached_property
-    def births(self) -> ChildRequests:
+    def child_requests(self) -> ChildRequests:
         return ChildRequests(
             self.store,
             self.registry,
@@ -183,19 +183,19 @@ class Parts:
         )
 
     @cached_property
-    def following(self) -> Propagation:
-        return Propagation(self.session, self.runs, self.claims, self.commands, self.births, self.background)
+    def propagation(self) -> Propagation:
+        return Propagation(self.session, self.runs, self.claims, self.commands, self.child_requests, self.background)
 
     @cached_property
-    def children(self) -> ChildRuns:
+    def child_runs(self) -> ChildRuns:
         return ChildRuns(
             self.store,
             self.registry,
             self.session,
             self.runs,
             submissions=self.submissions,
-            births=self.births,
-            following=self.following,
+            births=self.child_requests,
+            following=self.propagation,
             background=self.background,
             wakeups=self.wakeups,
         )
@@ -212,7 +212,7 @@ class Parts:
             self.runs,
             reservations=self.reservations,
             claims=self.claims,
-            children=self.children,
+            children=self.child_runs,
             replies=self.replies,
             shadows=self.shadows,
             timers=self.timers,
@@ -226,9 +226,9 @@ class Parts:
             self.session,
             self.runs,
             reservations=self.reservations,
-            capacity_queue=self.parking,
-            suspects=self.suspects,
-            children=self.children,
+            capacity_queue=self.capacity_queue,
+            suspects=self.exclusive_tasks,
+            children=self.child_runs,
             polled=self.polled,
         )
 
@@ -237,16 +237,16 @@ class Parts:
         return Withdrawal(self.dispatcher, self.runs, self.background, self.settings.lease)
 
     @cached_property
-    def turns(self) -> Scheduler:
+    def scheduler(self) -> Scheduler:
         return Scheduler(
             self.dispatcher,
             self.session,
             self.runs,
             commits=self.commits,
             starter=self.starter,
-            checks=ResultCheck(self.registry, self.suspects),
+            checks=ResultCheck(self.registry, self.exclusive_tasks),
             withdrawal=self.withdrawal,
-            children=self.children,
+            children=self.child_runs,
             commands=self.commands,
             background=self.background,
         )
@@ -256,7 +256,7 @@ class Parts:
         return StoredVersions(self.store, self.graphs, self.background)
 
     @cached_property
-    def admission(self) -> SubmissionStage:
+    def submission(self) -> SubmissionStage:
         return SubmissionStage(
             self.registry,
             self.session,
@@ -265,7 +265,7 @@ class Parts:
             versions=self.versions,
             starter=self.starter,
             commits=self.commits,
-            children=self.children,
+            children=self.child_runs,
             settings=self.settings,
         )
 
@@ -278,7 +278,7 @@ class Parts:
             self.dispatcher,
             self.session,
             self.runs,
-            capacity_queue=self.parking,
+            capacity_queue=self.capacity_queue,
             background=self.background,
             settings=self.settings,
             receives=self.scope.only is None,
@@ -294,7 +294,7 @@ class Parts:
 
     @cached_property
     def inbox(self) -> Inbox:
-        return Inbox(self.store, self.session, self.runs, self.children, self.background)
+        return Inbox(self.store, self.session, self.runs, self.child_runs, self.background)
 
     @cached_property
     def redelivery(self) -> Redelivery:
@@ -339,9 +339,9 @@ class Parts:
     def drive(self) -> None:
         """What the stage executors do: takes what is in the queues until they are empty. Claims are left to tests."""
         process: dict[Stage, Any] = {
-            Stage.SUBMIT: self.admission.process,
-            Stage.START: self.turns.process,
-            Stage.RESULT: self.turns.process,
+            Stage.SUBMIT: self.submission.process,
+            Stage.START: self.scheduler.process,
+            Stage.RESULT: self.scheduler.process,
             Stage.FINISH: self.waiters.process,
         }
         self.loop.settle()

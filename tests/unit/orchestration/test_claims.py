@@ -20,11 +20,11 @@ from turnout.model.reasons import TURN_FAILED
 from turnout.model.rows import Holder, Session
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.adoption import ClaimScope
-from turnout.orchestration.grace import LEAST
-from turnout.orchestration.owned import Order
+from turnout.orchestration.active_run import RunCommand
 from turnout.orchestration.settings import EngineSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.claims import ClaimScope
+from turnout.orchestration.stages.stage import Stage
+from turnout.orchestration.upkeep.grace import LEAST
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 Build = Callable[..., Parts]
@@ -45,17 +45,17 @@ def test_a_claim_is_requested_once_until_it_is_taken(build: Build) -> None:
     parts = build(GRAPH)
     for _ in range(3):
         parts.claims.request()
-    assert len(parts.queues[Stage.TASK_CLAIMER]) == 1
+    assert len(parts.queues[Stage.CLAIM]) == 1
     claim(parts)
     parts.claims.request()
-    assert len(parts.queues[Stage.TASK_CLAIMER]) == 2
+    assert len(parts.queues[Stage.CLAIM]) == 2
 
 
 def test_an_orchestrator_that_stops_requests_no_claim(build: Build) -> None:
     parts = build(GRAPH)
     parts.session.begin_stopping()
     parts.claims.request()
-    assert len(parts.queues[Stage.TASK_CLAIMER]) == 0
+    assert len(parts.queues[Stage.CLAIM]) == 0
 
 
 def test_unowned_runs_are_claimed_and_driven_on(build: Build) -> None:
@@ -83,7 +83,7 @@ def test_no_more_runs_are_claimed_than_there_is_room_for(build: Build) -> None:
         parts.stored(GRAPH, run_id=f"run-{number}")
     claim(parts)
     assert len(parts.runs) == 2 and parts.claims.more
-    assert len(parts.queues[Stage.TASK_CLAIMER]) == 1, "there is room for more, and more to claim"
+    assert len(parts.queues[Stage.CLAIM]) == 1, "there is room for more, and more to claim"
     claim(parts)
     assert len(parts.runs) == 3
     claim(parts)
@@ -94,7 +94,7 @@ def test_a_claim_that_gets_less_than_it_asked_for_is_the_last(build: Build) -> N
     parts = build(GRAPH)
     parts.stored(GRAPH)
     claim(parts)
-    assert not parts.claims.more and len(parts.queues[Stage.TASK_CLAIMER]) == 0
+    assert not parts.claims.more and len(parts.queues[Stage.CLAIM]) == 0
 
 
 @pytest.mark.parametrize("why", ["fenced", "bystander"])
@@ -137,7 +137,7 @@ def test_a_claim_that_fails_is_the_stage_executors_to_repeat(build: Build) -> No
         claim(parts)
     assert parts.claims.claiming == 0
     parts.claims.request()
-    assert len(parts.queues[Stage.TASK_CLAIMER]) == 0, "the wish goes back to the queue by itself"
+    assert len(parts.queues[Stage.CLAIM]) == 0, "the wish goes back to the queue by itself"
     claim(parts)
     assert list(parts.runs) == ["run-1"]
 
@@ -171,7 +171,7 @@ def test_what_a_dead_orchestrator_held_is_lost(build: Build) -> None:
     (lost,) = adopted(parts, OTHER, holder("orchestrator"))
     assert (lost.status, lost.attempt) == (ExecutionStatus.LOST, 1)
     assert lost.error is not None and OTHER in lost.error.message
-    assert parts.runs["run-1"].shaken
+    assert parts.runs["run-1"].has_lost_attempts
     parts.drive()
     assert parts.states() == {"a": "running", "b": "pending"} and parts.event("a").attempt == 2
 
@@ -247,7 +247,7 @@ def test_a_run_that_was_lost_before_is_watched_for_suspects(build: Build) -> Non
     table.tasks[0] = msgspec.structs.replace(table.tasks[0], losses=1)
     table.owner = None
     claim(parts)
-    assert parts.runs["run-1"].shaken
+    assert parts.runs["run-1"].has_lost_attempts
 
 
 # -- runs that cannot be read ----------------------------------------------------------------------------------------
@@ -274,14 +274,14 @@ def test_a_reload_reads_the_run_under_a_new_epoch_and_keeps_what_has_come_in(bui
     parts.submit(GRAPH)
     before, epoch = parts.runs["run-1"], parts.runs["run-1"].machine.epoch
     before.busy = True
-    result, order = ExecutionResult.success(parts.event("a")), Order("pause", None)
+    result, order = ExecutionResult.success(parts.event("a")), RunCommand("pause", None)
     parts.runs.deliver(before, 0, result)
     parts.runs.command(before, order)
     loop.run(parts.claims.reload(before))
     now = parts.runs["run-1"]
     assert now is not before and before.dropped and now.machine.epoch == epoch + 1
-    assert [answer.result for answer in now.results] == [result] and now.orders == [order]
-    assert now.fresh and now.queued
+    assert [answer.result for answer in now.results] == [result] and now.commands == [order]
+    assert now.just_claimed and now.queued
 
 
 def test_a_reload_keeps_attempts_that_an_executor_here_has(build: Build, loop: ManualLoop) -> None:

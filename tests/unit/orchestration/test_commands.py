@@ -77,7 +77,7 @@ def test_an_order_follows_its_run_to_another_owner(build: Build, loop: ManualLoo
     parts = build(GRAPH)
     owned = parts.idle_run(GRAPH)
     order = loop.start(parts.commands.carry_out("run-1", "pause"))
-    assert len(owned.orders) == 1
+    assert len(owned.commands) == 1
     parts.store.tables["run-1"].claim(OTHER)
     parts.runs.release(owned)
     loop.settle()

@@ -132,7 +132,7 @@ def test_a_submission_to_a_closed_ledger_is_refused(build: Build, loop: ManualLo
     parts = build(GRAPH)
     request = parts.request(GRAPH)
     parts.ledger.close()
-    loop.run(parts.admission.process([request]))
+    loop.run(parts.submission.process([request]))
     assert isinstance(request.accepted.exception(), StoreUnreachable)
     assert len(parts.runs) == 0 and parts.dispatcher.free == {"default": 8}
 
@@ -142,7 +142,7 @@ def test_results_are_acknowledged_once_they_are_durable(build: Build, loop: Manu
     parts.submit(GRAPH)
     loop.holding = True
     result = parts.answer("a")
-    loop.start(parts.turns.process([parts.runs["run-1"]]))
+    loop.start(parts.scheduler.process([parts.runs["run-1"]]))
     assert parts.dispatcher.told_settled == []
     loop.let_go()
     assert parts.dispatcher.told_settled == [result]
@@ -154,7 +154,7 @@ def test_results_of_a_turn_that_was_refused_are_not_acknowledged(build: Build, l
     owned = parts.runs["run-1"]
     result = parts.answer("a")
     parts.store.tables["run-1"].claim(OTHER)
-    loop.run(parts.turns.process([owned]))
+    loop.run(parts.scheduler.process([owned]))
     assert parts.dispatcher.told_settled == [] and parts.dispatcher.told_unclaimed == [result]
 
 
@@ -164,7 +164,7 @@ def test_an_order_is_acknowledged_with_its_commit(build: Build, loop: ManualLoop
     owned, done = parts.runs["run-1"], loop.create_future()
     parts.runs.command(owned, RunCommand("pause", None, done=done))
     loop.holding = True
-    loop.start(parts.turns.process([owned]))
+    loop.start(parts.scheduler.process([owned]))
     assert not done.done()
     loop.let_go()
     assert done.done() and parts.store.tables["run-1"].run.state is RunState.PAUSED
@@ -176,7 +176,7 @@ def test_a_run_that_ended_goes_to_the_last_stage_and_takes_no_further_turn(build
     request = parts.submit(graph)
     owned = parts.runs["run-1"]
     parts.answer("only", 7)
-    loop.run(parts.turns.process([owned]))
+    loop.run(parts.scheduler.process([owned]))
     assert owned.dropped and not request.final.done()
     parts.drive()
     final = request.final.result()

@@ -30,7 +30,7 @@ Build = Callable[..., Parts]
 
 def turn(parts: Parts, owned: ActiveRun) -> None:
     owned.queued = True
-    parts.loop.run(parts.turns.process([owned]))
+    parts.loop.run(parts.scheduler.process([owned]))
 
 
 def row(parts: Parts, pos: int, run_id: str = "run-1") -> object:
@@ -48,7 +48,7 @@ def test_every_slot_is_reserved_before_the_commit_and_used_after_it(build: Build
 def test_the_runs_of_one_batch_are_committed_together(build: Build, loop: ManualLoop) -> None:
     parts = build(A)
     batch = [parts.idle_run(A, run_id=f"run-{number}") for number in range(5)]
-    loop.run(parts.turns.process(batch))
+    loop.run(parts.scheduler.process(batch))
     assert parts.journal.count("commit") == 1 and len(parts.dispatcher.dispatched) == 5
 
 
@@ -122,7 +122,7 @@ def test_tasks_of_one_run_start_by_their_own_priority(build: Build) -> None:
 def test_a_run_goes_straight_on_until_another_has_waited_too_long(build: Build, waited: float, starts: bool) -> None:
     parts = build(A, default=1)
     before, owned = parts.idle_run(A, run_id="before"), parts.idle_run(A, run_id="owned")
-    parts.parking.add(before, "default", time.monotonic() - waited)
+    parts.capacity_queue.add(before, "default", time.monotonic() - waited)
     turn(parts, owned)
     assert bool(parts.dispatcher.dispatched) is starts
     assert (owned.queued_for == set()) is starts
@@ -314,7 +314,7 @@ def test_results_that_arrive_during_a_commit_are_taken_with_the_next(build: Buil
     owned = parts.runs["run-1"]
     parts.answer("a")
     loop.holding = True
-    loop.start(parts.turns.process(parts.queues[Stage.RESULT].take(10)))
+    loop.start(parts.scheduler.process(parts.queues[Stage.RESULT].take(10)))
     parts.answer("b")
     assert owned.busy and not owned.queued and len(owned.results) == 1
     loop.let_go()
@@ -367,7 +367,7 @@ def test_the_trouble_of_one_run_does_not_touch_the_others_of_its_batch(build: Bu
     parts = build(A)
     parts.dispatcher.faults["bad"] = RuntimeError("a rule raised")
     batch = [parts.idle_run(bad, run_id="bad"), parts.idle_run(A, run_id="good")]
-    loop.run(parts.turns.process(batch))
+    loop.run(parts.scheduler.process(batch))
     assert [event.run_id for _, event in parts.dispatcher.dispatched] == ["good"]
 
 

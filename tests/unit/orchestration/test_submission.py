@@ -12,16 +12,16 @@ from kit.runs import graph_of, task
 from turnout.errors import IdempotencyConflict, StoreRejected, StoreUnreachable, TurnoutError
 from turnout.model.children import PARENT_GONE
 from turnout.model.states import RunState
-from turnout.orchestration.moves import Request
+from turnout.orchestration.messages import Submission
 from turnout.orchestration.settings import EngineSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 STRANGE = graph_of(task("x"), task("y"))
 Build = Callable[..., Parts]
 
 
-def error_of(request: Request) -> BaseException:
+def error_of(request: Submission) -> BaseException:
     error = request.accepted.exception(0)
     assert error is not None
     return error
@@ -44,7 +44,7 @@ def test_a_submission_is_accepted_when_it_is_durable_and_not_before(build: Build
     request = parts.request(GRAPH)
     loop.run(parts.versions.store(GRAPH))
     loop.holding = True
-    loop.start(parts.admission.process([request]))
+    loop.start(parts.submission.process([request]))
     assert not request.accepted.done() and parts.dispatcher.dispatched == []
     loop.let_go()
     assert request.accepted.done() and parts.dispatcher.names() == ["a"]
@@ -65,7 +65,7 @@ def test_a_version_that_cannot_be_stored_refuses_its_own_submissions_only(build:
     parts = build(GRAPH, STRANGE)
     bad, good = parts.request(GRAPH, run_id="bad"), parts.request(STRANGE, run_id="good")
     parts.store.errors["put_workflow"] = StoreUnreachable("it is away")
-    loop.run(parts.admission.process([bad, good]))
+    loop.run(parts.submission.process([bad, good]))
     assert isinstance(error_of(bad), StoreUnreachable) and good.accepted.result(0) == "good"
     assert list(parts.store.tables) == ["good"]
 
@@ -78,7 +78,7 @@ def test_above_the_limit_of_owned_runs_a_submission_is_stored_for_any_claimer(bu
     assert second.accepted.result(0) == "second"
     assert (table.owner, table.run.state) == (None, RunState.PENDING)
     assert list(parts.runs) == ["first"] and len(parts.dispatcher.dispatched) == 1
-    assert len(parts.queues[Stage.TASK_CLAIMER]) == 1, "a claim is requested"
+    assert len(parts.queues[Stage.CLAIM]) == 1, "a claim is requested"
 
 
 @pytest.mark.parametrize("why", ["fenced", "stopping", "bystander", "no code"])
@@ -104,7 +104,7 @@ def test_a_submission_that_cannot_be_admitted_is_refused_and_the_others_go_on(bu
     parts = build(GRAPH, STRANGE, default=3)
     parts.dispatcher.faults["y"] = RuntimeError("a rule raised")
     bad, good = parts.request(STRANGE, run_id="bad"), parts.request(GRAPH, run_id="good")
-    loop.run(parts.admission.process([bad, good]))
+    loop.run(parts.submission.process([bad, good]))
     assert str(error_of(bad)) == "a rule raised" and good.accepted.result(0) == "good"
     assert list(parts.runs) == ["good"] and list(parts.store.tables) == ["good"]
     assert parts.dispatcher.free == {"default": 2}, "the slot of x is free again"
@@ -115,8 +115,8 @@ def test_a_batch_that_comes_again_is_not_inserted_twice(build: Build, loop: Manu
     request = parts.request(GRAPH)
     loop.run(parts.versions.store(GRAPH))
     loop.holding = True
-    loop.start(parts.admission.process([request]))
-    loop.start(parts.admission.process([request]))  # the stage executor that had it was replaced
+    loop.start(parts.submission.process([request]))
+    loop.start(parts.submission.process([request]))  # the stage executor that had it was replaced
     loop.let_go()
     assert len(parts.store.writes) == 1 and request.accepted.result(0) == "run-1"
 
@@ -147,7 +147,7 @@ def test_a_submission_in_the_ledger_is_told_that_its_outcome_is_unknown(build: B
     waiting, inserting = parts.request(GRAPH, run_id="waiting"), parts.request(GRAPH, run_id="inserting")
     loop.run(parts.versions.store(GRAPH))
     loop.holding = True
-    loop.start(parts.admission.process([inserting]))
+    loop.start(parts.submission.process([inserting]))
     parts.submissions.put([waiting])
     parts.submissions.refuse_all(StoreUnreachable("it is away"))
     assert str(error_of(waiting)) == "it is away"
@@ -169,7 +169,7 @@ def test_submissions_that_the_ledger_never_answered_are_refused_at_the_end(build
     parts = build(GRAPH)
     request, done = parts.request(GRAPH, run_id="late"), parts.submit(GRAPH, run_id="done")
     loop.holding = True
-    loop.start(parts.admission.process([request]))
+    loop.start(parts.submission.process([request]))
     parts.submissions.abandon()
     assert isinstance(error_of(request), StoreUnreachable)
     assert done.accepted.result(0) == "done"

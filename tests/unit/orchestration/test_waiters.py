@@ -13,9 +13,9 @@ from kit.runs import graph_of, task
 from turnout.errors import RunNotFound, TurnoutError
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
-from turnout.orchestration.moves import Final
+from turnout.orchestration.messages import FinishedRun
 from turnout.orchestration.settings import EngineSettings
-from turnout.orchestration.stages import Stage
+from turnout.orchestration.stages.stage import Stage
 
 GRAPH = graph_of(task("a"))
 Build = Callable[..., Parts]
@@ -24,7 +24,7 @@ Build = Callable[..., Parts]
 def test_the_end_of_a_run_resolves_every_future_and_forgets_the_run(build: Build) -> None:
     parts = build(GRAPH)
     request = parts.submit(GRAPH)
-    other: Future[Final] = Future()
+    other: Future[FinishedRun] = Future()
     parts.waiters.add("run-1", other)
     parts.answer("a", "done")
     parts.drive()
@@ -35,7 +35,7 @@ def test_the_end_of_a_run_resolves_every_future_and_forgets_the_run(build: Build
 def test_a_future_that_its_caller_cancelled_does_not_disturb_the_others(build: Build) -> None:
     parts = build(GRAPH)
     request = parts.submit(GRAPH)
-    gone: Future[Final] = Future()
+    gone: Future[FinishedRun] = Future()
     gone.cancel()
     parts.waiters.add("run-1", gone)
     parts.answer("a")
@@ -46,7 +46,7 @@ def test_a_future_that_its_caller_cancelled_does_not_disturb_the_others(build: B
 def test_a_run_that_ended_elsewhere_is_found_by_the_next_look(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     table = parts.stored(GRAPH, OTHER)
-    future: Future[Final] = Future()
+    future: Future[FinishedRun] = Future()
     parts.waiters.watch("run-1", future)
     loop.settle()
     assert not future.done()
@@ -58,7 +58,7 @@ def test_a_run_that_ended_elsewhere_is_found_by_the_next_look(build: Build, loop
 def test_watching_a_run_that_has_ended_already_answers_at_once(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     parts.stored(GRAPH, OTHER).run = RunRow(state=RunState.COMPLETED)
-    future: Future[Final] = Future()
+    future: Future[FinishedRun] = Future()
     parts.waiters.watch("run-1", future)
     loop.settle()
     assert future.done()
@@ -66,7 +66,7 @@ def test_watching_a_run_that_has_ended_already_answers_at_once(build: Build, loo
 
 def test_a_run_that_was_deleted_fails_its_waiters(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
-    future: Future[Final] = Future()
+    future: Future[FinishedRun] = Future()
     parts.waiters.watch("run-1", future)
     loop.settle()
     with pytest.raises(RunNotFound):
@@ -76,7 +76,7 @@ def test_a_run_that_was_deleted_fails_its_waiters(build: Build, loop: ManualLoop
 def test_runs_that_are_driven_here_are_not_looked_up(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     parts.submit(GRAPH)
-    future: Future[Final] = Future()
+    future: Future[FinishedRun] = Future()
     parts.waiters.watch("run-1", future)
     loop.run(parts.waiters.check())
     assert parts.store.calls("runs_by_id") == [] and not future.done()
@@ -101,4 +101,4 @@ def test_a_claim_is_requested_when_half_of_the_room_is_free_and_runs_were_left(
     for number in range(4):
         owned = parts.runs[f"run-{number}"]
         parts.loop.run(parts.waiters.process([owned]))
-        assert len(parts.queues[Stage.TASK_CLAIMER]) == (asks and number >= 1)
+        assert len(parts.queues[Stage.CLAIM]) == (asks and number >= 1)
