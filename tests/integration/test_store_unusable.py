@@ -13,7 +13,7 @@ import pytest
 
 from tests.postgres import GivenServer
 from turnout import Runner
-from turnout.errors import StoreUnusable
+from turnout.errors import DatabaseNotFound, StoreUnusable
 from turnout.store import connect
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.empty_database]
@@ -91,6 +91,16 @@ def test_a_file_whose_schema_is_garbled_is_damaged(tmp_path: Path, garbled: str)
         connection.execute("pragma writable_schema = on")
         connection.execute("update sqlite_master set sql = cast(? as text) where name = 'run'", (text,))
     unusable(f"sqlite:///{path}", "store_damaged", "turnout.db")
+
+
+def test_a_file_of_something_else_is_not_called_a_damaged_database(tmp_path: Path) -> None:
+    path = tmp_path / "orders.py"
+    path.write_text("orders = []\n" * 100)
+    with pytest.raises(DatabaseNotFound, match="a file of something else"):
+        connect(f"sqlite:///{path}", create=False).open()
+    with pytest.raises(StoreUnusable, match="it is a file of something else, or its beginning is damaged"):
+        connect(f"sqlite:///{path}").open()
+    assert path.read_text().startswith("orders = []"), "it is left as it was"
 
 
 def test_a_text_in_a_file_that_is_none_is_damage_too(tmp_path: Path) -> None:

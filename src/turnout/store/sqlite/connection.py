@@ -193,8 +193,10 @@ def translated(path: str) -> Iterator[None]:
 
 
 def _damaged(path: str, text: str) -> StoreUnusable:
+    if text == "file is not a database":
+        text = "it is a file of something else, or its beginning is damaged"
     return StoreUnusable(
-        f"{path} is not a usable database: {text}; put a copy from before in its place, or name another file",
+        f"{path} is not a usable database: {text}; name another file, or put a backup in its place",
         code="store_damaged",
         path=path,
     )

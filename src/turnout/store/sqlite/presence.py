@@ -9,6 +9,8 @@ from turnout.model.suggestions import near
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 
 _TABLES = {"migration", "run"}
+MAGIC = b"SQLite format 3\x00"
+"""The first bytes of every SQLite file."""
 
 
 def refuse_absence(database: SqliteDatabase) -> None:
@@ -20,6 +22,10 @@ def refuse_absence(database: SqliteDatabase) -> None:
         raise DatabaseNotFound(f"{path} is a folder: name the database file in it", path=str(path))
     if not path.exists():
         raise DatabaseNotFound(f"there is no database {path.absolute()}{_meant(path)}", path=str(path))
+    if not _is_sqlite(path):
+        raise DatabaseNotFound(
+            f"{path} is a file of something else, or a database whose beginning is damaged", path=str(path)
+        )
     with translated(database.path):
         tables = {name for (name,) in database.connection().execute("select name from sqlite_master")}
     if not tables >= _TABLES:
@@ -34,3 +40,13 @@ def _meant(path: Path) -> str:
     if not path.parent.is_dir():
         return f": there is no folder {path.parent.absolute()}"
     return near(path.name, [each.name for each in path.parent.iterdir() if each.is_file()])
+
+
+def _is_sqlite(path: Path) -> bool:
+    """True unless the file begins with something else. One that cannot be read is for opening it to explain."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(MAGIC))
+    except OSError:
+        return True
+    return not begin or begin == MAGIC
