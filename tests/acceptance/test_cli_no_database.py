@@ -67,7 +67,7 @@ def test_a_database_of_something_else_is_refused_and_left_as_it_is(project: Proj
     for name, says in (
         ("shop.db", "is no database of Turnout"),
         ("empty.db", "is no database of Turnout"),
-        ("noise.db", "is not a usable database"),
+        ("noise.db", "is a file of something else"),
     ):
         for done in project.run_all([[*each.split(), "-d", f"sqlite:///{name}"] for each in LOOKING[::5]]):
             assert done.code == 5 and done.out == "" and name in done.err and says in done.err, done
