@@ -106,12 +106,13 @@ class Parts:
         scope: ClaimScope | None = None,
         polled: frozenset[str] | None = frozenset(),
         drives: bool = True,
+        store: MemoryStore | None = None,
         **capacity: int,
     ) -> None:
         self.loop = loop
-        self.journal: list[str] = []
+        self.store: Any = store or MemoryStore()
+        self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
-        self.store: Any = MemoryStore(self.journal)
         self.dispatcher = FakeDispatcher(self.journal, **capacity)
         self.registry = Workflows(*graphs)
         self.settings = settings or EngineSettings()
