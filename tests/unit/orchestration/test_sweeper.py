@@ -270,7 +270,7 @@ def test_an_attempt_whose_result_has_come_is_not_lost(build: Build, loop: Manual
         ("commands", {"commands_for"}),
         ("inbox", {"inbox_for"}),
         ("given", {"owned_runs"}),
-        ("any", {"commands_for", "inbox_for"}),
+        ("any", {"commands_for", "inbox_for", "owned_runs"}),
         ("ready", set()),
     ],
 )
