@@ -17,9 +17,9 @@ from rich.terminal_theme import TerminalTheme
 from turnout.cli.demo import conclusion, demo_runner, introduction
 from turnout.cli.demo_orders import ORDER, fulfil
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.log_lines import Heard
+from turnout.cli.log_lines import LineQueue
 from turnout.cli.output import Line
-from turnout.cli.watch import Watched, as_text, picture
+from turnout.cli.watch import WatchedRun, as_text, tree_lines
 from turnout.model.states import TaskState
 from turnout.runner.views import task_view
 
@@ -48,8 +48,8 @@ def main() -> None:
         console.print(as_text(lines), highlight=False)
 
     show([[("$ turnout demo", "bold")]])
-    heard = Heard()
-    with demo_runner(heard) as runner:
+    queue = LineQueue()
+    with demo_runner(queue) as runner:
         show(introduction(runner))
         began = time.time()
         run = runner.submit(fulfil, ORDER)
@@ -58,14 +58,14 @@ def main() -> None:
             if any(task.state is TaskState.READY and task.reason == "retry_at" for task in tasks):
                 break
             time.sleep(0.01)
-        watched = Watched(runner.core, run, fulfil.spec, heard, Interrupt())
-        show([*watched.last_words(), *picture(fulfil.spec, run.id, tasks, time.time(), began, 100)])
+        watched = WatchedRun(runner.core, run, fulfil.spec, queue, Interrupt())
+        show([*watched.remaining_lines(), *tree_lines(fulfil.spec, run.id, tasks, time.time(), began, 100)])
         result = run.result()
         show(
             [
                 [("  ⋮", "dim")],
-                *watched.last_words(),
-                *picture(fulfil.spec, run.id, run.tasks(), time.time(), began, 100),
+                *watched.remaining_lines(),
+                *tree_lines(fulfil.spec, run.id, run.tasks(), time.time(), began, 100),
             ]
         )
         show(conclusion(run.status(), result))

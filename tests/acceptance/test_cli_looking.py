@@ -323,7 +323,7 @@ def test_an_error_of_ours_is_shown_whole(project: Project) -> None:
     program = (
         "import turnout.cli.doctor as doctor\n"
         "def broken(*_): raise RuntimeError('a fault')\n"
-        "doctor.checkup = broken\n"
+        "doctor.run_checks = broken\n"
         "from turnout.cli import main\nmain(['doctor'])\n"
     )
     done = subprocess.run(

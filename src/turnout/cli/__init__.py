@@ -1,4 +1,4 @@
-"""How people talk to it: ``turnout``, one module per noun. Heavy imports wait until a command needs them."""
+"""The command line ``turnout``: one module per command. Heavy imports are made inside the commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _run(given: list[str]) -> int:
             print(file=sys.stderr)  # what comes next does not stand behind "^C"
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough; nothing may be written while Python shuts down.
+        # The reader of the output is gone; nothing may be written while Python shuts down.
         sys.stdout = None
         return Exit.OK
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Which commands are there?"""
+"""The commands of ``turnout`` and the help of the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``turnout config``: what is configured, and is it right?"""
+"""``turnout config``: shows and checks the configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import typer
 
 from turnout.cli.groups import Group
 from turnout.cli.options import Json
-from turnout.cli.output import say, say_columns, say_json
+from turnout.cli.output import print_json, print_line
+from turnout.cli.tables import print_rows
 from turnout.model.printable import json_text
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print every setting with its value, secrets left out."""
-    found = settings_in_force()
+    found = effective_settings()
     if as_json:
-        say_json([each._asdict() for each in found])
+        print_json([each._asdict() for each in found])
         return
-    say_columns(
+    print_rows(
         [
             [(each.spelling, ""), (json_text(each.value), "cyan"), (each.origin if origin else "", "dim")]
             for each in found
@@ -49,21 +50,21 @@ def check(as_json: Json = False) -> None:
     from turnout.runner.settings import configuration
 
     config = configuration()
-    warnings = check_all(config)
+    warnings = check_config(config)
     if as_json:
-        say_json({"ok": True, "file": None if config.file is None else str(config.file), "warnings": warnings})
+        print_json({"ok": True, "file": None if config.file is None else str(config.file), "warnings": warnings})
         return
     for warning in warnings:
-        say([(f"warning: {warning}", "yellow")])
-    say([("✓ ", "green"), (str(config.file or "no file: defaults and the environment"), "")])
+        print_line([(f"warning: {warning}", "yellow")])
+    print_line([("✓ ", "green"), (str(config.file or "no file: defaults and the environment"), "")])
 
 
 _SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
 DEFAULT = "default"
 
 
-class InForce(NamedTuple):
-    """One setting: its key, the key as whoever set it has spelled it, its value, and who set it."""
+class EffectiveSetting(NamedTuple):
+    """One setting: its key, the key as spelled at its origin, its value, and its origin."""
 
     key: str
     spelling: str
@@ -71,26 +72,26 @@ class InForce(NamedTuple):
     origin: str
 
 
-def settings_in_force() -> list[InForce]:
-    """Every setting, in the order of the documentation."""
+def effective_settings() -> list[EffectiveSetting]:
+    """Returns every setting, in the order of the documentation."""
     from turnout.runner.config_shape import EXECUTORS, SHAPE
     from turnout.runner.settings import configuration
 
     config = configuration()
     keys = [*SHAPE, *(key for key in config.entries if key[0] == EXECUTORS)]
-    return [_in_force(config, key) for key in keys]
+    return [_effective(config, key) for key in keys]
 
 
-def _in_force(config: Config, key: Key) -> InForce:
+def _effective(config: Config, key: Key) -> EffectiveSetting:
     from turnout.runner.config_shape import dotted
 
     entry = config.entries.get(key)
     value = _default(config, key) if entry is None else entry.value
     origin = DEFAULT if entry is None else entry.origin
-    return InForce(dotted(key), config.spelled(*key), _shown(key, value), origin)
+    return EffectiveSetting(dotted(key), config.spelled(*key), _redacted(key, value), origin)
 
 
-def _shown(key: Key, value: Any) -> Any:
+def _redacted(key: Key, value: Any) -> Any:
     from turnout.store.urls import shown_url
 
     if key == ("database",):
@@ -126,15 +127,15 @@ def _default(config: Config, key: Key) -> Any:
         value = getattr(WorkerSettings(connect=()), key[1], None)
         return list(value) if isinstance(value, tuple | dict) else value
     if key[0] == HUB:
-        # Without a word about it there is no hub, and the rest is only what it would have.
+        # Without a configured hub there is no address; the other values are the defaults of a hub.
         settings = HubSettings() if config.hub is None else config.hub
         return None if config.hub is None and key[1] == "address" else getattr(settings, key[1], None)
     value = known.get(key, defaults.get(key[0]))
     return [] if value is None or value == () else value
 
 
-def check_all(config: Config) -> list[str]:
-    """Warnings; raises for what would keep ``turnout orchestrate`` from starting with this configuration."""
+def check_config(config: Config) -> list[str]:
+    """Returns warnings. Raises what would keep ``turnout orchestrate`` from starting with this configuration."""
     from turnout.model.extras import optional_packages
     from turnout.runner.planning import Plan
     from turnout.runner.targets import configured_workflows

@@ -1,4 +1,4 @@
-"""``turnout conformance``: does a worker program keep the protocol?"""
+"""``turnout conformance``: checks a worker program against the worker protocol."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from turnout.cli.options import Json
 if TYPE_CHECKING:
     from turnout.conformance.running import Outcome
 
-SHOWN_MESSAGES = 12
-"""The last messages of a session that failed."""
+MAX_MESSAGES = 12
+"""Messages, from the last, that are shown of a failed session."""
 _STYLES = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
@@ -45,15 +45,16 @@ def conformance(
     turnout conformance --cmd ./worker -s drain -s duplicates --trace
     """
     from turnout.cli.failure import Exit, report
-    from turnout.cli.output import say_columns, say_json
+    from turnout.cli.output import print_json
+    from turnout.cli.tables import print_rows
     from turnout.conformance.script import sessions
 
     chosen = sessions(session or ())
     if list_them:
         if as_json:
-            say_json([{"session": each.name, "about": each.document.about} for each in chosen])
+            print_json([{"session": each.name, "about": each.document.about} for each in chosen])
         else:
-            say_columns([[(each.name, ""), (each.document.about, "dim")] for each in chosen])
+            print_rows([[(each.name, ""), (each.document.about, "dim")] for each in chosen])
         return Exit.OK
     command = _command(cmd)
     if isinstance(command, str):
@@ -67,18 +68,18 @@ def conformance(
     for outcome in play_all(chosen, command, jobs=jobs, patience=patience):
         outcomes.append(outcome)
         if not as_json:
-            _say(outcome, width, trace=trace)
+            _print_outcome(outcome, width, trace=trace)
     counts = {verdict: sum(each.verdict == verdict for each in outcomes) for verdict in _STYLES}
     if as_json:
-        say_json({**counts, "sessions": [_document(each, trace=trace) for each in outcomes]})
+        print_json({**counts, "sessions": [_document(each, trace=trace) for each in outcomes]})
     else:
-        _say_failures([each for each in outcomes if each.verdict == "failed"], trace=trace)
-        _say_counts(counts)
+        _print_failures([each for each in outcomes if each.verdict == "failed"], trace=trace)
+        _print_counts(counts)
     return Exit.FAILED if counts["failed"] else Exit.OK
 
 
 def _command(text: str) -> list[str] | str:
-    """The words of the command, or what is wrong with it."""
+    """Returns the words of the command, or the error in it."""
     import shlex
     import shutil
 
@@ -93,42 +94,42 @@ def _command(text: str) -> list[str] | str:
     return words
 
 
-def _say(outcome: Outcome, width: int, *, trace: bool) -> None:
-    from turnout.cli.output import say
+def _print_outcome(outcome: Outcome, width: int, *, trace: bool) -> None:
+    from turnout.cli.output import print_line
 
     verdict = (f"{outcome.verdict:<8}", _STYLES[outcome.verdict])
     reason = outcome.reason if outcome.verdict == "skipped" else ""
-    say([(f"{outcome.session:<{width}}  ", ""), verdict, (f"{outcome.seconds:6.1f} s  {reason}", "dim")])
+    print_line([(f"{outcome.session:<{width}}  ", ""), verdict, (f"{outcome.seconds:6.1f} s  {reason}", "dim")])
     if trace:
         for line in outcome.trace:
-            say([(f"  {line}", "dim")])
+            print_line([(f"  {line}", "dim")])
 
 
-def _say_failures(failed: list[Outcome], *, trace: bool) -> None:
-    from turnout.cli.output import say
+def _print_failures(failed: list[Outcome], *, trace: bool) -> None:
+    from turnout.cli.output import print_line
 
     for outcome in failed:
-        say()
-        say([(outcome.session, "bold"), (f": {outcome.about}", "")])
-        say([(f"  {outcome.reason}", "red")])
-        for line in [] if trace else outcome.trace[-SHOWN_MESSAGES:]:
-            say([(f"  {line}", "dim")])
+        print_line()
+        print_line([(outcome.session, "bold"), (f": {outcome.about}", "")])
+        print_line([(f"  {outcome.reason}", "red")])
+        for line in [] if trace else outcome.trace[-MAX_MESSAGES:]:
+            print_line([(f"  {line}", "dim")])
         if outcome.output.strip():
-            say("  what the program wrote:")
+            print_line("  what the program wrote:")
             for line in outcome.output.rstrip().splitlines():
-                say([(f"  │ {line}", "dim")])
+                print_line([(f"  │ {line}", "dim")])
 
 
-def _say_counts(counts: dict[str, int]) -> None:
-    from turnout.cli.output import say
+def _print_counts(counts: dict[str, int]) -> None:
+    from turnout.cli.output import print_line
 
-    say()
-    said = [(f"{count} {verdict}", _STYLES[verdict]) for verdict, count in counts.items() if count]
-    say([part for each in said for part in (each, ("  ", ""))])
+    print_line()
+    parts = [(f"{count} {verdict}", _STYLES[verdict]) for verdict, count in counts.items() if count]
+    print_line([part for each in parts for part in (each, ("  ", ""))])
 
 
 def _document(outcome: Outcome, *, trace: bool) -> dict[str, object]:
-    shown = outcome.trace if trace else outcome.trace[-SHOWN_MESSAGES:] if outcome.verdict == "failed" else []
+    messages = outcome.trace if trace else outcome.trace[-MAX_MESSAGES:] if outcome.verdict == "failed" else []
     return {
         "session": outcome.session,
         "about": outcome.about,
@@ -136,5 +137,5 @@ def _document(outcome: Outcome, *, trace: bool) -> dict[str, object]:
         "seconds": outcome.seconds,
         "reason": outcome.reason,
         "output": outcome.output if outcome.verdict == "failed" else "",
-        "messages": [str(line) for line in shown],
+        "messages": [str(line) for line in messages],
     }

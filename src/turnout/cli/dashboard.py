@@ -1,10 +1,10 @@
-"""What does ``turnout top`` show? A frame is a pure function of what was seen of the orchestrators."""
+"""The screen of ``turnout top``: a pure function of the statuses of orchestrators and of the open runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turnout.cli.format import MARKS, last_name, lasting, one_line, short, time_of_day
+from turnout.cli.format import MARKS, format_duration, format_time_of_day, one_line, short_id, workflow_name
 from turnout.cli.health_tables import (
     database_lines,
     event_lines,
@@ -13,21 +13,21 @@ from turnout.cli.health_tables import (
     pool_lines,
     trouble_lines,
     worker_lines,
-    worst,
+    worst_condition,
 )
 from turnout.cli.output import UNBOUNDED, Line, Span
 from turnout.cli.tables import Column, cut, table
-from turnout.cli.tree import counts
-from turnout.cli.wait_reasons import waits
+from turnout.cli.tree import count_spans
+from turnout.cli.wait_reasons import format_wait
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.health import Orchestrator
 from turnout.model.states import RunState, TaskState
 from turnout.runner.open_runs import NO_RUNS, OpenRun, OpenRuns
 from turnout.runner.views import TaskView
 
-EVENTS = 8
-RUNS = 10
-"""Runs that a picture names; fewer on a low screen, which the pools need too."""
+MAX_EVENTS = 8
+MAX_RUNS = 10
+"""Runs that a frame lists; fewer on a low screen, so that the pools fit."""
 
 
 def frame(
@@ -39,16 +39,17 @@ def frame(
     height: int | None = None,
     note: str | None = None,
 ) -> list[Line]:
-    """All in one picture: the runs that have not ended, a line for each orchestrator, and their pools, executors and
-    database together.
+    """Returns the lines of one frame: open runs, a line for each orchestrator, and their pools, executors, workers and
+    database summed up.
 
-    Events get the lines of the screen that are left over; what is wrong goes before them. Without a height it is a
-    picture on paper. ``note`` says why it may be old."""
+    Troubles go before events, which get the remaining lines of the screen. Without a height nothing is left out.
+    ``note`` says why the frame may be out of date.
+    """
     lines = [_head(found, now, width)]
     if note is not None:
         lines.append(cut([(note, "red")], width))
-    shown = run_lines(runs, now, width, RUNS if height is None else max(3, min(RUNS, height // 6)))
-    lines += [[], *shown] if shown else []
+    open_runs = run_lines(runs, now, width, MAX_RUNS if height is None else max(3, min(MAX_RUNS, height // 6)))
+    lines += [[], *open_runs] if open_runs else []
     if not found:
         waiting = "" if height is None else ": waiting for one"
         return [*lines, [], cut([(f"no orchestrator is alive{waiting}", "yellow")], width)]
@@ -62,42 +63,43 @@ def frame(
     ]
     for section in sections:
         lines += [[], *section] if section else []
-    room = EVENTS if height is None else min(EVENTS, height - len(lines) - 1)
+    room = MAX_EVENTS if height is None else min(MAX_EVENTS, height - len(lines) - 1)
     events = event_lines(found, width, room) if room > 0 else []
     return [*lines, [], *events] if events else lines
 
 
 def _head(found: Sequence[Orchestrator], now: float, width: int) -> Line:
-    condition = worst(found)
+    condition = worst_condition(found)
     mark, style = MARKS[condition]
     count = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}"
     return cut(
-        [("turnout top", "bold"), (f"  {time_of_day(now)}  {count}  ", "dim"), (f"{mark} {condition}", style)], width
+        [("turnout top", "bold"), (f"  {format_time_of_day(now)}  {count}  ", "dim"), (f"{mark} {condition}", style)],
+        width,
     )
 
 
 def run_lines(runs: OpenRuns, now: float, width: int, most: int) -> list[Line]:
-    """A line with the counts and one for each run, as far as there is room; nothing if all runs have ended."""
+    """Returns a line with the counts and one for each of the first ``most`` runs; empty if all runs have ended."""
     total = sum(runs.counts.values())
     if not total:
         return []
     ranked = sorted(runs.latest, key=lambda run: (not run.working, run.view.created_at))
-    shown = ranked[:most]
+    listed = ranked[:most]
     lines = [cut(_run_counts(runs), width)]
-    if shown:
+    if listed:
         lines += table(
             [
-                Column("run", [(short(run.view.id), "") for run in shown]),
-                Column("workflow", [(one_line(last_name(run.view.workflow), 24), "") for run in shown]),
-                Column("state", [_state(run) for run in shown]),
-                Column("for", [(lasting(now - run.view.created_at), "") for run in shown], right=True, rank=2),
-                Column("tasks", [(_tasks(run), "") for run in shown], rank=1),
-                Column("", [(_waits(run, max(24, width - 72)), "yellow") for run in shown]),
+                Column("run", [(short_id(run.view.id), "") for run in listed]),
+                Column("workflow", [(one_line(workflow_name(run.view.workflow), 24), "") for run in listed]),
+                Column("state", [_state(run) for run in listed]),
+                Column("for", [(format_duration(now - run.view.created_at), "") for run in listed], right=True, rank=2),
+                Column("tasks", [(_tasks(run), "") for run in listed], rank=1),
+                Column("", [(_waits(run, max(24, width - 72)), "yellow") for run in listed]),
             ],
             width,
         )
-    if total > len(shown):
-        lines.append(cut([(f"… and {total - len(shown):,} more runs", "dim")], width))
+    if total > len(listed):
+        lines.append(cut([(f"… and {total - len(listed):,} more runs", "dim")], width))
     return lines
 
 
@@ -113,7 +115,7 @@ def _run_counts(runs: OpenRuns) -> Line:
 
 
 def _state(run: OpenRun) -> Span:
-    """A run of which no task runs waits, whatever it is called."""
+    """Returns the state; a running run without a running task is listed as waiting."""
     if run.driver is Driver.NOT_DRIVEN:
         return "! not driven", "yellow"
     if run.view.state is RunState.RUNNING and not run.working:
@@ -123,10 +125,10 @@ def _state(run: OpenRun) -> Span:
 
 
 def _tasks(run: OpenRun) -> str:
-    return "".join(text for text, _ in counts(run.tasks)).rstrip()
+    return "".join(text for text, _ in count_spans(run.tasks)).rstrip()
 
 
 def _waits(run: OpenRun, width: int) -> str:
     if run.reason is None or run.working:
         return ""
-    return one_line(waits(TaskView(name="", state=TaskState.READY, reason=run.reason)), width)
+    return one_line(format_wait(TaskView(name="", state=TaskState.READY, reason=run.reason)), width)

@@ -1,4 +1,4 @@
-"""How does a command get at the database without driving anything?"""
+"""Access to the database for commands that read: it is never created, and no run is driven."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from turnout.runner.orchestrators import live_orchestrators
 from turnout.runner.settings import configuration, database_url
 from turnout.store import connect
 
-LOOKED_AT = 1_000
-"""Runs that have not ended, the latest, that are looked at for one workflow."""
+MAX_RUNS_CHECKED = 1_000
+"""The latest open runs that are checked for one workflow."""
 
 
 @contextmanager
 def open_store(database: str | None) -> Iterator[Store]:
-    """The store, opened for looking: a database that does not exist is not made, but DatabaseNotFound is raised."""
+    """Yields the open store. Raises DatabaseNotFound if the database does not exist."""
     store = connect(database_url(database), create=False)
     try:
         store.open()
@@ -34,10 +34,10 @@ def open_store(database: str | None) -> Iterator[Store]:
 
 @contextmanager
 def store_if_there(database: str | None, *, configured: bool = True) -> Iterator[Store | None]:
-    """The store; None in place of the project's own database, which the first run makes, while it does not exist.
+    """Yields the open store, or None while the project's default database does not exist yet.
 
-    A database that was named and does not exist is a mistake. With ``configured=False`` that counts only if it was
-    named in the command, for commands that can do without.
+    Raises DatabaseNotFound if a database that was named does not exist; with ``configured=False`` only if the command
+    named it, not the configuration.
     """
     with ExitStack() as stack:
         try:
@@ -49,44 +49,43 @@ def store_if_there(database: str | None, *, configured: bool = True) -> Iterator
         yield store
 
 
-def not_driven(database: str | None, workflow: str) -> int:
-    """How many of this workflow's runs that have not ended nobody drives; the latest of them are looked at."""
+def count_not_driven(database: str | None, workflow: str) -> int:
+    """Returns how many of the workflow's latest open runs have no driver."""
     with store_if_there(database, configured=False) as store:
         if store is None:
             return 0
-        runs = [run for run in store.open_runs(LOOKED_AT) if run.new.workflow == workflow]
+        runs = [run for run in store.open_runs(MAX_RUNS_CHECKED) if run.new.workflow == workflow]
         return drivers_of(store, runs).count(Driver.NOT_DRIVEN)
 
 
-class Picture(msgspec.Struct, frozen=True):
-    """What ``turnout top`` shows."""
+class Snapshot(msgspec.Struct, frozen=True):
+    """The orchestrators and the open runs, as ``turnout top`` shows them."""
 
     orchestrators: Sequence[Orchestrator]
     runs: OpenRuns = NO_RUNS
 
 
-class Source:
-    """The orchestrators on a database; the project's own may not be there yet."""
+class StatusReader:
+    """Reads the statuses of the orchestrators on a database; the project's default one may not exist yet."""
 
     def __init__(self, database: str | None) -> None:
         self._database = database
         self._store: Store | None = None
         self._open = ExitStack()
 
-    def look(self) -> list[Orchestrator]:
+    def orchestrators(self) -> list[Orchestrator]:
         if self._store is None:
             self._store = self._open.enter_context(store_if_there(self._database))
             if self._store is None:
                 self._open.close()
         return [] if self._store is None else live_orchestrators(self._store)
 
-    def picture(self) -> Picture:
-        """The orchestrators, and the runs that have not ended."""
-        found = self.look()
-        return Picture(found, NO_RUNS if self._store is None else open_runs(self._store))
+    def snapshot(self) -> Snapshot:
+        found = self.orchestrators()
+        return Snapshot(found, NO_RUNS if self._store is None else open_runs(self._store))
 
-    def counts(self) -> OpenCounts:
-        """The runs that have not ended, by what is known of their drivers; to be asked after a look."""
+    def run_counts(self) -> OpenCounts:
+        """Returns the number of open runs by their drivers. Valid after ``orchestrators`` was called."""
         return NONE_OPEN if self._store is None else open_counts(self._store)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""``turnout demo``: see it work, in a few seconds and without a project."""
+"""``turnout demo``: an example run in a few seconds, without a project."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from turnout.cli.options import Json
-from turnout.cli.output import Line, columns, plain, say, say_json, stdout_for_json
+from turnout.cli.output import Line, plain, print_json, print_line, stdout_for_json
+from turnout.cli.tables import table_of_rows
 from turnout.model.printable import json_text
 
 if TYPE_CHECKING:
-    from turnout.cli.log_lines import Heard
+    from turnout.cli.log_lines import LineQueue
     from turnout.runner import Runner
     from turnout.runner.views import RunView
 
@@ -21,16 +22,16 @@ def demo(as_json: Json = False) -> int:
 
     The graph, where each task goes and why, the live tree, the result. Its database is in a temporary folder.
     """
-    return demonstrate(as_json=as_json)
+    return run_demo(as_json=as_json)
 
 
 @contextmanager
-def demo_runner(heard: Heard) -> Iterator[Runner]:
-    """A Runner with two executors and a rule, on a database that is gone afterwards."""
+def demo_runner(queue: LineQueue) -> Iterator[Runner]:
+    """Yields a Runner with two executors and a rule, on a temporary database."""
     import tempfile
 
     from turnout.cli.demo_orders import fulfil
-    from turnout.cli.log_lines import heard_only
+    from turnout.cli.log_lines import without_echo
     from turnout.dispatcher import RoutingConfig, RoutingRule
     from turnout.executors.thread import ThreadExecutor
     from turnout.runner import EngineSettings, Runner
@@ -42,38 +43,38 @@ def demo_runner(heard: Heard) -> Iterator[Runner]:
             config=False,
             workflows=(fulfil,),
             routing=RoutingConfig("default").with_rule(RoutingRule("**::fulfil::label", "printers")),
-            settings=heard_only(EngineSettings()),
-            on_output=heard.put,
+            settings=without_echo(EngineSettings()),
+            on_output=queue.put,
             executors={"printers": ThreadExecutor(threads=1, name="printers")},
         ) as runner,
     ):
         yield runner
 
 
-def demonstrate(*, as_json: bool = False) -> int:
+def run_demo(*, as_json: bool = False) -> int:
     from turnout.cli.demo_orders import ORDER, fulfil
     from turnout.cli.interrupt import Interrupt
-    from turnout.cli.log_lines import Heard
-    from turnout.cli.watch import Watched, follow
+    from turnout.cli.log_lines import LineQueue
+    from turnout.cli.watch import WatchedRun, follow
 
-    heard = Heard()
-    with stdout_for_json(as_json), Interrupt() as interrupt, demo_runner(heard) as runner:
+    queue = LineQueue()
+    with stdout_for_json(as_json), Interrupt() as interrupt, demo_runner(queue) as runner:
         if not as_json:
             for line in introduction(runner):
-                say(line)
+                print_line(line)
         run = runner.submit(fulfil, ORDER)
-        follow(Watched(runner.core, run, fulfil.spec, heard, interrupt), quiet=as_json)
+        follow(WatchedRun(runner.core, run, fulfil.spec, queue, interrupt), quiet=as_json)
         result, view = run.result(), run.status()
     if as_json:
-        say_json({"run_id": view.id, "state": str(view.state), "result": result})
+        print_json({"run_id": view.id, "state": str(view.state), "result": result})
     else:
         for line in conclusion(view, result):
-            say(line)
+            print_line(line)
     return 0
 
 
 def introduction(runner: Runner) -> list[Line]:
-    """What is known before the run: the graph, and where each task will go."""
+    """Returns the lines before the run: the graph, and the executor of each task."""
     from turnout.cli.demo_orders import fulfil
     from turnout.rendering.text import text_diagram
 
@@ -86,7 +87,7 @@ def introduction(runner: Runner) -> list[Line]:
         *([(f"  {line}", "")] for line in text_diagram(fulfil.spec).splitlines()),
         [],
         [("Where each task goes, and why (turnout explain)", "bold")],
-        *columns(places),
+        *table_of_rows(places),
         [],
         [("The run (turnout run)", "bold")],
     ]

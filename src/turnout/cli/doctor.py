@@ -1,10 +1,10 @@
-"""``turnout doctor``: would things work here?"""
+"""``turnout doctor``: checks what could keep workflows from running on this machine."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ import msgspec
 from turnout.cli.failure import Exit
 from turnout.cli.format import MARKS
 from turnout.cli.options import Database, Json
-from turnout.cli.output import say_columns, say_json
+from turnout.cli.output import print_json
+from turnout.cli.tables import print_rows
 from turnout.errors import DatabaseNotFound, TurnoutError
 
 if TYPE_CHECKING:
@@ -30,20 +31,21 @@ def doctor(as_json: Json = False, database: Database = None) -> int:
     turnout doctor
     turnout doctor --database postgresql://db.example/turnout
     """
-    found = checkup(database)
+    found = run_checks(database)
     bad = [each for each in found if each.grade is Grade.BAD]
     if as_json:
-        say_json({"ok": not bad, "checks": found})
+        checks = [{"name": each.name, "grade": str(each.grade), "said": each.text} for each in found]
+        print_json({"ok": not bad, "checks": checks})
     else:
-        say_columns([[MARKS[each.grade], (each.name, ""), (each.said, "")] for each in found])
+        print_rows([[MARKS[each.grade], (each.name, ""), (each.text, "")] for each in found])
     if not bad:
         return Exit.OK
     return Exit.STORE if any(each.name == "database" for each in bad) else Exit.USAGE
 
 
-SKEW = 2.0
-"""Seconds by which this machine's clock may differ from the database's before it is worth a word."""
-FEW_FILES = 1024
+MAX_CLOCK_SKEW = 2.0
+"""Seconds by which this machine's clock may differ from the database's without a warning."""
+MIN_OPEN_FILES = 1024
 
 
 class Grade(StrEnum):
@@ -55,18 +57,18 @@ class Grade(StrEnum):
 class Check(msgspec.Struct, frozen=True):
     name: str
     grade: Grade
-    said: str
+    text: str
 
 
-def checkup(database: str | None) -> list[Check]:
-    """Every check, in the order in which they depend on one another."""
+def run_checks(database: str | None) -> list[Check]:
+    """Runs every check, in the order in which they depend on one another. No check raises."""
     from turnout.runner.settings import configuration
 
     found = [_versions()]
     try:
         config = configuration()
-        said = "no file: defaults and the environment" if config.file is None else str(config.file)
-        found.append(Check("configuration", Grade.GOOD, said))
+        text = "no file: defaults and the environment" if config.file is None else str(config.file)
+        found.append(Check("configuration", Grade.GOOD, text))
     except TurnoutError as error:
         return [*found, Check("configuration", Grade.BAD, error.message)]
     found += _executors(config)
@@ -79,14 +81,14 @@ def checkup(database: str | None) -> list[Check]:
 def _versions() -> Check:
     from importlib.metadata import PackageNotFoundError, version
 
-    def of(package: str) -> str:
+    def version_of(package: str) -> str:
         try:
             return version(package)
         except PackageNotFoundError:
             return "?"
 
-    said = f"turnout {of('turnout')}, Python {platform.python_version()}, psycopg {of('psycopg')}, {platform.system()}"
-    return Check("versions", Grade.GOOD, said)
+    packages = f"turnout {version_of('turnout')}, Python {platform.python_version()}, psycopg {version_of('psycopg')}"
+    return Check("versions", Grade.GOOD, f"{packages}, {platform.system()}")
 
 
 def _executors(config: Config) -> Iterator[Check]:
@@ -110,7 +112,7 @@ def _workflows(config: Config) -> Iterator[Check]:
 
 
 def _routing(config: Config) -> Iterator[Check]:
-    """Whether an orchestrator would start with these rules; what the checks before this one found is not said again."""
+    """Checks that an orchestrator would start with these rules; errors of earlier checks are not repeated."""
     from turnout.runner.planning import Plan
     from turnout.runner.targets import configured_workflows
 
@@ -158,12 +160,14 @@ def _database(database: str | None) -> Iterator[Check]:
         store.close()
 
 
-def _clock(there: float, here: Callable[[], float] = time.time) -> Check:
-    skew = here() - there
-    if abs(skew) <= SKEW:
+def _clock(database_time: float) -> Check:
+    skew = time.time() - database_time
+    if abs(skew) <= MAX_CLOCK_SKEW:
         return Check("clock", Grade.GOOD, "agrees with the database's")
-    way = "ahead of" if skew > 0 else "behind"
-    return Check("clock", Grade.FAIR, f"{abs(skew):.0f} s {way} the database's; leases hold, times in tables differ")
+    direction = "ahead of" if skew > 0 else "behind"
+    return Check(
+        "clock", Grade.FAIR, f"{abs(skew):.0f} s {direction} the database's; leases hold, times in tables differ"
+    )
 
 
 def _orchestrators(store: Store) -> Check:
@@ -172,10 +176,10 @@ def _orchestrators(store: Store) -> Check:
     from turnout.runner.orchestrators import live_orchestrators
 
     counts = open_counts(store)
-    said = f"{len(live_orchestrators(store))} alive, {counts.unfinished} unfinished runs"
+    text = f"{len(live_orchestrators(store))} alive, {counts.unfinished} unfinished runs"
     if not counts.not_driven:
-        return Check("orchestrators", Grade.GOOD, said)
-    return Check("orchestrators", Grade.FAIR, f"{said}, {counts.not_driven} of them {NOT_DRIVEN}")
+        return Check("orchestrators", Grade.GOOD, text)
+    return Check("orchestrators", Grade.FAIR, f"{text}, {counts.not_driven} of them {NOT_DRIVEN}")
 
 
 def _limits() -> Check:
@@ -184,6 +188,6 @@ def _limits() -> Check:
     except ImportError:  # Windows
         return Check("limits", Grade.GOOD, "not known on this system")
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files != resource.RLIM_INFINITY and files < FEW_FILES:
-        return Check("limits", Grade.FAIR, f"{files} open files; {FEW_FILES} or more are better (ulimit -n)")
+    if files != resource.RLIM_INFINITY and files < MIN_OPEN_FILES:
+        return Check("limits", Grade.FAIR, f"{files} open files; {MIN_OPEN_FILES} or more are better (ulimit -n)")
     return Check("limits", Grade.GOOD, f"{files} open files")

@@ -1,4 +1,4 @@
-"""``turnout explain``: where does each task go, and why?"""
+"""``turnout explain``: the executor of each task, and the reason."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def explain(
     turnout explain shop.orders:fulfil charge
     turnout explain shop.orders:fulfil --hub tcp://127.0.0.1:5890
     """
-    from turnout.cli.database import not_driven
-    from turnout.cli.output import say, say_columns, say_json
-    from turnout.cli.workers import connected, hubs_at
+    from turnout.cli.database import count_not_driven
+    from turnout.cli.output import print_json, print_line
+    from turnout.cli.tables import print_rows
+    from turnout.cli.workers import connected_workers, hubs_at
     from turnout.dispatcher.placement import hub_warning, lacks_hub
     from turnout.errors import InvalidInput
     from turnout.model.driver import NOT_DRIVEN
@@ -48,13 +49,13 @@ def explain(
         if task not in found:
             raise InvalidInput(f"{target} has no task {task!r}{close(task, found)}", code="no_such_task")
         found = {task: found[task]}
-    needs = remote_needs(workflow, found, lambda: connected(database))
+    needs = remote_needs(workflow, found, lambda: connected_workers(database))
     tasks = {each.name: each for each in workflow.spec.tasks}
     local = {name: each.decision for name, each in found.items() if lacks_hub(each.decision)}
     warnings = {name: hub_warning(tasks[name], decision) for name, decision in local.items()}
-    left = not_driven(database, workflow.spec.full_name)
+    left = count_not_driven(database, workflow.spec.full_name)
     if as_json:
-        say_json(
+        print_json(
             [
                 {
                     "task": name,
@@ -72,20 +73,22 @@ def explain(
         )
     elif trace or task is not None:
         for name, each in found.items():
-            say(each.text())
+            print_line(each.text())
             if name in needs:
-                say(f"  {needs[name].text()}")
+                print_line(f"  {needs[name].text()}")
     else:
         rows = [
             [(name, ""), (each.decision.executor_key, "cyan"), (each.decision.reason, "dim")]
             for name, each in found.items()
         ]
-        say_columns(rows, ("task", "executor", "why"))
+        print_rows(rows, ("task", "executor", "why"))
         for name, need in needs.items():
-            say([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])
+            print_line([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])
         for orchestrator, address in hubs_at(database) if hub is None and config.hub is None else ():
-            say([(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")])
+            print_line(
+                [(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")]
+            )
     if left and not as_json:
-        say([(f"{left:,} unfinished run{'' if left == 1 else 's'} of it {NOT_DRIVEN}", "yellow")])
+        print_line([(f"{left:,} unfinished run{'' if left == 1 else 's'} of it {NOT_DRIVEN}", "yellow")])
     for warning in () if as_json else warnings.values():
-        say([(f"warning: {warning}", "yellow")])
+        print_line([(f"warning: {warning}", "yellow")])

@@ -1,4 +1,4 @@
-"""How does the command line say that something is wrong? The one place that maps errors to exit codes."""
+"""Errors on the command line: the messages on stderr, and the one mapping from errors to exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from turnout.model.printable import json_text, printable
 
 
 class Exit(IntEnum):
-    """What a caller can tell from the exit code."""
+    """The exit codes of ``turnout``."""
 
     OK = 0
     FAILED = 1
@@ -73,7 +73,7 @@ _HINTS = {
 
 
 def exit_code(error: BaseException) -> Exit:
-    """The exit code that an error stands for."""
+    """Returns the exit code of an error."""
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code
@@ -81,10 +81,10 @@ def exit_code(error: BaseException) -> Exit:
 
 
 def report(code: str, message: str, hint: str | None, *, as_json: bool) -> None:
-    """One error on stderr, for people or as JSON."""
+    """Prints one error to stderr, as text or as JSON."""
     if as_json:
-        said = {"code": code, "message": message} | ({"hint": hint} if hint else {})
-        print(json_text({"error": said}), file=sys.stderr)
+        document = {"code": code, "message": message} | ({"hint": hint} if hint else {})
+        print(json_text({"error": document}), file=sys.stderr)
         return
     print(printable(f"error[{code}]: {message}"), file=sys.stderr)
     if hint:
@@ -92,7 +92,7 @@ def report(code: str, message: str, hint: str | None, *, as_json: bool) -> None:
 
 
 def report_error(error: TurnoutError, *, as_json: bool) -> Exit:
-    """Say what is wrong, and return the exit code."""
+    """Prints the error with its hint and returns the exit code."""
     hint = error.fields.get("hint") or _HINTS.get(error.code)
     report(error.code, error.message, hint, as_json=as_json)
     return exit_code(error)

@@ -1,4 +1,4 @@
-"""How are times, states and ids put into words?"""
+"""Durations, times, sizes, ids and states as short text, and the marks and colours of states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from turnout.model.printable import printable_line
 
 SHORT_ID = 18
-"""The time in milliseconds and 12 random bits: as much of an id as tables show, and enough to name the run."""
+"""Characters of an id in tables: its milliseconds and 12 random bits, enough to select the run."""
 
 MARKS: dict[str, tuple[str, str]] = {
     "completed": ("✓", "green"),
@@ -32,10 +32,10 @@ MARKS: dict[str, tuple[str, str]] = {
 BREAKER_STYLES = {"closed": "dim", "half_open": "yellow", "open": "red"}
 
 
-def lasting(seconds: float) -> str:
-    """A duration in few characters.
+def format_duration(seconds: float) -> str:
+    """Returns a duration in few characters.
 
-    >>> [lasting(each) for each in (0.0042, 1.234, 75, 7384, 200000)]
+    >>> [format_duration(each) for each in (0.0042, 1.234, 75, 7384, 200000)]
     ['4 ms', '1.2 s', '1m15s', '2h03m', '2d07h']
     """
     seconds = max(seconds, 0.0)
@@ -51,30 +51,30 @@ def lasting(seconds: float) -> str:
     return f"{whole // 86400}d{whole % 86400 // 3600:02}h"
 
 
-def moment(at: float | None) -> str:
-    """A point in time, in the reader's own zone."""
+def format_time(at: float | None) -> str:
+    """Returns a point in time, in the local time zone."""
     return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def time_of_day(at: float) -> str:
+def format_time_of_day(at: float) -> str:
     return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S")
 
 
-def size(count: int) -> str:
-    """An amount of memory in few characters.
+def format_size(count: int) -> str:
+    """Returns an amount of memory in few characters.
 
-    >>> [size(each) for each in (0, 900_000, 88_000_000, 2_340_000_000)]
+    >>> [format_size(each) for each in (0, 900_000, 88_000_000, 2_340_000_000)]
     ['0 MB', '1 MB', '88 MB', '2.3 GB']
     """
     return f"{count / 1e6:.0f} MB" if count < 1e9 else f"{count / 1e9:.1f} GB"
 
 
-def short(run_id: str) -> str:
+def short_id(run_id: str) -> str:
     return run_id[:SHORT_ID]
 
 
-def last_name(workflow: str) -> str:
-    """The workflow's own name, without tenant and package."""
+def workflow_name(workflow: str) -> str:
+    """Returns the workflow's name without tenant and package."""
     return workflow.rpartition("::")[2]
 
 

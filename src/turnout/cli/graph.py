@@ -1,4 +1,4 @@
-"""``turnout graph``: what does a workflow, or a run of it, look like?"""
+"""``turnout graph``: draws a workflow, or a run with the states of its tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from turnout.cli.format import MARKS
 from turnout.cli.options import Database, Json
-from turnout.cli.output import Line, plain_text, say, say_json
+from turnout.cli.output import Line, plain_text, print_json, print_line
 
 if TYPE_CHECKING:
     from turnout.model.spec import WorkflowSpec
@@ -41,29 +41,29 @@ def graph(
     """
     from turnout.rendering.diagrams import edges
 
-    spec, states = subject_of(subject, database)
+    spec, states = load_graph(subject, database)
     if as_json:
         tasks = [{"name": task.name, "state": (states or {}).get(task.name)} for task in spec.tasks]
-        say_json({"workflow": spec.full_name, "tasks": tasks, "edges": edges(spec)})
+        print_json({"workflow": spec.full_name, "tasks": tasks, "edges": edges(spec)})
         return
-    lines = drawn(spec, states, format.value)
+    lines = render(spec, states, format.value)
     if output is None:
         for line in lines:
-            say(line)
+            print_line(line)
     else:
         output.write_text("".join(f"{plain_text(line)}\n" for line in lines), encoding="utf-8")
-        say(f"wrote {output}")
+        print_line(f"wrote {output}")
 
 
-def subject_of(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
-    """The workflow of a target; or a run's, with the states of its tasks."""
+def load_graph(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
+    """Returns the workflow of a target, or that of a run and the states of its tasks."""
     from turnout.cli.database import open_store
     from turnout.runner.lookup import LAST, find_run
     from turnout.runner.settings import configuration
     from turnout.runner.stored_specs import spec_of_version
     from turnout.runner.targets import find_workflow
 
-    if subject == LAST or _looks_like_an_id(subject):
+    if subject == LAST or _is_run_id(subject):
         with open_store(database) as store:
             run = find_run(store, subject)
             states = {row.name: row.state for row in store.tasks(run.new.run_id, outputs=False)}
@@ -72,12 +72,12 @@ def subject_of(subject: str, database: str | None) -> tuple[WorkflowSpec, States
     return find_workflow(subject, config.get("workflows") or (), (config.root,)).spec, None
 
 
-def _looks_like_an_id(text: str) -> bool:
-    """Ids begin with the time, hence with digits, as no module does."""
+def _is_run_id(text: str) -> bool:
+    """Returns True for a text that can be a run's id: ids begin with digits, module names do not."""
     return text[:1].isdigit() and not text.endswith(".py") and ":" not in text and "/" not in text
 
 
-def drawn(spec: WorkflowSpec, states: States | None, format: str) -> list[Line]:
+def render(spec: WorkflowSpec, states: States | None, format: str) -> list[Line]:
     from turnout.rendering.diagrams import dot, mermaid
     from turnout.rendering.svg import svg
     from turnout.rendering.text import text_diagram
@@ -98,7 +98,7 @@ def _plain(text: str) -> list[Line]:
 
 
 def _with_marks(text: str, states: States | None) -> list[Line]:
-    """Each line of the picture begins with a task's name, a mapped one's with ``[…]``: its state goes before it."""
+    """Puts the mark of its state before each task. A line begins with the task's name and, if mapped, ``[…]``."""
     if states is None:
         return _plain(text)
     return [_marked(line, states) if line else [] for line in text.splitlines()]

@@ -1,4 +1,4 @@
-"""Groups of commands: their lists of commands are never cut off, and a bare group may do something."""
+"""Command groups whose help is never truncated and which may have a default command."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any, cast
 import typer
 from typer.core import TyperGroup
 
-WHOLE = 1000
-"""Characters; no first sentence of a help is as long."""
+MAX_HELP_LENGTH = 1000
+"""Characters; longer than the first sentence of any help."""
 
 
 class Group(TyperGroup):
-    """Wraps the line of a command where the screen is narrow, in place of cutting it off."""
+    """A group whose help wraps the lines of commands on a narrow screen instead of truncating them."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         names = self.list_commands(ctx)
         commands = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
-        rows = [(name, command.get_short_help_str(WHOLE)) for name, command in commands if not command.hidden]
+        rows = [(name, command.get_short_help_str(MAX_HELP_LENGTH)) for name, command in commands if not command.hidden]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
 
 
-def when_bare(app: typer.Typer, command: Callable[..., Any], help: str) -> None:
-    """Make the group without a command do what this one of its commands does: its options are the group's."""
+def default_command(app: typer.Typer, command: Callable[..., Any], help: str) -> None:
+    """Makes this command run when the group is called without one; the group takes its options."""
 
     def group(context: typer.Context, **options: Any) -> None:
-        refuse_options_before(context)
+        refuse_group_options(context)
         if context.invoked_subcommand is None:
             command(**options)
 
@@ -39,8 +39,8 @@ def when_bare(app: typer.Typer, command: Callable[..., Any], help: str) -> None:
     app.callback(help=help)(group)
 
 
-def refuse_options_before(context: typer.Context) -> None:
-    """Options of a bare group stand in no command's way: before one they would be ignored."""
+def refuse_group_options(context: typer.Context) -> None:
+    """Raises BadParameter for options of the group before a command, where they would be ignored."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if context.invoked_subcommand is not None and given:

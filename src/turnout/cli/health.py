@@ -1,4 +1,4 @@
-"""``turnout health``: is all well, and if not, why?"""
+"""``turnout health``: the condition of the orchestrators."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ def health(as_json: Json = False, database: Database = None) -> int:
     turnout health --json                  as GET /health/orchestration answers it
     turnout health --database postgresql://db.example/turnout
     """
-    from turnout.cli.database import Source
+    from turnout.cli.database import StatusReader
     from turnout.cli.failure import Exit
-    from turnout.cli.format import MARKS, lasting
+    from turnout.cli.format import MARKS, format_duration
     from turnout.cli.health_tables import database_lines, pool_lines, trouble_lines
-    from turnout.cli.output import say, say_json, width_of
+    from turnout.cli.output import print_json, print_line, width_of
     from turnout.model.driver import NOT_DRIVEN
     from turnout.runner.orchestrators import health as report
 
-    source = Source(database)
+    source = StatusReader(database)
     try:
-        found, counts = source.look(), source.counts()
+        found, counts = source.orchestrators(), source.run_counts()
     finally:
         source.close()
-    said, left = report(found, counts), counts.not_driven
-    condition = said["status"]
+    document, not_driven = report(found, counts), counts.not_driven
+    condition = document["status"]
     if as_json:
-        say_json(said)
+        print_json(document)
     else:
         mark, style = MARKS[condition]
-        up = lasting(said["coordinator"]["uptime_seconds"])
-        who = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}, up {up}" if found else "nobody drives runs"
-        say([(f"{mark} {condition}", style), (f"  {who}", "dim")])
-        if left:
-            say([(f"  {left:,} unfinished run{'' if left == 1 else 's'} {NOT_DRIVEN}", "yellow")])
+        up = format_duration(document["coordinator"]["uptime_seconds"])
+        summary = (
+            f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}, up {up}" if found else "nobody drives runs"
+        )
+        print_line([(f"{mark} {condition}", style), (f"  {summary}", "dim")])
+        if not_driven:
+            print_line([(f"  {not_driven:,} unfinished run{'' if not_driven == 1 else 's'} {NOT_DRIVEN}", "yellow")])
         if found:
             width = width_of()
             for section in (trouble_lines, pool_lines, database_lines):
                 lines = section(found, width)
                 for line in [[], *lines] if lines else []:
-                    say(line)
+                    print_line(line)
     return Exit.OK if condition == "healthy" else Exit.FAILED

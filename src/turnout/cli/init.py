@@ -1,4 +1,4 @@
-"""``turnout init``: a project to start from."""
+"""``turnout init``: writes a project to start from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from turnout.cli.options import Json
-from turnout.cli.output import say, say_json
+from turnout.cli.output import print_json, print_line
 from turnout.errors import InvalidInput
 
 
@@ -27,23 +27,23 @@ def init(
     """
     written, kept = write_starter(folder)
     if as_json:
-        say_json({"folder": str(folder), "written": written, "kept": kept})
+        print_json({"folder": str(folder), "written": written, "kept": kept})
         return
     for name in written:
-        say([("✓ ", "green"), (f"{folder / name}", "")])
+        print_line([("✓ ", "green"), (f"{folder / name}", "")])
     for name in kept:
-        say([("· ", "dim"), (f"{folder / name} exists: left as it is", "dim")])
-    say("\nnext:")
+        print_line([("· ", "dim"), (f"{folder / name} exists: left as it is", "dim")])
+    print_line("\nnext:")
     if folder.resolve() != Path.cwd():
-        say(f"  {shlex.join(('cd', str(folder)))}")
-    say("  turnout run flows.py -p name=Ada")
+        print_line(f"  {shlex.join(('cd', str(folder)))}")
+    print_line("  turnout run flows.py -p name=Ada")
 
 
 SUFFIX = ".in"
 
 
 def starter_files() -> dict[str, str]:
-    """Name and content of each file."""
+    """Returns the content of each file of the starter project, by name."""
     from importlib.resources import files
 
     here = files("turnout.cli") / "starter"
@@ -52,9 +52,9 @@ def starter_files() -> dict[str, str]:
 
 
 def write_starter(folder: Path) -> tuple[list[str], list[str]]:
-    """Write what is not there yet; returns the names written, and those that were there.
+    """Writes the files that do not exist. Returns the names written and the names that existed.
 
-    A configuration in another form stands for the one that would be written: two in one folder are refused.
+    A configuration file in another format replaces the one of the starter: two in one folder are refused.
     """
     from turnout.runner.config_files import FILES, config_files_in
 

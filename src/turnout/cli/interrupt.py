@@ -1,4 +1,4 @@
-"""What does Ctrl-C do to a run that is watched? Once, the run is cancelled and waited for; twice, this process ends."""
+"""Ctrl-C while a run is displayed: the first cancels the run and waits for it, the second ends this process."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from turnout.cli.failure import Exit
-from turnout.cli.output import say
+from turnout.cli.output import print_line
 from turnout.errors import TurnoutError
 from turnout.runner import RunHandle
 
 CANCELLING = "cancelling; press Ctrl-C once more to quit without waiting"
 _LEAVE_DISPLAY = b"\x1b[?25h\r\n"
-"""The cursor, which a display hides, and a line of its own for whatever comes next."""
+"""Shows the cursor, which a display hides, and starts a new line."""
 
 
 class Interrupt:
-    """Listens for Ctrl-C while it is entered."""
+    """Handles Ctrl-C inside of its ``with`` block."""
 
     def __init__(self) -> None:
         self._asked = False
         self._cancelled = False
-        self._drawn = False
+        self._displayed = False
         self._before: Callable[[int, FrameType | None], Any] | int | None = None
 
     def __enter__(self) -> Interrupt:
-        self._before = signal.signal(signal.SIGINT, self._heard)
+        self._before = signal.signal(signal.SIGINT, self._on_signal)
         return self
 
     def __exit__(
@@ -39,14 +39,14 @@ class Interrupt:
     ) -> None:
         signal.signal(signal.SIGINT, self._before)
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._asked:
-            # At once, whatever the bodies do. Whoever owns the run next goes on with the cancellation.
-            if self._drawn:
+            # Running bodies are not waited for. The run's next owner continues the cancellation.
+            if self._displayed:
                 os.write(sys.stderr.fileno(), _LEAVE_DISPLAY)
             os._exit(Exit.INTERRUPTED)
         self._asked = True
-        if not self._drawn:
+        if not self._displayed:
             os.write(sys.stderr.fileno(), f"{CANCELLING}\n".encode())
 
     @property
@@ -54,16 +54,16 @@ class Interrupt:
         return self._asked
 
     @contextmanager
-    def drawn(self) -> Iterator[None]:
-        """While this is entered a display has the screen: it says itself that the run is being cancelled."""
-        self._drawn = True
+    def display(self) -> Iterator[None]:
+        """Marks that a display has the screen, which then shows itself that the run is being cancelled."""
+        self._displayed = True
         try:
             yield
         finally:
-            self._drawn = False
+            self._displayed = False
 
     def cancel(self, run: RunHandle[Any]) -> None:
-        """Cancel the run if that was asked for and has not been done; does not wait for it."""
+        """Cancels the run once if that was asked for, without waiting."""
         if self._asked and not self._cancelled:
             self._cancelled = True
             threading.Thread(target=_cancel, args=(run,), daemon=True).start()
@@ -73,4 +73,4 @@ def _cancel(run: RunHandle[Any]) -> None:
     try:
         run.cancel("interrupted at the terminal")
     except TurnoutError as error:
-        say(f"not cancelled: {error.message}", to=sys.stderr)
+        print_line(f"not cancelled: {error.message}", to=sys.stderr)

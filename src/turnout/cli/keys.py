@@ -1,4 +1,4 @@
-"""``turnout keys``: pairs of keys for hubs and workers."""
+"""``turnout keys``: generates and shows key pairs of hubs and workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from turnout.cli.groups import Group
 from turnout.cli.options import Json
-from turnout.cli.output import say, say_json
+from turnout.cli.output import print_json, print_line
 from turnout.errors import InvalidSetting
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def generate(
     pair = new_pair()
     write_pair(file, pair, force=force)
     if as_json:
-        say_json({"file": str(file), "public_key": pair.public})
+        print_json({"file": str(file), "public_key": pair.public})
         return
-    say(pair.public)
-    for line in to_paste(file, pair.public):
-        say(line, to=sys.stderr)
+    print_line(pair.public)
+    for line in key_instructions(file, pair.public):
+        print_line(line, to=sys.stderr)
 
 
 @app.command()
@@ -68,14 +68,16 @@ def show(
 
     pair = read_pair(file)
     if as_json:
-        say_json({"file": str(file), "public_key": pair.public} | ({"variables": dict(variables(pair))} if env else {}))
+        print_json(
+            {"file": str(file), "public_key": pair.public} | ({"variables": dict(key_variables(pair))} if env else {})
+        )
     elif env:
         import shlex
 
-        for name, value in variables(pair):
-            say(f"{name}={shlex.quote(value)}")
+        for name, value in key_variables(pair):
+            print_line(f"{name}={shlex.quote(value)}")
     else:
-        say(pair.public)
+        print_line(pair.public)
 
 
 def new_pair() -> KeyPair:
@@ -86,13 +88,13 @@ def new_pair() -> KeyPair:
         import zmq
     while True:
         public, secret = zmq.curve_keypair()
-        # What begins with a dash looks like an option where it stands on a command line.
+        # A key that begins with a dash would be taken for an option on a command line.
         if not public.startswith(b"-"):
             return KeyPair(public.decode(), secret.decode())
 
 
 def write_pair(file: Path, pair: KeyPair, *, force: bool) -> None:
-    """Write the file whole or not at all; nobody else can read it at any moment."""
+    """Writes the file atomically, readable by its owner only."""
     import tempfile
 
     from turnout.wire.keys import pair_text
@@ -116,8 +118,8 @@ def write_pair(file: Path, pair: KeyPair, *, force: bool) -> None:
         raise InvalidSetting(f"{file} cannot be written: {error.strerror}", code="bad_key_file") from error
 
 
-def to_paste(file: Path, public: str) -> Iterator[str]:
-    """What to write where, on either side. A key in TOML needs no escapes: Z85 has neither quotes nor backslashes."""
+def key_instructions(file: Path, public: str) -> Iterator[str]:
+    """Yields what to configure on either side. Keys need no escapes in TOML: Z85 has neither quotes nor backslashes."""
     from turnout.worker.settings import SERVER_KEY
 
     yield ""
@@ -139,8 +141,8 @@ def to_paste(file: Path, public: str) -> Iterator[str]:
     yield f"  turnout worker --key-file {file} …"
 
 
-def variables(pair: KeyPair) -> tuple[tuple[str, str], ...]:
-    """The worker's own keys as every worker program reads them."""
+def key_variables(pair: KeyPair) -> tuple[tuple[str, str], ...]:
+    """Returns the environment variables in which worker programs read their keys."""
     from turnout.worker.settings import PUBLIC_KEY, SECRET_KEY
 
     return (PUBLIC_KEY, pair.public), (SECRET_KEY, pair.secret)

@@ -1,4 +1,4 @@
-"""How is the picture of ``turnout top`` kept up to date? One thread looks, the other draws and hears the keys."""
+"""The live screen of ``turnout top``: one thread reads the database, the main thread draws and reads the keys."""
 
 from __future__ import annotations
 
@@ -18,96 +18,94 @@ from rich.console import Console
 from rich.live import Live
 
 from turnout.cli.dashboard import frame
-from turnout.cli.database import Picture, Source
+from turnout.cli.database import Snapshot, StatusReader
 from turnout.cli.output import coloured
 from turnout.cli.watch import as_text
 from turnout.errors import TurnoutError
 
 T = TypeVar("T")
 
-LOOK = 1.0
-DRAW = 0.5
+POLL_INTERVAL = 1.0
+DRAW_INTERVAL = 0.5
+QUIT_KEY = "q"
 
 
-class Observation(Generic[T]):
-    """What was last seen. Looks in a thread of its own, so that a database that hangs does not hold up the keys."""
+class Refresher(Generic[T]):
+    """Holds the latest result of ``read``, called in a thread so that a database that hangs does not block the keys."""
 
-    def __init__(self, look: Callable[[], T], first: T) -> None:
-        self.found = first
+    def __init__(self, read: Callable[[], T], first: T) -> None:
+        self.latest = first
         self.note: str | None = None
-        self._look = look
+        self._read = read
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._keep_looking, name="turnout-top", daemon=True)
+        self._thread = threading.Thread(target=self._refresh, name="turnout-top", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> bool:
-        """Whether it has stopped: one that waits for the database is left behind."""
+        """Returns False if the thread is still waiting for the database; it is then abandoned."""
         self._stop.set()
-        self._thread.join(LOOK)
+        self._thread.join(POLL_INTERVAL)
         return not self._thread.is_alive()
 
-    def _keep_looking(self) -> None:
-        while not self._stop.wait(LOOK):
+    def _refresh(self) -> None:
+        while not self._stop.wait(POLL_INTERVAL):
             try:
-                self.found, self.note = self._look(), None
+                self.latest, self.note = self._read(), None
             except TurnoutError as error:
                 self.note = f"{error.message}; what follows was seen before"
 
 
-def observe(source: Source, first: Picture) -> None:
-    """Draw until somebody leaves."""
+def show_live(source: StatusReader, first: Snapshot) -> None:
+    """Draws until the quit key, Ctrl-C or SIGTERM."""
     console = Console(no_color=not coloured(), highlight=False)
-    seen = Observation(source.picture, first)
+    refresher = Refresher(source.snapshot, first)
 
     with ExitStack() as stack:
-        stack.enter_context(_ended_by_signal())
+        stack.enter_context(_exit_on_sigterm())
         pressed = stack.enter_context(key_presses())
         live = stack.enter_context(Live(console=console, screen=True, auto_refresh=False))
-        seen.start()
+        refresher.start()
         try:
             while True:
                 width, height = console.size
-                found, now = seen.found, time.time()
-                shown = frame(found.orchestrators, now, found.runs, width=width, height=height, note=seen.note)
-                live.update(as_text(shown), refresh=True)
-                if LEAVE in pressed(DRAW).lower():
+                found, now = refresher.latest, time.time()
+                lines = frame(found.orchestrators, now, found.runs, width=width, height=height, note=refresher.note)
+                live.update(as_text(lines), refresh=True)
+                if QUIT_KEY in pressed(DRAW_INTERVAL).lower():
                     break
         except KeyboardInterrupt:
             pass
-    if seen.stop():
+    if refresher.stop():
         source.close()
 
 
 @contextmanager
-def _ended_by_signal() -> Iterator[None]:
-    """SIGTERM leaves too, by the door: the terminal must not stay as it is now."""
+def _exit_on_sigterm() -> Iterator[None]:
+    """Makes SIGTERM raise SystemExit, so that the terminal is restored."""
 
-    def leave(number: int, _: FrameType | None) -> None:
+    def exit_process(number: int, _: FrameType | None) -> None:
         sys.exit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    before = signal.signal(signal.SIGTERM, exit_process)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-LEAVE = "q"
-
-
 @contextmanager
 def key_presses() -> Iterator[Callable[[float], str]]:
-    """Gives a function that waits for keys, so many seconds at most, and returns them."""
+    """Yields a function that waits for keys for at most the given seconds and returns them."""
     try:
         import termios
         import tty
     except ImportError:  # Windows: Ctrl-C is the only key
-        yield _nobody_types
+        yield _no_keys
         return
     if not sys.stdin.isatty():
-        yield _nobody_types
+        yield _no_keys
         return
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
@@ -123,12 +121,12 @@ def _pressed(terminal: int, seconds: float) -> str:
     if not ready:
         return ""
     try:
-        # Nothing to read although something was there: the terminal is gone.
-        return os.read(terminal, 64).decode(errors="ignore") or LEAVE
+        # An empty read of a ready terminal means that the terminal is gone.
+        return os.read(terminal, 64).decode(errors="ignore") or QUIT_KEY
     except OSError:
-        return LEAVE
+        return QUIT_KEY
 
 
-def _nobody_types(seconds: float) -> str:
+def _no_keys(seconds: float) -> str:
     time.sleep(seconds)
     return ""

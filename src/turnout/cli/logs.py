@@ -1,4 +1,4 @@
-"""``turnout logs``: what did a run's tasks print and log?"""
+"""``turnout logs``: the stored lines of a run's tasks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def logs(
     turnout logs last --follow
     """
     from turnout.cli.database import open_store
-    from turnout.cli.log_lines import spoken
-    from turnout.cli.output import plain, say
+    from turnout.cli.log_lines import format_line
+    from turnout.cli.output import plain, print_line
     from turnout.model.printable import json_text
     from turnout.runner.logs import LogReader, lines_of
     from turnout.runner.lookup import find_run
@@ -35,6 +35,6 @@ def logs(
         reader = LogReader(store, None, find_run(store, run).new.run_id, follow=follow)
         for line in lines_of(reader.begin(task, attempt)):
             if as_json:
-                say(json_text(plain(line)))
+                print_line(json_text(plain(line)))
             else:
-                say(spoken(line.task, line.stream, line.text, attempt=line.attempt))
+                print_line(format_line(line.task, line.stream, line.text, attempt=line.attempt))

@@ -12,13 +12,13 @@ def metrics(database: Database = None) -> None:
     turnout metrics
     turnout metrics > /var/lib/node_exporter/turnout.prom
     """
-    from turnout.cli.database import Source
-    from turnout.cli.output import say
+    from turnout.cli.database import StatusReader
+    from turnout.cli.output import print_line
     from turnout.model.exposition import exposition
 
-    source = Source(database)
+    source = StatusReader(database)
     try:
-        found = source.look()
+        found = source.orchestrators()
     finally:
         source.close()
-    say(exposition(found).rstrip("\n"))
+    print_line(exposition(found).rstrip("\n"))

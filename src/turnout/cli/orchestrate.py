@@ -1,4 +1,4 @@
-"""``turnout orchestrate``: an orchestrator as a process of its own."""
+"""``turnout orchestrate``: runs an orchestrator as a process of its own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 
 from turnout.cli.failure import Exit
 from turnout.cli.options import Database, Json, LogLevel
-from turnout.cli.output import say, say_json, stdout_for_json
-from turnout.cli.service import write_as_a_service
+from turnout.cli.output import print_json, print_line, stdout_for_json
+from turnout.cli.service import configure_logging
 from turnout.errors import HubUnavailable, InvalidSetting
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def orchestrate(
     turnout orchestrate shop.orders --hub tcp://127.0.0.1:5890
     turnout orchestrate                       # everything as configured
     """
-    return orchestrate_until_told(
+    return run_orchestrator(
         tuple(targets or ()),
         hub,
         database,
@@ -66,7 +66,7 @@ def orchestrate(
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """What is said once, when it works."""
+    """The message that is printed once the orchestrator is ready."""
 
     orchestrator: str
     database: str
@@ -80,7 +80,7 @@ class Ready(msgspec.Struct, frozen=True):
         return f"ready: orchestrator {self.orchestrator}, {len(self.workflows)} workflows, {hub}{key}, {self.database}"
 
 
-def orchestrate_until_told(
+def run_orchestrator(
     targets: Sequence[str],
     hub: str | None,
     database: str | None,
@@ -93,7 +93,7 @@ def orchestrate_until_told(
     from turnout.orchestration.settings import EngineSettings
     from turnout.runner.settings import configuration
 
-    write_as_a_service(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"))
+    configure_logging(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"))
     config = configuration()
     workflows = _workflows(config, targets)
     if not workflows and hub is None and config.hub is None:
@@ -107,15 +107,15 @@ def orchestrate_until_told(
         settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
     with (
         stdout_for_json(as_json),
-        _told() as told,
+        _stop_event() as stop,
         _runner(database, config, workflows, settings, _traced(config, hub) if trace_wire else hub) as runner,
     ):
         ready = _ready(runner)
         if as_json:
-            say_json(ready)
+            print_json(ready)
         else:
-            say(ready.text())
-        told.wait()
+            print_line(ready.text())
+        stop.wait()
     return Exit.OK
 
 
@@ -136,7 +136,7 @@ def _runner(
 
 
 def _traced(config: Config, given: str | None) -> HubSettings:
-    """The hub, given or configured, with every message logged."""
+    """Returns the given or configured hub with the trace of messages on."""
     from turnout.runner.settings import hub_settings
 
     hub = config.hub if given is None else hub_settings(given, config)
@@ -169,18 +169,18 @@ def _ready(runner: Runner) -> Ready:
 
 
 @contextmanager
-def _told() -> Iterator[threading.Event]:
-    """Set by the first signal that asks to stop."""
+def _stop_event() -> Iterator[threading.Event]:
+    """Yields an event that the first stop signal sets."""
     from turnout.bodies.signals import StopSignals
 
-    told = threading.Event()
+    stop = threading.Event()
 
-    def heard(number: int) -> None:
-        if told.is_set():
-            # At once, whatever the bodies do: others see that the process is gone, and take over.
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            # Running bodies are not waited for: other orchestrators see the process end and take over.
             os._exit(Exit.INTERRUPTED)
         os.write(sys.stderr.fileno(), b"handing over; once more to stop at once\n")
-        told.set()
+        stop.set()
 
-    with StopSignals(heard):
-        yield told
+    with StopSignals(on_signal):
+        yield stop

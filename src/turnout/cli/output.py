@@ -1,11 +1,11 @@
-"""How do values reach the screen, a pipe, or a program that reads JSON?"""
+"""Lines, results and JSON on standard output, with colours on terminals; confirmation by the user."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, TextIO, TypeAlias
 
@@ -29,7 +29,7 @@ _ANSI = {
 
 
 UNBOUNDED = 10_000
-"""The width of lines where nobody has said how wide they may be."""
+"""The width of lines outside of terminals."""
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
@@ -37,12 +37,12 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 
 
 def coloured(stream: TextIO | None = None) -> bool:
-    """Whether to use colours: on a terminal, unless NO_COLOR is set."""
+    """Returns True on a terminal, unless NO_COLOR is set."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
 def width_of(stream: TextIO | None = None) -> int:
-    """How wide a line may be; in a pipe as wide as it likes."""
+    """Returns the width of the terminal, or UNBOUNDED in a pipe."""
     return shutil.get_terminal_size().columns if is_terminal(stream) else UNBOUNDED
 
 
@@ -56,8 +56,8 @@ def with_colours(line: Iterable[Span]) -> str:
     )
 
 
-def say(line: Iterable[Span] | str = "", *, to: TextIO | None = None) -> None:
-    """One line for people. What would steer their terminal is escaped, here or where the line gets its colours."""
+def print_line(line: Iterable[Span] | str = "", *, to: TextIO | None = None) -> None:
+    """Prints one line. Control characters are escaped, here or where the line gets its colours."""
     stream = sys.stdout if to is None else to
     text = printable(line) if isinstance(line, str) else (with_colours if coloured(stream) else plain_text)(line)
     try:
@@ -67,35 +67,20 @@ def say(line: Iterable[Span] | str = "", *, to: TextIO | None = None) -> None:
         print(text.encode(encoding, "replace").decode(encoding), file=stream, flush=True)
 
 
-def columns(rows: Sequence[Sequence[Span]], gap: int = 2) -> list[Line]:
-    """Rows of cells, aligned; the last column is as wide as it likes."""
-    rows = [[(printable_line(text), style) for text, style in row] for row in rows]
-    widths = [max(len(cell[0]) for cell in column) for column in zip(*rows, strict=True)] if rows else []
-    return [
-        [(text if at == len(row) - 1 else f"{text:<{widths[at] + gap}}", style) for at, (text, style) in enumerate(row)]
-        for row in rows
-    ]
-
-
-def say_columns(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> None:
-    for line in columns([*([[(title, "dim") for title in header]] if header else []), *rows]):
-        say(line)
-
-
-def say_json(value: Any) -> None:
-    """One JSON document on stdout. Structs keep every field, so that the shape does not depend on the values."""
+def print_json(value: Any) -> None:
+    """Prints one JSON document to stdout. Structs keep every field, so that the shape does not depend on the values."""
     stream = sys.__stdout__ or sys.stdout
     print(json_text(plain(value), indent=2 if is_terminal(stream) else None), file=stream, flush=True)
 
 
-def say_result(result: Any) -> None:
-    """Text as it is, anything else as JSON."""
-    say(result if isinstance(result, str) else json_text(result, indent=2))
+def print_result(result: Any) -> None:
+    """Prints a text as it is, any other value as JSON."""
+    print_line(result if isinstance(result, str) else json_text(result, indent=2))
 
 
 @contextmanager
 def stdout_for_json(as_json: bool) -> Iterator[None]:
-    """Keeps standard output for the one document: what bodies print goes to the other stream."""
+    """Reserves standard output for the JSON document: what tasks print goes to stderr."""
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
         yield
 
@@ -114,8 +99,8 @@ def plain(value: Any) -> Any:
             return str(value)
 
 
-def agreed(question: str, *, yes: bool) -> bool:
-    """Whether to go on: it was said already, nobody is there to be asked, or the person says so."""
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Returns True with ``yes``, without a terminal, or if the user confirms."""
     import typer
 
     if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):

@@ -1,4 +1,4 @@
-"""``turnout prune``: delete runs that ended long ago."""
+"""``turnout prune``: deletes runs that ended long ago."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ def prune(
     """
     from turnout.cli.database import open_store
     from turnout.cli.failure import Exit
-    from turnout.cli.output import agreed, say, say_json
+    from turnout.cli.output import confirmed, print_json, print_line
     from turnout.model.durations import seconds
     from turnout.model.states import RUN_TERMINAL
     from turnout.runner import Runner
 
     age = seconds(older_than, "--older-than")
     with open_store(database) as store:
-        found = len(store.expired_runs(store.clock() - age, sorted(RUN_TERMINAL), _MANY))
-    many = f"{found:,}{' or more' if found == _MANY else ''} runs"
+        found = len(store.expired_runs(store.clock() - age, sorted(RUN_TERMINAL), MAX_COUNTED))
+    many = f"{found:,}{' or more' if found == MAX_COUNTED else ''} runs"
     if dry_run:
         if as_json:
-            say_json({"runs": found, "deleted": False})
+            print_json({"runs": found, "deleted": False})
         else:
-            say(f"{many} would be deleted")
+            print_line(f"{many} would be deleted")
         return Exit.OK
-    if found and not agreed(f"delete {many} that ended more than {older_than} ago?", yes=yes or as_json):
-        say("nothing was deleted", to=sys.stderr)
+    if found and not confirmed(f"delete {many} that ended more than {older_than} ago?", yes=yes or as_json):
+        print_line("nothing was deleted", to=sys.stderr)
         return Exit.FAILED
     with Runner(database, workflows=(), drives=False) as runner:
         gone = runner.prune(age)
     if as_json:
-        say_json({"runs": gone.runs, "deleted": True, "rows": gone.rows, "workflows": gone.workflows})
+        print_json({"runs": gone.runs, "deleted": True, "rows": gone.rows, "workflows": gone.workflows})
     else:
-        say(f"{gone.runs:,} runs deleted, {gone.rows:,} rows of theirs")
+        print_line(f"{gone.runs:,} runs deleted, {gone.rows:,} rows of theirs")
     return Exit.OK
 
 
-_MANY = 100_000
+MAX_COUNTED = 100_000
 """A dry run counts no further."""

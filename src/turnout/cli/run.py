@@ -1,4 +1,4 @@
-"""``turnout run``: run a workflow here and now."""
+"""``turnout run``: runs a workflow in this process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
     from turnout.authoring.parameters import parse_parameters
-    from turnout.cli.foreground import Again, driving, said_if_slow, submitted, waits_for_database
+    from turnout.cli.foreground import Hints, database_wait_notice, foreground_runner, notice_if_slow, print_submitted
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
 
@@ -46,37 +46,41 @@ def run(
     limit = None if timeout is None else seconds(timeout, "--timeout")
     workflow = find_workflow(target, config.get("workflows") or (), (config.root,))
     input = parse_parameters(workflow, parameters or (), input_file(file))
-    with driving(config, database, [workflow], as_json=as_json, drives=not no_wait) as driver:
-        runner = driver.runner
-        with said_if_slow(waits_for_database(config, database), quiet=as_json):
+    with foreground_runner(config, database, [workflow], as_json=as_json, drives=not no_wait) as foreground:
+        runner = foreground.runner
+        with notice_if_slow(database_wait_notice(config, database), quiet=as_json):
             handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
         if no_wait:
-            return submitted(handle.id, as_json=as_json)
+            return print_submitted(handle.id, as_json=as_json)
         if key is not None:
             runner.core.admin.take(handle.id)
         spec = runner.core.submitter.graph_of(workflow).spec
-        return driver.drive(handle, spec, Again(target, database))
+        return foreground.drive(handle, spec, Hints(target, database))
 
 
-HOW = """--input FILE, --input - for standard input, or the JSON itself: --input '{"name": "Ada"}'"""
+INPUT_HINT = """--input FILE, --input - for standard input, or the JSON itself: --input '{"name": "Ada"}'"""
 
 
 def input_file(file: str | None) -> Mapping[str, Any]:
-    """The parameters as JSON: in a file, on standard input (``-``), or in the option itself; None: there are none."""
+    """Returns the parameters from a JSON file, standard input (``-``) or the option itself; empty for None."""
     if file is None:
         return {}
-    itself = file.lstrip()[:1] in ("{", "[")
-    where = "standard input" if file == "-" else "--input" if itself else file
+    is_json = file.lstrip()[:1] in ("{", "[")
+    where = "standard input" if file == "-" else "--input" if is_json else file
     try:
-        text = file if itself else sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        text = file if is_json else sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"{where} cannot be read: {error.strerror}", code="bad_input_file", hint=HOW) from error
+        raise InvalidInput(
+            f"{where} cannot be read: {error.strerror}", code="bad_input_file", hint=INPUT_HINT
+        ) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{where} is not UTF-8 text", code="bad_input_file") from error
     try:
         found = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"{where} is not JSON: {error}", code="bad_input_file", hint=HOW) from error
+        raise InvalidInput(f"{where} is not JSON: {error}", code="bad_input_file", hint=INPUT_HINT) from error
     if not isinstance(found, dict):
-        raise InvalidInput(f"{where} holds no object with the parameters by name", code="bad_input_file", hint=HOW)
+        raise InvalidInput(
+            f"{where} holds no object with the parameters by name", code="bad_input_file", hint=INPUT_HINT
+        )
     return found

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from turnout.cli.failure import Exit
-from turnout.cli.format import MARKS, last_name
+from turnout.cli.format import MARKS, workflow_name
 from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run, Yes
-from turnout.cli.output import agreed, say, say_json
+from turnout.cli.output import confirmed, print_json, print_line
 from turnout.errors import InvalidInput, InvalidTarget, TurnoutError, WaitTimedOut
 
 if TYPE_CHECKING:
@@ -57,21 +57,21 @@ def resume(
         _command(run, "resume", database, as_json=as_json)
         return 0
     from turnout.cli.database import open_store
-    from turnout.cli.foreground import Again, driving
+    from turnout.cli.foreground import Hints, foreground_runner
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
 
     config = configuration()
     with open_store(database) as store:
         stored = find_run(store, run)
-        workflows = code_for(config, target, store, stored)
-    with driving(config, database, workflows, as_json=as_json) as driver:
-        runner = driver.runner
+        workflows = workflows_of(config, target, store, stored)
+    with foreground_runner(config, database, workflows, as_json=as_json) as foreground:
+        runner = foreground.runner
         run_id = stored.new.run_id
         runner.core.admin.command(run_id, "resume").result()
         runner.core.admin.take(run_id)
         spec = runner.core.reader.spec_of(run_id)
-        return driver.drive(runner.get(run_id), spec, Again(target, database))
+        return foreground.drive(runner.get(run_id), spec, Hints(target, database))
 
 
 def rerun(
@@ -93,23 +93,23 @@ def rerun(
     """
     from turnout.authoring.parameters import parse_parameters
     from turnout.cli.database import open_store
-    from turnout.cli.foreground import Again, driving, submitted
+    from turnout.cli.foreground import Hints, foreground_runner, print_submitted
     from turnout.runner.lookup import find_run
     from turnout.runner.settings import configuration
 
     config = configuration()
     with open_store(database) as store:
         stored = find_run(store, run)
-        # The code says what the text of a parameter means.
-        workflows = [] if no_wait and not parameters else code_for(config, target, store, stored)
+        # The types of the parameters are in the code.
+        workflows = [] if no_wait and not parameters else workflows_of(config, target, store, stored)
     input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
-    with driving(config, database, workflows, as_json=as_json, drives=not no_wait) as driver:
-        runner = driver.runner
+    with foreground_runner(config, database, workflows, as_json=as_json, drives=not no_wait) as foreground:
+        runner = foreground.runner
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
-            return submitted(handle.id, as_json=as_json)
+            return print_submitted(handle.id, as_json=as_json)
         spec = runner.core.reader.spec_of(handle.id)
-        return driver.drive(handle, spec, Again(target, database))
+        return foreground.drive(handle, spec, Hints(target, database))
 
 
 def delete(
@@ -130,42 +130,43 @@ def delete(
     with open_store(database) as store:
         stored = find_run(store, run)
         run_id = stored.new.run_id
-    if not agreed(f"delete run {run_id} of {last_name(stored.new.workflow)}, {stored.row.state}?", yes=yes or as_json):
-        say("nothing was deleted", to=sys.stderr)
+    if not confirmed(
+        f"delete run {run_id} of {workflow_name(stored.new.workflow)}, {stored.row.state}?", yes=yes or as_json
+    ):
+        print_line("nothing was deleted", to=sys.stderr)
         return Exit.FAILED
     with Runner(database, workflows=(), drives=False) as runner:
         gone = runner.delete(run_id, force=force)
     if as_json:
-        say_json({"run_id": run_id, "runs": gone.runs, "rows": gone.rows})
+        print_json({"run_id": run_id, "runs": gone.runs, "rows": gone.rows})
     else:
-        say(f"deleted run {run_id}")
+        print_line(f"deleted run {run_id}")
     return Exit.OK
 
 
 def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:
     from turnout.model.driver import NOT_DRIVEN, Driver
 
-    view, driver = control(run, kind, database, **more)
+    view, driver = carry_out(run, kind, database, **more)
     if as_json:
-        say_json({"run_id": view.id, "state": str(view.state), "reason": view.reason, "driver": str(driver)})
+        print_json({"run_id": view.id, "state": str(view.state), "reason": view.reason, "driver": str(driver)})
     else:
         mark, style = MARKS[view.state]
-        say([(f"{mark} {view.state}", style), (f"  run {view.id}", "dim")])
+        print_line([(f"{mark} {view.state}", style), (f"  run {view.id}", "dim")])
         if driver is Driver.NOT_DRIVEN:
-            say([(f"  {NOT_DRIVEN}", "yellow")])
+            print_line([(f"  {NOT_DRIVEN}", "yellow")])
 
 
-CLAIMED_WITHIN = 3.0
-"""Seconds in which an orchestrator that is there, and can drive it, has claimed a run that was let go."""
-PATIENCE = 60.0
+CLAIM_TIMEOUT = 3.0
+"""Seconds in which a live orchestrator that can drive a released run has claimed it."""
+COMMAND_TIMEOUT = 60.0
 """Seconds in which the run's owner, or its successor, must have carried out a command."""
 
 
-def control(wanted: str, kind: str, database: str | None, reason: str | None = None) -> tuple[RunView, Driver]:
-    """Carry out the command and return the run as it is then, and what is known of its driver.
+def carry_out(wanted: str, kind: str, database: str | None, reason: str | None = None) -> tuple[RunView, Driver]:
+    """Carries out the command and returns the run as it is then, and its driver.
 
-    A run that has an owner gets a command row. One that has none is claimed for as long as it takes, by a Runner that
-    starts nothing.
+    A run that has an owner gets a command row. A run without one is claimed meanwhile by a Runner that starts nothing.
     """
     from concurrent.futures import TimeoutError as NotYet
 
@@ -179,10 +180,10 @@ def control(wanted: str, kind: str, database: str | None, reason: str | None = N
     run_id = stored.new.run_id
     with Runner(database, workflows=(), executors={}, drives=False, routing=None) as runner:
         try:
-            runner.core.admin.command(run_id, kind, reason).result(PATIENCE)
+            runner.core.admin.command(run_id, kind, reason).result(COMMAND_TIMEOUT)
         except NotYet as error:
             raise WaitTimedOut(
-                f"nobody has carried out the {kind} of run {run_id} in {PATIENCE:g} s; it stays asked for",
+                f"nobody has carried out the {kind} of run {run_id} in {COMMAND_TIMEOUT:g} s; it stays asked for",
                 run_id=run_id,
             ) from error
         view = runner.get(run_id).status()
@@ -191,13 +192,13 @@ def control(wanted: str, kind: str, database: str | None, reason: str | None = N
 
 
 def _driver(store: Store, run_id: str) -> Driver:
-    """Who drives it once the Runner that may have claimed it for the command has let it go; others need a moment."""
+    """Returns the run's driver after the Runner of the command has released it; waits for others to claim it."""
     from turnout.model.driver import Driver
     from turnout.runner.drivers import driver_of
     from turnout.runner.lookup import find_run
     from turnout.runner.orchestrators import live_orchestrators
 
-    until = time.monotonic() + CLAIMED_WITHIN
+    until = time.monotonic() + CLAIM_TIMEOUT
     while True:
         known = driver_of(store, find_run(store, run_id))
         if known is not Driver.NOT_DRIVEN or time.monotonic() > until or not live_orchestrators(store):
@@ -219,26 +220,26 @@ def _check(stored: StoredRun, kind: str) -> None:
         raise InvalidInput(f"run {stored.new.run_id} is being cancelled: it cannot {kind}", code="run_cancelling")
 
 
-def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -> list[AnyWorkflow]:
-    """The workflows of the target; else the configured ones; else those of the modules that the tasks came from."""
+def workflows_of(config: Config, target: str | None, store: Store, run: StoredRun) -> list[AnyWorkflow]:
+    """Returns the workflows of the target, else of the configuration, else of the modules of the run's tasks."""
     from turnout.runner.stored_specs import spec_of_version
     from turnout.runner.targets import load_workflows
 
     spec = spec_of_version(store, run.new.version)
     if target is not None:
-        found = _named(config, target)
-        if not (mine := _of(found, spec)):
+        found = _target_workflows(config, target)
+        if not (matching := _with_first(found, spec)):
             raise InvalidTarget(
                 f"{target} does not have the workflow {spec.name!r} of the run", code="no_such_workflow"
             )
-        return mine
-    for place in (*(config.get("workflows") or ()), *_modules(spec)):
+        return matching
+    for module in (*(config.get("workflows") or ()), *_modules(spec)):
         try:
-            found = load_workflows(place, (config.root,))
+            found = load_workflows(module, (config.root,))
         except TurnoutError:
             continue
-        if mine := _of(found, spec):
-            return mine
+        if matching := _with_first(found, spec):
+            return matching
     raise InvalidTarget(
         f"the code of workflow {spec.full_name} was not found",
         code="no_code",
@@ -246,8 +247,8 @@ def code_for(config: Config, target: str | None, store: Store, run: StoredRun) -
     )
 
 
-def _named(config: Config, target: str) -> list[AnyWorkflow]:
-    """All workflows of the module or file; or the configured one of this name, as ``turnout run`` takes it."""
+def _target_workflows(config: Config, target: str) -> list[AnyWorkflow]:
+    """Returns all workflows of the module or file, or the configured workflow of this name."""
     from turnout.runner.targets import find_workflow, load_workflows
 
     try:
@@ -258,13 +259,13 @@ def _named(config: Config, target: str) -> list[AnyWorkflow]:
         return [find_workflow(target, config.get("workflows") or (), (config.root,))]
 
 
-def _of(workflows: list[AnyWorkflow], spec: WorkflowSpec) -> list[AnyWorkflow]:
-    """The workflows with the wanted one first; none if it is not among them."""
+def _with_first(workflows: list[AnyWorkflow], spec: WorkflowSpec) -> list[AnyWorkflow]:
+    """Returns the workflows, that of the spec first; empty if it is not among them."""
     wanted = [each for each in workflows if (each.package, each.name) == (spec.package, spec.name)]
     return wanted and [*wanted, *(each for each in workflows if each not in wanted)]
 
 
 def _modules(spec: WorkflowSpec) -> list[str]:
-    """The modules of the tasks' functions, as far as they can be imported by their name."""
+    """Returns the modules of the tasks' functions that can be imported by name."""
     refs = [task.body.ref.partition(":")[0] for task in spec.tasks if task.body.kind == "python"]
     return [module for module in dict.fromkeys(refs) if module and module != "__main__"]

@@ -1,4 +1,4 @@
-"""What does a stored run look like to people, and to programs?"""
+"""Reports of a stored run: its facts, tasks, attempts, errors and history, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.cli.format import MARKS, lasting, moment, one_line
-from turnout.cli.log_lines import how_far, spoken
-from turnout.cli.output import Line, plain, say, say_columns
+from turnout.cli.format import MARKS, format_duration, format_time, one_line
+from turnout.cli.log_lines import format_line, format_progress
+from turnout.cli.output import Line, plain, print_line
+from turnout.cli.tables import print_rows
 from turnout.cli.tree import NO_PROGRESS, lines, nodes
 from turnout.contracts.store import LogStore, Store
 from turnout.dispatcher.placement import NO_HUB
@@ -27,11 +28,11 @@ from turnout.runner.stored_specs import spec_of_version
 from turnout.runner.task_detail import stored_result
 from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
 
-SHOWN_ATTEMPTS = 200
+MAX_ATTEMPTS_LISTED = 200
 
 
 class RunFacts(msgspec.Struct, frozen=True):
-    """A run with its tasks, its input, and whether anybody drives it."""
+    """A run with its tasks, input, attempts and driver."""
 
     view: RunView
     input: Any
@@ -42,17 +43,17 @@ class RunFacts(msgspec.Struct, frozen=True):
     result: Any = None
     """What a completed run returned."""
     lines: Lines | None = None
-    """The last lines of each attempt that failed, if they were asked for."""
+    """The last lines of each failed attempt, if requested."""
     progress: Mapping[str, str] = NO_PROGRESS
-    """What running tasks and items have last said of how far they are."""
+    """The latest progress of running tasks and items."""
 
     def as_json(self) -> dict[str, Any]:
         by_task: dict[str, list[dict[str, Any]]] = {}
         for attempt in self.attempts:
-            shown = plain(attempt)
+            document = plain(attempt)
             if self.lines is not None:
-                shown["lines"] = plain(self.lines.get((attempt.task, attempt.attempt), []))
-            by_task.setdefault(attempt.task, []).append(shown)
+                document["lines"] = plain(self.lines.get((attempt.task, attempt.attempt), []))
+            by_task.setdefault(attempt.task, []).append(document)
         tasks = [self._task(task, by_task.get(task.name, [])) for task in self.tasks]
         return {
             **plain(self.view),
@@ -64,18 +65,17 @@ class RunFacts(msgspec.Struct, frozen=True):
         }
 
     def _task(self, task: TaskView, attempts: list[dict[str, Any]]) -> dict[str, Any]:
-        said = {"progress": how_far(self.progress[task.name])} if task.name in self.progress else {}
-        return {**plain(task), **said, "attempts": attempts}
+        progress = {"progress": format_progress(self.progress[task.name])} if task.name in self.progress else {}
+        return {**plain(task), **progress, "attempts": attempts}
 
     @property
-    def tell_attempts(self) -> bool:
-        """Whether the tasks alone do not tell it: others than the orchestrator had some, some had several, or were to
-        have had others."""
+    def has_attempts_to_show(self) -> bool:
+        """True if the list of tasks is not enough: attempts on workers, retries, or tasks that lacked a hub."""
         return any(one.worker or one.attempt > 1 or NO_HUB in (one.decision or "") for one in self.attempts)
 
 
-class Move(msgspec.Struct, frozen=True):
-    """One row of a run's history; without a task it is the run's own."""
+class HistoryEntry(msgspec.Struct, frozen=True):
+    """One row of a run's history; without a task it is a change of the run."""
 
     at: float
     task: str | None
@@ -85,8 +85,8 @@ class Move(msgspec.Struct, frozen=True):
     detail: Any
 
 
-def facts(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
-    """What is known of the run; with ``lines``, also what its failed attempts said last."""
+def read_run(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
+    """Reads the run; with ``lines`` also the last lines of its failed attempts."""
     view, rows = run_view(stored), store.tasks(stored.new.run_id, outputs=False)
     attempts = attempts_of(store.history(view.id), rows)
     numbers = {attempt.task: attempt.number for attempt in attempts if attempt.number is not None}
@@ -104,48 +104,48 @@ def facts(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFacts:
     )
 
 
-def say_run(known: RunFacts) -> None:
-    view = known.view
+def print_run(run: RunFacts) -> None:
+    view = run.view
     mark, style = MARKS[view.state]
-    say([(f"{mark} {view.state}", style), (f"  {one_line(view.reason or '')}", "dim")])
+    print_line([(f"{mark} {view.state}", style), (f"  {one_line(view.reason or '')}", "dim")])
     rows: list[tuple[str, str]] = [
         ("run", view.id),
         ("workflow", view.workflow),
-        ("input", one_line(msgspec.json.encode(known.input).decode())),
-        ("result", one_line(msgspec.json.encode(known.result).decode()) if view.state is RunState.COMPLETED else ""),
-        ("submitted", moment(view.created_at)),
-        ("took", lasting((view.finished_at or time.time()) - view.created_at)),
+        ("input", one_line(msgspec.json.encode(run.input).decode())),
+        ("result", one_line(msgspec.json.encode(run.result).decode()) if view.state is RunState.COMPLETED else ""),
+        ("submitted", format_time(view.created_at)),
+        ("took", format_duration((view.finished_at or time.time()) - view.created_at)),
         ("key", view.key or ""),
         ("rerun of", view.rerun_of or ""),
-        ("", NOT_DRIVEN if known.driver is Driver.NOT_DRIVEN else ""),
+        ("", NOT_DRIVEN if run.driver is Driver.NOT_DRIVEN else ""),
     ]
-    say_columns([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
-    say()
-    for line in lines(nodes(known.spec, known.tasks, known.progress), time.time()):
-        say(line)
-    if known.tell_attempts:
-        say()
-        say_attempts(known.attempts)
-    failed = [task for task in known.tasks if task.state is TaskState.FAILED and task.error is not None]
-    if known.lines is not None:
-        say_failed_attempts(known.attempts, known.lines)
-        told = {attempt.task for attempt in known.attempts if attempt.failed}
-        failed = [task for task in failed if task.name not in told]
+    print_rows([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
+    print_line()
+    for line in lines(nodes(run.spec, run.tasks, run.progress), time.time()):
+        print_line(line)
+    if run.has_attempts_to_show:
+        print_line()
+        print_attempts(run.attempts)
+    failed = [task for task in run.tasks if task.state is TaskState.FAILED and task.error is not None]
+    if run.lines is not None:
+        print_failed_attempts(run.attempts, run.lines)
+        reported = {attempt.task for attempt in run.attempts if attempt.failed}
+        failed = [task for task in failed if task.name not in reported]
     for task in failed[:SHOWN]:
-        _say_error(task)
+        _print_error(task)
     if len(failed) > SHOWN:
-        say(f"\n… and {len(failed) - SHOWN:,} more tasks that failed")
+        print_line(f"\n… and {len(failed) - SHOWN:,} more tasks that failed")
 
 
-def say_attempts(attempts: Sequence[AttemptView]) -> None:
-    """Where each attempt was, why there, and what became of it; the last of them if there are too many."""
-    shown = attempts[-SHOWN_ATTEMPTS:]
-    if len(shown) < len(attempts):
-        say([(f"… {len(attempts) - len(shown):,} attempts before these", "dim")])
+def print_attempts(attempts: Sequence[AttemptView]) -> None:
+    """Prints executor, decision and outcome of each attempt; only the last if there are too many."""
+    listed = attempts[-MAX_ATTEMPTS_LISTED:]
+    if len(listed) < len(attempts):
+        print_line([(f"… {len(attempts) - len(listed):,} attempts before these", "dim")])
     rows: list[Line] = []
-    # Where some never began, the bodies of the others know another number than the one that their lines are kept under.
+    # If some attempts never began, the numbers in the bodies differ from those under which lines are stored.
     differ = any(one.number != one.attempt for one in attempts)
-    for one in shown:
+    for one in listed:
         mark, style = MARKS.get(one.outcome or "running", ("↻", "yellow"))
         began: Line = [("–" if one.number is None else f"{one.number}", "dim")] if differ else []
         rows.append(
@@ -157,26 +157,26 @@ def say_attempts(attempts: Sequence[AttemptView]) -> None:
                 (one_line(one.worker or "", 30), ""),
                 (one_line(one.decision or "", 60), "dim"),
                 (f"{mark} {one.outcome or 'running'}", style),
-                (lasting((one.ended_at or time.time()) - one.began_at), ""),
+                (format_duration((one.ended_at or time.time()) - one.began_at), ""),
                 (one_line(one.error or one.reason or "", 100), "dim"),
             ]
         )
     header = ("task", "attempt", *(["info.attempt"] if differ else []), "executor", "worker", "because of", "outcome")
-    say_columns(rows, (*header, "took", ""))
+    print_rows(rows, (*header, "took", ""))
 
 
-def _say_error(task: TaskView) -> None:
+def _print_error(task: TaskView) -> None:
     assert task.error is not None
-    say()
-    say([(f"✗ {task.name}: {task.error.type}: {task.error.message}", "red")])
+    print_line()
+    print_line([(f"✗ {task.name}: {task.error.type}: {task.error.message}", "red")])
     for text in task.error.traceback.rstrip().splitlines():
-        say([(f"  {text}", "dim")])
+        print_line([(f"  {text}", "dim")])
 
 
-def moves(store: Store, stored: StoredRun) -> list[Move]:
+def read_history(store: Store, stored: StoredRun) -> list[HistoryEntry]:
     names = {row.pos: row.name for row in store.tasks(stored.new.run_id, outputs=False)}
     return [
-        Move(
+        HistoryEntry(
             at,
             None if row.pos < 0 else names.get(row.pos, str(row.pos)),
             row.old,
@@ -188,45 +188,45 @@ def moves(store: Store, stored: StoredRun) -> list[Move]:
     ]
 
 
-def say_moves(found: Sequence[Move]) -> None:
+def print_history(found: Sequence[HistoryEntry]) -> None:
     first = found[0].at if found else 0.0
     rows: list[Line] = []
-    for move in found:
-        mark, style = MARKS.get(move.new, ("", ""))
-        attempt = f"attempt {move.attempt}" if move.attempt else ""
+    for entry in found:
+        mark, style = MARKS.get(entry.new, ("", ""))
+        attempt = f"attempt {entry.attempt}" if entry.attempt else ""
         rows.append(
             [
-                (f"+{lasting(move.at - first)}", "dim"),
-                (move.task or "run", "" if move.task else "bold"),
-                (f"{mark} {move.new}", style),
+                (f"+{format_duration(entry.at - first)}", "dim"),
+                (entry.task or "run", "" if entry.task else "bold"),
+                (f"{mark} {entry.new}", style),
                 (attempt, "dim"),
-                (_detail(move.detail), "dim"),
+                (_detail(entry.detail), "dim"),
             ]
         )
-    say_columns(rows)
+    print_rows(rows)
 
 
 def _detail(detail: Any) -> str:
     if not isinstance(detail, dict):
         return ""
-    return one_line("  ".join(str(value) for name, value in detail.items() if name not in _NOT_IN_A_LINE))
+    return one_line("  ".join(str(value) for name, value in detail.items() if name not in _HIDDEN_DETAILS))
 
 
-_NOT_IN_A_LINE = frozenset({"status", "traceback", UNMET})
+_HIDDEN_DETAILS = frozenset({"status", "traceback", UNMET})
 
 
 Lines: TypeAlias = Mapping[tuple[str, int], Sequence[LogLine]]
 """By task and attempt."""
 
 MAX_ATTEMPTS = 50
-"""How many failed attempts are shown with their errors, from the last."""
+"""Failed attempts, from the last, that are shown with their errors."""
 MAX_LINES = 20
-"""Lines of an attempt that are shown, from its last; ``turnout logs RUN TASK --attempt N`` has all."""
+"""Lines of an attempt, from the last, that are shown; ``turnout logs RUN TASK --attempt N`` has all."""
 PAGE = 1_000
 
 
 def last_lines(store: LogStore, run_id: str, attempts: Sequence[AttemptView]) -> Lines:
-    """What the newest failed attempts said last."""
+    """Reads the last lines of the newest failed attempts."""
     failed = [attempt for attempt in attempts if attempt.failed][-MAX_ATTEMPTS:]
     return {(one.task, one.attempt): _last_lines(store, run_id, one) for one in failed}
 
@@ -241,15 +241,15 @@ def _last_lines(store: LogStore, run_id: str, attempt: AttemptView) -> list[LogL
     return list(kept)
 
 
-def say_failed_attempts(attempts: Sequence[AttemptView], lines: Lines) -> None:
-    """The error of each failed attempt, with its traceback, and its last lines."""
+def print_failed_attempts(attempts: Sequence[AttemptView], lines: Lines) -> None:
+    """Prints the error of each failed attempt, with its traceback and last lines."""
     failed = [attempt for attempt in attempts if attempt.failed]
     if len(failed) > MAX_ATTEMPTS:
-        say([(f"\n… {len(failed) - MAX_ATTEMPTS:,} failed attempts before these", "dim")])
+        print_line([(f"\n… {len(failed) - MAX_ATTEMPTS:,} failed attempts before these", "dim")])
     for one in failed[-MAX_ATTEMPTS:]:
-        say()
-        say([(f"✗ {one.task} attempt {one.attempt}: {one.error_type}: {one.message}", "red")])
+        print_line()
+        print_line([(f"✗ {one.task} attempt {one.attempt}: {one.error_type}: {one.message}", "red")])
         for text in (one.traceback or "").rstrip().splitlines():
-            say([(f"  {text}", "dim")])
+            print_line([(f"  {text}", "dim")])
         for line in lines.get((one.task, one.attempt), ()):
-            say([("  ", ""), *spoken(line.task, line.stream, line.text, attempt=line.attempt)])
+            print_line([("  ", ""), *format_line(line.task, line.stream, line.text, attempt=line.attempt)])

@@ -1,4 +1,4 @@
-"""``turnout runs``: look at runs, control them, run them again."""
+"""``turnout runs``: lists, shows and controls runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from turnout.cli import run_control
-from turnout.cli.format import MARKS, last_name, lasting, moment, one_line, short
-from turnout.cli.groups import Group, when_bare
+from turnout.cli.format import MARKS, format_duration, format_time, one_line, short_id, workflow_name
+from turnout.cli.groups import Group, default_command
 from turnout.cli.options import Database, Json, Run
-from turnout.cli.output import Span, plain, say, say_columns, say_json, say_result
+from turnout.cli.output import Span, plain, print_json, print_line, print_result
+from turnout.cli.tables import print_rows
 from turnout.errors import InvalidInput, RunNotFinished
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
 
 class State(StrEnum):
-    """The states of a run, spelled out so that the help needs no engine."""
+    """The states of a run, repeated here so that the help imports no engine."""
 
     pending = "pending"
     running = "running"
@@ -59,14 +60,14 @@ def ls(
         drivers = [] if store is None else drivers_of(store, stored)
     found = [run_view(run) for run in stored]
     if as_json:
-        say_json([{**plain(view), "driver": str(known)} for view, known in zip(found, drivers, strict=True)])
+        print_json([{**plain(view), "driver": str(known)} for view, known in zip(found, drivers, strict=True)])
     elif found:
-        say_columns([run_cells(view, known) for view, known in zip(found, drivers, strict=True)], RUN_HEADER)
+        print_rows([run_cells(view, known) for view, known in zip(found, drivers, strict=True)], RUN_HEADER)
     else:
-        say("no runs" if store is not None else "no runs: the first `turnout run` makes the database")
+        print_line("no runs" if store is not None else "no runs: the first `turnout run` makes the database")
 
 
-when_bare(app, ls, "Look at runs, control them, run them again. Without a command, list them.")
+default_command(app, ls, "Look at runs, control them, run them again. Without a command, list them.")
 
 
 @app.command()
@@ -80,15 +81,15 @@ def show(
 ) -> None:
     """Show a run: its result, its tasks, where each ran, what went wrong."""
     from turnout.cli.database import open_store
-    from turnout.cli.run_report import facts, say_run
+    from turnout.cli.run_report import print_run, read_run
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
-        known = facts(store, find_run(store, run), lines=attempts)
+        known = read_run(store, find_run(store, run), lines=attempts)
     if as_json:
-        say_json(known.as_json())
+        print_json(known.as_json())
     else:
-        say_run(known)
+        print_run(known)
 
 
 @app.command()
@@ -112,25 +113,25 @@ def output(
         stored = find_run(store, run)
         value = read_output(store, stored, task)
     if as_json:
-        say_json({"run_id": stored.new.run_id, "task": task, "output": value})
+        print_json({"run_id": stored.new.run_id, "task": task, "output": value})
     else:
-        say_result(value)
+        print_result(value)
 
 
 @app.command()
 def history(run: Run, as_json: Json = False, database: Database = None) -> None:
     """Print every move of a run and its tasks, in order."""
     from turnout.cli.database import open_store
-    from turnout.cli.run_report import moves, say_moves
+    from turnout.cli.run_report import print_history, read_history
     from turnout.runner.lookup import find_run
 
     with open_store(database) as store:
         stored = find_run(store, run)
-        found = moves(store, stored)
+        found = read_history(store, stored)
     if as_json:
-        say_json({"run_id": stored.new.run_id, "moves": found})
+        print_json({"run_id": stored.new.run_id, "moves": found})
     else:
-        say_moves(found)
+        print_history(found)
 
 
 for command in (
@@ -150,22 +151,22 @@ def run_cells(view: RunView, driver: Driver) -> list[Span]:
     from turnout.model.driver import NOT_DRIVEN, Driver
 
     mark, style = MARKS[view.state]
-    took = lasting((view.finished_at or time.time()) - view.created_at)
-    child = f"child of {short(view.parent_run)}" if view.parent_run else ""
+    took = format_duration((view.finished_at or time.time()) - view.created_at)
+    child = f"child of {short_id(view.parent_run)}" if view.parent_run else ""
     not_driven = NOT_DRIVEN if driver is Driver.NOT_DRIVEN else ""
-    note = view.reason or not_driven or child or (f"rerun of {short(view.rerun_of)}" if view.rerun_of else "")
+    note = view.reason or not_driven or child or (f"rerun of {short_id(view.rerun_of)}" if view.rerun_of else "")
     return [
-        (short(view.id), ""),
-        (last_name(view.workflow), ""),
+        (short_id(view.id), ""),
+        (workflow_name(view.workflow), ""),
         (f"{mark} {view.state}", style),
         (took, ""),
-        (moment(view.created_at), "dim"),
+        (format_time(view.created_at), "dim"),
         (one_line(note, max(60, len(not_driven))), "dim"),
     ]
 
 
 def read_output(store: ReadStore, stored: StoredRun, task: str | None) -> Any:
-    """What the run, or one of its tasks, returned. Raises what tells why there is nothing."""
+    """Returns the result of the run, or the output of one of its tasks. Raises an error if there is none."""
     from turnout.model.names import is_hook
     from turnout.model.states import RunState, TaskState
     from turnout.runner.task_detail import find_task, stored_output, stored_result

@@ -1,4 +1,4 @@
-"""What does a process that runs under a supervisor write, and when? Each line at once, records from a level on."""
+"""Standard output and logging of processes that run under a supervisor."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from turnout.errors import InvalidSetting
 from turnout.model.printable import printable
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
-USUAL_LEVEL = "warning"
+DEFAULT_LEVEL = "warning"
 
 
 class PrintableFormatter(logging.Formatter):
-    """Formats records so that nothing in them steers the terminal: they may quote what workers and runs are called."""
+    """Formats records with control characters escaped: they may quote names of workers and runs."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
 
 
-def write_as_a_service(level: str | None, spoken: Iterable[str]) -> None:
-    """Set up stdout and logging. The loggers that are ``spoken`` of say how the service itself is, from info on."""
-    # In a pipe or a file, Python would hold lines back until there are some thousand characters of them.
+def configure_logging(level: str | None, info_loggers: Iterable[str]) -> None:
+    """Sets up stdout and logging. ``info_loggers`` report on the service itself, from info on."""
+    # In a pipe or a file, Python would buffer some thousand characters.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    number = _number(USUAL_LEVEL if level is None else level)
+    number = _number(DEFAULT_LEVEL if level is None else level)
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=number, handlers=[handler])
-    for name in spoken:
+    for name in info_loggers:
         logging.getLogger(name).setLevel(min(number, logging.INFO))
 
 

@@ -1,4 +1,7 @@
-"""Which columns of a table fit the screen? The less important ones give way."""
+"""The table layout of all commands. Columns of lower importance are dropped where the screen is too narrow.
+
+Rich's Table is not used: importing it takes longer than ``turnout runs ls`` does.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnout.cli.output import Line, Span
+from turnout.cli.output import UNBOUNDED, Line, Span, print_line
 from turnout.model.printable import printable_line
 
 GAP = 2
@@ -16,34 +19,56 @@ class Column(msgspec.Struct, frozen=True):
     title: str
     cells: Sequence[Span]
     rank: int = 0
-    """Those with the highest rank give way first; 0 never does."""
+    """Columns with the highest rank are dropped first; those with 0 never are."""
     right: bool = False
     """Aligned to the right, as numbers are."""
 
-    @property
-    def width(self) -> int:
-        return max(len(self.title), *(len(printable_line(text)) for text, _ in self.cells), 0)
+
+def table(columns: Sequence[Column], width: int = UNBOUNDED) -> list[Line]:
+    """Returns a header, if any column has a title, and the rows. No line is wider than ``width``."""
+    kept = [(column, *_measured(column)) for column in columns]
+    while _total(kept) > width and any(column.rank for column, _, _ in kept):
+        kept.remove(max(kept, key=lambda each: each[0].rank))
+    lines = [list(row) for row in zip(*(_aligned(*each) for each in kept), strict=True)]
+    for line in lines:
+        text, style = line[-1]
+        line[-1] = text.rstrip(), style
+    if not any(column.title for column, _, _ in kept):
+        lines = lines[1:]
+    return lines if _total(kept) <= width else [cut(line, width) for line in lines]
 
 
-def table(columns: Sequence[Column], width: int) -> list[Line]:
-    """A header and the rows, no line of them wider than this."""
-    kept = list(columns)
-    while sum(column.width + GAP for column in kept) - GAP > width and any(column.rank for column in kept):
-        kept.remove(max(kept, key=lambda column: column.rank))
-    rows = [[(column.title, "dim") for column in kept], *zip(*(column.cells for column in kept), strict=True)]
-    return [
-        cut([_aligned(cell, column) for cell, column in zip(row, kept, strict=True)], width) for row in rows if kept
-    ]
+def table_of_rows(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> list[Line]:
+    """Returns a table with these rows and no limit to its width."""
+    titles = header or ("",) * (len(rows[0]) if rows else 0)
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
+    return table([Column(title, column) for title, column in zip(titles, cells, strict=True)])
 
 
-def _aligned(cell: Span, column: Column) -> Span:
-    text, style = printable_line(cell[0]), cell[1]
-    padded = f"{text:>{column.width}}" if column.right else f"{text:<{column.width}}"
-    return padded + " " * GAP, style
+def print_rows(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> None:
+    for line in table_of_rows(rows, header):
+        print_line(line)
+
+
+def _measured(column: Column) -> tuple[list[Span], int]:
+    """Returns the title and cells as they are printed, and the width of the widest."""
+    cells = [(column.title, "dim"), *((printable_line(text), style) for text, style in column.cells)]
+    return cells, max(len(text) for text, _ in cells)
+
+
+def _total(kept: Sequence[tuple[Column, list[Span], int]]) -> int:
+    return sum(width + GAP for _, _, width in kept) - GAP
+
+
+def _aligned(column: Column, cells: list[Span], width: int) -> list[Span]:
+    gap = " " * GAP
+    if column.right:
+        return [(f"{text:>{width}}{gap}", style) for text, style in cells]
+    return [(f"{text:<{width}}{gap}", style) for text, style in cells]
 
 
 def cut(line: Line, width: int) -> Line:
-    """As much of the line as there is room for; blanks at its end need none."""
+    """Returns as much of the line as fits; trailing blanks do not count."""
     line = [(printable_line(part), style) for part, style in line]
     text = "".join(part for part, _ in line).rstrip()
     room = width if len(text) <= width else width - 1

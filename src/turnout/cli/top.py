@@ -29,22 +29,24 @@ def top(
     import time
 
     from turnout.cli.dashboard import frame
-    from turnout.cli.database import Source
-    from turnout.cli.output import is_terminal, plain, say, say_json, width_of
+    from turnout.cli.database import StatusReader
+    from turnout.cli.output import is_terminal, plain, print_json, print_line, width_of
 
-    source = Source(database)
-    found = source.picture()
+    source = StatusReader(database)
+    found = source.snapshot()
     if not (once or as_json) and is_terminal():
-        from turnout.cli.live import observe
+        from turnout.cli.live import show_live
 
-        observe(source, found)
+        show_live(source, found)
         return
     source.close()
     if as_json:
-        there = found.orchestrators
-        say_json(
-            [{**plain(one), "condition": one.status.condition, "troubles": plain(one.status.troubles)} for one in there]
+        print_json(
+            [
+                {**plain(one), "condition": one.status.condition, "troubles": plain(one.status.troubles)}
+                for one in found.orchestrators
+            ]
         )
         return
     for line in frame(found.orchestrators, time.time(), found.runs, width=width_of()):
-        say(line)
+        print_line(line)

@@ -1,7 +1,6 @@
-"""What does a run look like while it goes on? One line for each task, however many items it was mapped over, and one
-for each of the first items that say how far they are.
+"""The tree of a run: one line for each task, also for a mapped one, and one for each of the first items with progress.
 
-Pure: a graph, the tasks' states and what they say of their progress in, lines out.
+Pure: a graph, the tasks' states and their progress in, lines out.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from turnout.cli.format import MARKS, lasting, one_line
-from turnout.cli.log_lines import how_far, share_of
+from turnout.cli.format import MARKS, format_duration, one_line
+from turnout.cli.log_lines import format_progress, progress_fraction
 from turnout.cli.output import Line
-from turnout.cli.wait_reasons import RETRY_AT, waits
+from turnout.cli.wait_reasons import RETRY_AT, format_wait
 from turnout.model.reasons import DEFERRED
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import TaskState
 from turnout.runner.views import TaskView
 
 _ITEM = re.compile(r"(.+)\[(\d+)\]")
-_SHOWN_FIRST = (TaskState.FAILED, TaskState.RUNNING, TaskState.READY)
+_STATE_ORDER = (TaskState.FAILED, TaskState.RUNNING, TaskState.READY)
 _COUNTED = (TaskState.COMPLETED, TaskState.FAILED, TaskState.RUNNING)
-_ITEMS_WORTH_A_WORD = (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED, TaskState.RUNNING)
-SHOWN_ITEMS = 5
-"""Items of one mapped task that get a line of their own while they run."""
+_ITEM_STATES = (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED, TaskState.RUNNING)
+MAX_ITEMS = 5
+"""Running items of one mapped task that get a line."""
 
 
 NO_PROGRESS: Mapping[str, str] = {}
@@ -37,13 +36,13 @@ class Node(msgspec.Struct):
 
     task: TaskView
     guide: str
-    """What is drawn to the left of it."""
+    """The lines of the tree to the left of the task."""
     items: Counter[TaskState]
     waits_for: list[str]
     progress: str = ""
-    """How far it says that it is, while it runs."""
+    """Its progress while it runs."""
     done: float = 0.0
-    """Of a mapped task: how many of its items are done, those that run by the share that they have said."""
+    """Of a mapped task: the number of items done; running items count by their progress."""
 
 
 def item_of(name: str) -> tuple[str, int] | None:
@@ -53,8 +52,8 @@ def item_of(name: str) -> tuple[str, int] | None:
 
 
 def nodes(spec: WorkflowSpec, tasks: Sequence[TaskView], progress: Mapping[str, str] = NO_PROGRESS) -> list[Node]:
-    """The tasks below those that they wait for. An only child stays in its parent's column, so chains do not wander.
-    ``progress`` is what running tasks and items have said, by name."""
+    """Returns each task below its dependencies. An only child stays in its parent's column, so chains stay straight.
+    ``progress`` has the latest progress of running tasks and items, by name."""
     by_name = {task.name: task for task in tasks}
     items: dict[str, list[TaskView]] = {}
     for task in tasks:
@@ -66,26 +65,28 @@ def nodes(spec: WorkflowSpec, tasks: Sequence[TaskView], progress: Mapping[str, 
     for name, guide in _walk(_children(depends_on)):
         if name in by_name:
             waits_for = [each for each in depends_on[name] if not by_name[each].state.terminal]
-            node = Node(by_name[name], guide, Counter(), waits_for, how_far(progress[name]) if name in progress else "")
+            node = Node(
+                by_name[name], guide, Counter(), waits_for, format_progress(progress[name]) if name in progress else ""
+            )
             found += [node, *_count(node, items.get(name, ()), progress)]
     return found
 
 
 def _count(node: Node, items: Sequence[TaskView], progress: Mapping[str, str]) -> list[Node]:
-    """Count these items of the node's task; returns the nodes of those that get a line."""
-    shown: list[Node] = []
+    """Counts the items of the node's task. Returns the nodes of those that get a line."""
+    listed: list[Node] = []
     below = node.guide.replace("├─ ", "│  ").replace("└─ ", "   ") + "  "
     for item in items:
         node.items[item.state] += 1
-        said = progress.get(item.name) if item.state is TaskState.RUNNING else None
-        node.done += 1.0 if item.state.terminal else 0.0 if said is None else share_of(said) or 0.0
-        if said is not None and len(shown) < SHOWN_ITEMS:
-            shown.append(Node(item, below, Counter(), [], how_far(said)))
-    return shown
+        latest = progress.get(item.name) if item.state is TaskState.RUNNING else None
+        node.done += 1.0 if item.state.terminal else 0.0 if latest is None else progress_fraction(latest) or 0.0
+        if latest is not None and len(listed) < MAX_ITEMS:
+            listed.append(Node(item, below, Counter(), [], format_progress(latest)))
+    return listed
 
 
 def _children(depends_on: Mapping[str, Sequence[str]]) -> dict[str | None, list[str]]:
-    """Each task under its deepest dependency, the last one where several are as deep."""
+    """Returns each task under its deepest dependency; under the last of several equally deep ones."""
     depth: dict[str, int] = {}
     order = list(depends_on)
     open_ = list(order)
@@ -96,10 +97,10 @@ def _children(depends_on: Mapping[str, Sequence[str]]) -> dict[str | None, list[
                 depth[name] = 1 + max((depth[each] for each in depends_on[name]), default=-1)
         assert len(later) < len(open_), "a validated workflow has no cycle"
         open_ = later
-    place = {name: number for number, name in enumerate(order)}
+    index = {name: number for number, name in enumerate(order)}
     children: dict[str | None, list[str]] = {}
     for name in order:
-        parent = max(depends_on[name], key=lambda each: (depth[each], place[each]), default=None)
+        parent = max(depends_on[name], key=lambda each: (depth[each], index[each]), default=None)
         children.setdefault(parent, []).append(name)
     return children
 
@@ -119,7 +120,7 @@ def _walk(children: Mapping[str | None, Sequence[str]]) -> Iterator[tuple[str, s
 
 
 def lines(found: Sequence[Node], now: float) -> list[Line]:
-    """One aligned line for each node."""
+    """Returns one aligned line for each node."""
     if not found:
         return []
     name_width = max(len(node.guide) + len(node.task.name) for node in found)
@@ -146,7 +147,7 @@ def _time(task: TaskView, now: float) -> str:
     begin = task.started_at or task.dispatched_at
     if begin is None or task.state not in (TaskState.RUNNING, TaskState.COMPLETED, TaskState.FAILED):
         return ""
-    return lasting((task.finished_at or now) - begin)
+    return format_duration((task.finished_at or now) - begin)
 
 
 def _note(node: Node) -> Line:
@@ -159,7 +160,7 @@ def _note(node: Node) -> Line:
     elif task.state is TaskState.RUNNING and node.progress:
         spans.append((one_line(node.progress, 100), "cyan"))
     elif task.state is TaskState.READY and task.reason:
-        spans.append((one_line(waits(task), 100), "yellow"))
+        spans.append((one_line(format_wait(task), 100), "yellow"))
     elif task.state is TaskState.PENDING and node.waits_for:
         spans.append((one_line(f"waits for {', '.join(node.waits_for)}", 80), "dim"))
     elif task.reason and task.state is not TaskState.RUNNING:
@@ -168,19 +169,19 @@ def _note(node: Node) -> Line:
 
 
 def _items(node: Node) -> Line:
-    """``9,912/10,000 · 12 failed · 32 running · 99 %``: how far a mapped task is."""
+    """Returns ``9,912/10,000 · 12 failed · 32 running · 99 %`` for a mapped task."""
     total, left = node.items.total(), sum(count for state, count in node.items.items() if not state.terminal)
     spans: Line = [(f"{total - left:,}/{total:,}", "")]
-    for state in _ITEMS_WORTH_A_WORD:
+    for state in _ITEM_STATES:
         if node.items.get(state):
             spans += [(" · ", "dim"), (f"{node.items[state]:,} {state}", MARKS[state][1])]
-    if left:  # Rounded down: it is not all done before it is.
+    if left:  # Rounded down: 100 % means that all are done.
         spans += [(" · ", "dim"), (f"{int(100 * node.done / total)} %", "cyan")]
     return [*spans, ("  ", "")]
 
 
-def counts(states: Mapping[TaskState, int]) -> Line:
-    """``✓ 9,900  ✗ 12  ▶ 32  … 56``: what became of many tasks."""
+def count_spans(states: Mapping[TaskState, int]) -> Line:
+    """Returns ``✓ 9,900  ✗ 12  ▶ 32  … 56`` for the states of many tasks."""
     spans: Line = []
     for state in (*_COUNTED, TaskState.SKIPPED, TaskState.CANCELLED):
         if states.get(state):
@@ -193,7 +194,7 @@ def counts(states: Mapping[TaskState, int]) -> Line:
 
 
 def fitting(found: Sequence[Node], room: int) -> tuple[list[Node], list[Node]]:
-    """The nodes for which there is room, what needs attention first but in the tree's order, and the others."""
+    """Returns the nodes that fit, by the rank of their state but in the tree's order, and the others."""
     if len(found) <= room:
         return list(found), []
     room = max(room - 1, 1)
@@ -203,4 +204,4 @@ def fitting(found: Sequence[Node], room: int) -> tuple[list[Node], list[Node]]:
 
 
 def _rank(state: TaskState) -> int:
-    return _SHOWN_FIRST.index(state) if state in _SHOWN_FIRST else len(_SHOWN_FIRST)
+    return _STATE_ORDER.index(state) if state in _STATE_ORDER else len(_STATE_ORDER)

@@ -1,4 +1,4 @@
-"""``turnout validate``: can these workflows work?"""
+"""``turnout validate``: checks workflows and their routes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def validate(
     turnout validate shop.orders:fulfil
     """
     from turnout.cli.failure import Exit
-    from turnout.cli.output import say, say_json
+    from turnout.cli.output import print_json, print_line
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.planning import Plan
     from turnout.runner.settings import configuration
@@ -48,12 +48,12 @@ def validate(
         except TurnoutError as error:
             found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
     if as_json:
-        say_json(found)
+        print_json(found)
     else:
         for each in found:
-            say(_line(each))
+            print_line(_line(each))
             for warning in each.get("warnings", ()):
-                say([(f"  warning: {warning}", "yellow")])
+                print_line([(f"  warning: {warning}", "yellow")])
     return Exit.OK if all(each["ok"] for each in found) else Exit.USAGE
 
 
@@ -63,8 +63,8 @@ def _checked(target: str, plan: Any, workflow: Any) -> dict[str, Any]:
     try:
         spec, warnings = plan.check(workflow)
     except TurnoutError as error:
-        said = {"code": error.code, "message": error.message}
-        return {"target": target, "ok": False, "workflow": workflow.name, "error": said}
+        document = {"code": error.code, "message": error.message}
+        return {"target": target, "ok": False, "workflow": workflow.name, "error": document}
     return {
         "target": target,
         "ok": True,
@@ -90,6 +90,6 @@ def _line(each: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _parameter(each: dict[str, Any]) -> str:
-    """As it would stand in the function: ``number: int = 21``."""
+    """Returns the parameter as in a signature: ``number: int = 21``."""
     typed = f"{each['name']}: {each['type']}" if each["type"] else each["name"]
     return typed if each["required"] else f"{typed} = {json.dumps(each['default'], ensure_ascii=False)}"

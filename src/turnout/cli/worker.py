@@ -1,4 +1,4 @@
-"""``turnout worker``: run tasks for a hub elsewhere."""
+"""``turnout worker``: runs tasks for a hub in another process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 
 from turnout.cli.failure import Exit
 from turnout.cli.options import LogLevel
-from turnout.cli.output import say
-from turnout.cli.service import write_as_a_service
+from turnout.cli.output import print_line
+from turnout.cli.service import configure_logging
 from turnout.model.durations import seconds
 
 Connect = Annotated[
@@ -84,7 +84,7 @@ def worker(
         "key_file": key_file,
         "logs": LogSettings(echo=False) if quiet else None,
     }
-    return work(
+    return run_worker(
         options,
         tuple(modules or ()),
         shell=not no_shell,
@@ -97,7 +97,7 @@ def worker(
 log = logging.getLogger("turnout.worker")
 
 
-def work(
+def run_worker(
     options: Mapping[str, Any],
     modules: Sequence[str],
     *,
@@ -106,7 +106,7 @@ def work(
     trace: bool,
     log_level: str | None,
 ) -> int:
-    """Run a worker until it is told to stop."""
+    """Runs a worker until it is stopped."""
     from turnout.model.extras import optional_packages
     from turnout.runner.settings import configuration
     from turnout.runner.working import handlers_of, worker_settings
@@ -115,11 +115,11 @@ def work(
     with optional_packages():
         from turnout.worker.worker import Worker
 
-    write_as_a_service(log_level, (log.name,))
+    configure_logging(log_level, (log.name,))
     config = configuration()
     settings = worker_settings(config, os.environ, options)
     handlers = handlers_of(config, modules, shell=shell)
-    worker = Worker(handlers, settings, trace=_print if trace else None)
+    worker = Worker(handlers, settings, trace=_print_message if trace else None)
     health = None
     if health_port is not None:
         health = HealthServer(health_port, lambda: worker.figures)
@@ -146,7 +146,7 @@ def _ability(names: Sequence[str]) -> str:
     return "1 handler" if len(names) == 1 else f"{len(names)} handlers"
 
 
-def _print(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:
+def _print_message(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:
     from turnout.wire.tracing import shown
 
-    say(f"{direction} {address} {shown(frames, codec)}", to=sys.stderr)
+    print_line(f"{direction} {address} {shown(frames, codec)}", to=sys.stderr)

@@ -1,4 +1,4 @@
-"""``turnout workers``: who is connected, what do they have, and who is to leave?"""
+"""``turnout workers``: lists, shows and drains the connected workers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from turnout.cli.format import BREAKER_STYLES, last_name, lasting, moment, one_line, short
-from turnout.cli.groups import Group, when_bare
+from turnout.cli.format import BREAKER_STYLES, format_duration, format_time, one_line, short_id, workflow_name
+from turnout.cli.groups import Group, default_command
 from turnout.cli.options import Database, Json
-from turnout.cli.output import Line, Span, plain, say, say_columns, say_json
+from turnout.cli.output import Line, Span, plain, print_json, print_line
+from turnout.cli.tables import print_rows
 
 if TYPE_CHECKING:
     from turnout.contracts.store import OwnershipStore
@@ -29,29 +30,29 @@ Worker = Annotated[str, typer.Argument(metavar="WORKER", help="A worker's name, 
 @app.command()
 def ls(as_json: Json = False, database: Database = None) -> None:
     """List the workers that are connected to any hub on the database."""
-    with workers_at(database) as crew:
-        found = crew.look()
+    with workers_at(database) as workers:
+        found = workers.all()
     if as_json:
-        say_json(found)
+        print_json(found)
     elif found:
-        say_columns(crew_cells(found), WORKER_HEADER)
+        print_rows(worker_rows(found), WORKER_HEADER)
     else:
-        say("no workers")
+        print_line("no workers")
 
 
-when_bare(app, ls, "Look at workers, and let them leave. Without a command, list them.")
+default_command(app, ls, "Look at workers, and let them leave. Without a command, list them.")
 
 
 @app.command()
 def show(worker: Worker, as_json: Json = False, database: Database = None) -> None:
     """Show a worker: what it can run, what it has, and since when."""
-    with workers_at(database) as crew:
-        view = crew.find(worker)
-        held = crew.held(view)
+    with workers_at(database) as workers:
+        view = workers.find(worker)
+        held = workers.held(view)
     if as_json:
-        say_json({**plain(view), "held": held})
+        print_json({**plain(view), "held": held})
     else:
-        say_worker(view, held)
+        print_worker(view, held)
 
 
 @app.command()
@@ -67,29 +68,29 @@ def drain(
     \b
     turnout workers drain gpu-1 --wait
     """
-    with workers_at(database) as crew:
-        view = crew.find(worker)
-        crew.drain(view, reason)
-        left = crew.wait_for_end(view) if wait else False
+    with workers_at(database) as workers:
+        view = workers.find(worker)
+        workers.drain(view, reason)
+        left = workers.wait_for_end(view) if wait else False
     if as_json:
-        say_json({"id": view.id, "name": view.name, "reason": reason, "left": left})
+        print_json({"id": view.id, "name": view.name, "reason": reason, "left": left})
     else:
-        say(f"worker {view.name} {'has left' if left else 'is told to finish what it has and leave'}")
+        print_line(f"worker {view.name} {'has left' if left else 'is told to finish what it has and leave'}")
 
 
 WORKER_HEADER = ("worker", "language", "labels", "running", "waiting", "executed", "failed", "lost", "hubs", "seen", "")
 SHORT_ID = 8
-LOOK = 0.25
-"""Seconds from one look to the next while somebody waits."""
+POLL_INTERVAL = 0.25
+"""Seconds between checks whether the worker has left."""
 
 
-class Crew:
-    """The workers on a database, which may not be there yet."""
+class WorkerReader:
+    """Reads and drains the workers on a database, which may not exist yet."""
 
     def __init__(self, store: OwnershipStore | None) -> None:
         self._store = store
 
-    def look(self) -> list[WorkerView]:
+    def all(self) -> list[WorkerView]:
         from turnout.runner.orchestrators import live_orchestrators
         from turnout.runner.workers import live_workers
 
@@ -98,7 +99,7 @@ class Crew:
     def find(self, wanted: str) -> WorkerView:
         from turnout.runner.workers import find_worker
 
-        return find_worker(self.look(), wanted)
+        return find_worker(self.all(), wanted)
 
     def held(self, worker: WorkerView) -> list[HeldAttempt]:
         return [] if self._store is None else self._store.held_by(worker.id)
@@ -110,40 +111,40 @@ class Crew:
             drain(self._store, worker, reason)
 
     def wait_for_end(self, worker: WorkerView) -> bool:
-        """Return when its session has ended."""
+        """Returns when the session of the worker has ended."""
         assert self._store is not None
         while self._store.holders_alive([worker.id]):
-            time.sleep(LOOK)
+            time.sleep(POLL_INTERVAL)
         return True
 
 
 @contextmanager
-def workers_at(database: str | None, *, configured: bool = True) -> Iterator[Crew]:
-    """Looking makes no database."""
+def workers_at(database: str | None, *, configured: bool = True) -> Iterator[WorkerReader]:
+    """Yields a reader for the workers on the database, which is not created."""
     from turnout.cli.database import store_if_there
 
     with store_if_there(database, configured=configured) as store:
-        yield Crew(store)
+        yield WorkerReader(store)
 
 
-def connected(database: str | None) -> list[WorkerView]:
-    """Those that are connected now; none where the configured database does not exist yet."""
-    with workers_at(database, configured=False) as crew:
-        return crew.look()
+def connected_workers(database: str | None) -> list[WorkerView]:
+    """Returns the connected workers; none where the configured database does not exist yet."""
+    with workers_at(database, configured=False) as workers:
+        return workers.all()
 
 
 def hubs_at(database: str | None) -> list[tuple[str, str]]:
-    """The orchestrators that have a hub now, each with its hub's address."""
+    """Returns the live orchestrators that have a hub, each with the address."""
     from turnout.cli.database import store_if_there
     from turnout.runner.orchestrators import live_orchestrators
 
     with store_if_there(database, configured=False) as store:
-        there = [] if store is None else live_orchestrators(store)
-    return [(f"{one.host}:{one.pid}", one.status.hub.address) for one in there if one.status.hub is not None]
+        orchestrators = [] if store is None else live_orchestrators(store)
+    return [(f"{one.host}:{one.pid}", one.status.hub.address) for one in orchestrators if one.status.hub is not None]
 
 
-def crew_cells(found: Sequence[WorkerView]) -> list[list[Span]]:
-    """A row for each; those that share a name are told apart by the beginnings of their ids."""
+def worker_rows(found: Sequence[WorkerView]) -> list[list[Span]]:
+    """Returns a row for each worker; workers with the same name get the beginning of their id."""
     names = Counter(view.name for view in found)
     return [_worker_cells(view, view.id[:SHORT_ID] if names[view.name] > 1 else "") for view in found]
 
@@ -159,13 +160,13 @@ def _worker_cells(view: WorkerView, mark: str) -> list[Span]:
         (f"{view.failed:,}", "red" if view.failed else ""),
         (f"{view.lost:,}", "red" if view.lost else ""),
         (str(len(view.hubs)), "dim"),
-        (f"{lasting(view.silent_seconds)} ago", "dim"),
+        (f"{format_duration(view.silent_seconds)} ago", "dim"),
         condition_of(view),
     ]
 
 
 def condition_of(view: WorkerView) -> Span:
-    """What is special about it, in a word."""
+    """Returns the mark and words for draining, a breaker that is not closed, or no credit."""
     if view.draining:
         return "■ draining", "magenta"
     if view.breaker != "closed":
@@ -179,10 +180,10 @@ def labels_of(view: WorkerView) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(view.labels.items()))
 
 
-def say_worker(view: WorkerView, held: Sequence[HeldAttempt]) -> None:
+def print_worker(view: WorkerView, held: Sequence[HeldAttempt]) -> None:
     mark, style = condition_of(view)
-    said = view.drain_reason if view.draining else view.cause
-    say([(f"{mark} {view.name}", style), (f"  {one_line(said or '')}", "dim")])
+    reason = view.drain_reason if view.draining else view.cause
+    print_line([(f"{mark} {view.name}", style), (f"  {one_line(reason or '')}", "dim")])
     rows: list[tuple[str, str]] = [
         ("id", view.id),
         ("where", f"{view.host}, process {view.pid}" if view.host else ""),
@@ -190,25 +191,25 @@ def say_worker(view: WorkerView, held: Sequence[HeldAttempt]) -> None:
         ("labels", labels_of(view)),
         ("handlers", one_line(", ".join(view.handlers), 400)),
         ("hubs", ", ".join(view.hubs)),
-        ("up", lasting(view.up_seconds)),
-        ("seen", f"{lasting(view.silent_seconds)} ago"),
+        ("up", format_duration(view.up_seconds)),
+        ("seen", f"{format_duration(view.silent_seconds)} ago"),
         ("running", f"{view.running:,} of {view.capacity:,}; {view.waiting:,} waiting"),
         ("ended", f"{view.executed:,}, of which {view.failed:,} failed; {view.lost:,} lost"),
         ("breaker", view.breaker.replace("_", " ")),
     ]
-    say_columns([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
+    print_rows([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
     if held:
-        say()
-        say_columns([_held_cells(one) for one in held], ("run", "workflow", "task", "attempt", "since", ""))
+        print_line()
+        print_rows([_held_cells(one) for one in held], ("run", "workflow", "task", "attempt", "since", ""))
 
 
 def _held_cells(one: HeldAttempt) -> Line:
-    ago = "" if one.since is None else f"{lasting(time.time() - one.since)}"
+    ago = "" if one.since is None else f"{format_duration(time.time() - one.since)}"
     return [
-        (short(one.run_id), ""),
-        (last_name(one.workflow), ""),
+        (short_id(one.run_id), ""),
+        (workflow_name(one.workflow), ""),
         (one.task, ""),
         (str(one.attempt), "dim"),
-        (moment(one.since), "dim"),
+        (format_time(one.since), "dim"),
         (ago, ""),
     ]

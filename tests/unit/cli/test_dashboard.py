@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.cli.dashboard import EVENTS, frame
+from turnout.cli.dashboard import MAX_EVENTS, frame
 from turnout.cli.health_tables import pool_lines, trouble_lines
 from turnout.cli.output import plain_text
 from turnout.cli.watch import as_text
@@ -159,7 +159,7 @@ def test_events_take_only_the_lines_that_are_left(height: int) -> None:
     bare = len(lines_of(Orchestrator(id="a", status=OrchestratorStatus(pools=STATUS.pools)), height=height))
     lines = lines_of(many, height=height)
     assert len(lines) <= max(height, bare)
-    assert sum("scaled" in line for line in lines) == max(0, min(EVENTS, height - bare - 1))
+    assert sum("scaled" in line for line in lines) == max(0, min(MAX_EVENTS, height - bare - 1))
 
 
 def test_a_frame_is_text_for_rich_that_does_not_wrap() -> None:

@@ -11,7 +11,7 @@ from typer.models import TyperInfo
 from typer.testing import CliRunner
 
 from turnout.cli import runs, workers
-from turnout.cli.groups import Group, when_bare
+from turnout.cli.groups import Group, default_command
 
 
 @pytest.mark.parametrize("module", [runs, workers])
@@ -37,7 +37,7 @@ def test_its_options_reach_the_command_and_stand_in_no_other_ones_way() -> None:
     def show() -> None:
         typer.echo("shown")
 
-    when_bare(app, ls, "Look. Without a command, list.")
+    default_command(app, ls, "Look. Without a command, list.")
 
     def said(*words: str) -> str:
         result = CliRunner().invoke(app, words)

@@ -10,8 +10,8 @@ import pytest
 
 from turnout import Runner
 from turnout.cli import live
-from turnout.cli.database import Source
-from turnout.cli.live import Observation
+from turnout.cli.database import StatusReader
+from turnout.cli.live import Refresher
 from turnout.errors import DatabaseNotFound, StoreUnreachable
 from turnout.model.health import Orchestrator
 
@@ -44,17 +44,17 @@ class Looks:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "LOOK", 0.001)
+    monkeypatch.setattr(live, "POLL_INTERVAL", 0.001)
 
 
 def test_while_the_database_is_away_what_was_seen_before_stays_with_a_note() -> None:
     looks = Looks()
-    seen = Observation(looks, [ONE])
+    seen = Refresher(looks, [ONE])
     seen.start()
     looks.answer(StoreUnreachable("the server is away"))
-    assert (seen.found, seen.note) == ([ONE], "the server is away; what follows was seen before")
+    assert (seen.latest, seen.note) == ([ONE], "the server is away; what follows was seen before")
     looks.answer([OTHER])
-    assert (seen.found, seen.note) == ([OTHER], None)
+    assert (seen.latest, seen.note) == ([OTHER], None)
     looks.answers.put([])
     seen.stop()
 
@@ -67,7 +67,7 @@ def test_a_look_that_hangs_is_left_behind() -> None:
         assert let_go.wait(WAIT)
         return []
 
-    seen = Observation(look, [])
+    seen = Refresher(look, [])
     seen.start()
     assert hanging.wait(WAIT)
     assert seen.stop() is False
@@ -79,14 +79,14 @@ def test_the_projects_own_database_may_come_later_and_is_not_made_by_looking(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "turnout.toml").touch()
-    source = Source(None)
-    assert source.look() == [] and not (tmp_path / ".turnout").exists()
+    source = StatusReader(None)
+    assert source.orchestrators() == [] and not (tmp_path / ".turnout").exists()
     with Runner(workflows=(), handle_sigterm=False) as runner:
-        assert [one.id for one in source.look()] == [runner.core.engine.session.id]
+        assert [one.id for one in source.orchestrators()] == [runner.core.engine.session.id]
     source.close()
 
 
 def test_a_database_that_was_named_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(DatabaseNotFound, match=r"later\.db"):
-        Source(f"sqlite:///{tmp_path}/later.db").look()
+        StatusReader(f"sqlite:///{tmp_path}/later.db").orchestrators()
     assert not (tmp_path / "later.db").exists()

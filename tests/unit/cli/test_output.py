@@ -11,12 +11,13 @@ import pytest
 
 from turnout import errors, task, workflow
 from turnout.cli.failure import Exit, exit_code, report_error
-from turnout.cli.foreground import Again
-from turnout.cli.format import lasting
-from turnout.cli.graph import drawn
-from turnout.cli.output import columns, plain, plain_text, say, with_colours
+from turnout.cli.foreground import Hints
+from turnout.cli.format import format_duration
+from turnout.cli.graph import render
+from turnout.cli.output import plain, plain_text, print_line, with_colours
 from turnout.cli.run import input_file
 from turnout.cli.service import PrintableFormatter
+from turnout.cli.tables import table_of_rows
 from turnout.cli.watch import as_text
 from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
@@ -25,8 +26,8 @@ from turnout.store.urls import shown_url
 
 def test_columns_are_aligned() -> None:
     rows = [[("a", ""), ("bb", ""), ("c", "")], [("aaa", ""), ("b", ""), ("ccccc", "")]]
-    assert [plain_text(line) for line in columns(rows)] == ["a    bb  c", "aaa  b   ccccc"]
-    assert columns([]) == []
+    assert [plain_text(line) for line in table_of_rows(rows)] == ["a    bb  c", "aaa  b   ccccc"]
+    assert table_of_rows([]) == []
 
 
 def test_colours_are_only_added() -> None:
@@ -39,7 +40,7 @@ def test_text_from_outside_steers_no_terminal_however_it_is_drawn() -> None:
     assert plain_text([(evil, "")]) == shown
     assert with_colours([(evil, "red"), (evil, "")]) == f"\x1b[31m{shown}\x1b[0m{shown}"
     assert as_text([[(f"[bold]{evil}", "")]]).plain == f"[bold]{shown}"
-    assert [plain_text(line) for line in columns([[(evil, ""), ("a", "")], [("b\nc", ""), ("d", "")]])] == [
+    assert [plain_text(line) for line in table_of_rows([[(evil, ""), ("a", "")], [("b\nc", ""), ("d", "")]])] == [
         rf"{shown}  a",
         r"b\nc" + " " * (len(shown) - 4) + "  d",
     ]
@@ -52,7 +53,7 @@ def test_records_of_services_steer_no_terminal() -> None:
 
 def test_a_stream_that_cannot_say_a_mark_gets_another() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    say([("✓ done", "green")], to=stream)
+    print_line([("✓ done", "green")], to=stream)
     stream.seek(0)
     assert stream.read() == "? done\n"
 
@@ -97,7 +98,7 @@ def test_an_error_is_one_message_with_its_code_and_a_hint(capsys: pytest.Capture
 
 
 def test_durations_take_few_characters() -> None:
-    assert [lasting(each) for each in (0, 0.9994, 0.9996, 59.94, 59.96, 3599.6, 86399, 86400)] == [
+    assert [format_duration(each) for each in (0, 0.9994, 0.9996, 59.94, 59.96, 3599.6, 86399, 86400)] == [
         "0 ms",
         "999 ms",
         "1.0 s",
@@ -126,12 +127,12 @@ def test_a_password_is_never_shown(url: str) -> None:
 
 
 def test_hints_can_be_typed_and_never_hold_a_password() -> None:
-    again = Again("my flows.py", "sqlite:///x.db")
+    again = Hints("my flows.py", "sqlite:///x.db")
     assert again.rerun("0199a3f2-3c4d-7abc-8def-000000000000") == (
         "turnout runs rerun 0199a3f2-3c4d-7abc --target 'my flows.py' --database sqlite:///x.db"
     )
-    assert Again().logs("0199", "resize[3]") == "turnout logs 0199 'resize[3]'"
-    assert "s3cret" not in Again(None, "postgresql://ada:s3cret@db/turnout").rerun("0199")
+    assert Hints().logs("0199", "resize[3]") == "turnout logs 0199 'resize[3]'"
+    assert "s3cret" not in Hints(None, "postgresql://ada:s3cret@db/turnout").rerun("0199")
 
 
 def test_input_comes_from_a_file(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_a_drawn_run_marks_mapped_tasks_and_hooks_too() -> None:
         return double.map(numbers())
 
     states = {each.name: TaskState.COMPLETED for each in hooked.spec.tasks}
-    marked = [plain_text(line) for line in drawn(hooked.spec, states, "ascii")]
+    marked = [plain_text(line) for line in render(hooked.spec, states, "ascii")]
     assert [line.split()[:2] for line in marked] == [["✓", "numbers"], ["✓", "double[…]"], [], ["✓", "on_exit.notify"]]
     for format in ("mermaid", "dot", "svg"):
-        assert any("notify" in plain_text(line) for line in drawn(hooked.spec, states, format))
+        assert any("notify" in plain_text(line) for line in render(hooked.spec, states, format))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.cli.run_report import say_attempts
+from turnout.cli.run_report import print_attempts
 from turnout.runner.attempts import AttemptView
 
 
 def shown(capsys: pytest.CaptureFixture[str], *attempts: AttemptView) -> list[list[str]]:
-    say_attempts(attempts)
+    print_attempts(attempts)
     return [line.split() for line in capsys.readouterr().out.splitlines()]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.cli.output import plain_text
-from turnout.cli.tree import counts, fitting, item_of, lines, nodes
+from turnout.cli.tree import count_spans, fitting, item_of, lines, nodes
 from turnout.model.events import ErrorInfo
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 from turnout.model.states import TaskState
@@ -30,13 +30,13 @@ def view(name: str, state: str = "completed", **more: object) -> TaskView:
     return TaskView(name=name, state=TaskState(state), **more)  # type: ignore[arg-type]
 
 
-def drawn(spec: WorkflowSpec, *views: TaskView, now: float = 0.0) -> list[str]:
+def render(spec: WorkflowSpec, *views: TaskView, now: float = 0.0) -> list[str]:
     return [plain_text(line) for line in lines(nodes(spec, views), now)]
 
 
 def test_tasks_stand_below_those_that_they_wait_for() -> None:
     spec = workflow(validate="", charge="validate", reserve="validate", ship="charge reserve")
-    shown = drawn(spec, *(view(task.name) for task in spec.tasks))
+    shown = render(spec, *(view(task.name) for task in spec.tasks))
     assert [line.rstrip() for line in shown] == ["✓ validate", "├─ ✓ charge", "└─ ✓ reserve", "   ✓ ship"]
 
 
@@ -60,21 +60,21 @@ def test_a_line_says_state_executor_time_attempt_and_error() -> None:
         finished_at=2.5,
         error=ErrorInfo("KeyError", "'x'\nmore"),
     )
-    assert drawn(spec, failed) == ["✗ a  gpu    1.5 s  attempt 3  KeyError: 'x'"]
+    assert render(spec, failed) == ["✗ a  gpu    1.5 s  attempt 3  KeyError: 'x'"]
     running = view("a", "running", attempt=1, executor="gpu", dispatched_at=1.0)
-    assert drawn(spec, running, now=1.25) == ["▶ a  gpu   250 ms"]
+    assert render(spec, running, now=1.25) == ["▶ a  gpu   250 ms"]
 
 
 def test_a_task_that_waits_says_for_whom_or_why() -> None:
     spec = workflow(a="", b="a")
-    assert drawn(spec, view("a", "running"), view("b", "pending"))[1].endswith("waits for a")
+    assert render(spec, view("a", "running"), view("b", "pending"))[1].endswith("waits for a")
     retry = view("a", "ready", reason="retry_at", error=ErrorInfo("IOError", "down"))
-    line = drawn(spec, retry, view("b", "pending"))[0]
+    line = render(spec, retry, view("b", "pending"))[0]
     assert line.startswith("↻ a") and line.endswith("will be retried: IOError: down")
-    counted = drawn(spec, msgspec.structs.replace(retry, retry_in=12.34), view("b", "pending"))[0]
+    counted = render(spec, msgspec.structs.replace(retry, retry_in=12.34), view("b", "pending"))[0]
     assert counted.endswith("will be retried in 12.3 s: IOError: down")
     deferred = view("a", "ready", reason="deferred", retry_in=75.0)
-    assert drawn(spec, deferred, view("b", "pending"))[0].endswith("deferred for 1m15s")
+    assert render(spec, deferred, view("b", "pending"))[0].endswith("deferred for 1m15s")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_task_that_waits_says_for_whom_or_why() -> None:
 )  # fmt: skip
 def test_a_ready_task_says_in_words_who_it_waits_for(reason: str, executor: str | None, words: str) -> None:
     spec = workflow(a="")
-    assert drawn(spec, view("a", "ready", reason=reason, executor=executor))[0].endswith(f"  {words}")
+    assert render(spec, view("a", "ready", reason=reason, executor=executor))[0].endswith(f"  {words}")
 
 
 def test_a_running_task_says_how_far_it_is() -> None:
@@ -108,7 +108,7 @@ def test_mapped_tasks_are_one_line_with_counts() -> None:
     spec = workflow(a="", resize="a")
     states = ["completed"] * 9900 + ["failed"] * 12 + ["running"] * 32 + ["ready"] * 50 + ["pending"] * 6
     items = [view(f"resize[{number}]", state) for number, state in enumerate(states)]
-    shown = drawn(spec, view("a"), view("resize", "running"), *items)
+    shown = render(spec, view("a"), view("resize", "running"), *items)
     assert len(shown) == 2
     assert shown[1].endswith("  9,912/10,000 · 12 failed · 32 running · 99 %")
     assert item_of("resize[3]") == ("resize", 3) and item_of("resize") is None
@@ -167,5 +167,5 @@ def test_what_does_not_fit_is_counted_and_what_needs_attention_is_shown(states: 
 
 @given(st.lists(st.sampled_from(list(TaskState))))
 def test_the_counts_lose_nobody(states: list[TaskState]) -> None:
-    shown = plain_text(counts(Counter(states))).split()
+    shown = plain_text(count_spans(Counter(states))).split()
     assert sum(int(word) for word in shown[1::2]) == len(states)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from turnout.cli.log_lines import Heard
-from turnout.cli.watch import Watched, standstill
+from turnout.cli.log_lines import LineQueue
+from turnout.cli.watch import WatchedRun, stall_reason
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.memo import Memo, write_memo
 from turnout.model.rows import TaskRow
@@ -15,10 +15,10 @@ from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
 
 
-def watched(rows: list[TaskRow]) -> Watched:
+def watched(rows: list[TaskRow]) -> WatchedRun:
     core = SimpleNamespace(reader=SimpleNamespace(look=lambda run_id: rows))
-    parts: Any = (core, SimpleNamespace(id="r"), WorkflowSpec("w", ()), Heard(), None)
-    return Watched(*parts)
+    parts: Any = (core, SimpleNamespace(id="r"), WorkflowSpec("w", ()), LineQueue(), None)
+    return WatchedRun(*parts)
 
 
 def test_what_was_handed_back_is_no_attempt_and_a_deferral_is_one_also_after_the_end() -> None:
@@ -35,7 +35,7 @@ def test_what_was_handed_back_is_no_attempt_and_a_deferral_is_one_also_after_the
 def test_only_running_tasks_say_how_far_they_are_and_only_of_their_newest_attempt() -> None:
     run = watched([])
     for task, attempt in (("a", 1), ("b", 1), ("c", 2)):
-        run.heard.put("r", task, attempt, "progress", f'{{"done":{attempt}}}')
+        run.queue.put("r", task, attempt, "progress", f'{{"done":{attempt}}}')
     rows = [
         TaskRow(pos=0, name="a", state=TaskState.COMPLETED, attempt=1),
         TaskRow(pos=1, name="b", state=TaskState.RUNNING, attempt=2),
@@ -46,7 +46,7 @@ def test_only_running_tasks_say_how_far_they_are_and_only_of_their_newest_attemp
 
 def test_a_run_that_does_not_start_says_whether_it_is_driven() -> None:
     left = RunView(id="r", workflow="w", state=RunState.RUNNING, owner="killed")
-    assert standstill(left, Driver.NOT_DRIVEN) == f"nothing starts yet: the run is {NOT_DRIVEN}"
-    assert "driven by orchestrator killed" in standstill(left, Driver.DRIVEN)
+    assert stall_reason(left, Driver.NOT_DRIVEN) == f"nothing starts yet: the run is {NOT_DRIVEN}"
+    assert "driven by orchestrator killed" in stall_reason(left, Driver.DRIVEN)
     paused = RunView(id="r", workflow="w", state=RunState.PAUSED)
-    assert "is paused" in standstill(paused, Driver.NOT_DRIVEN)
+    assert "is paused" in stall_reason(paused, Driver.NOT_DRIVEN)

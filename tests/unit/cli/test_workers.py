@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.cli.workers import condition_of, crew_cells
+from turnout.cli.workers import condition_of, worker_rows
 from turnout.model.workers import WorkerView
 
 
@@ -11,7 +11,7 @@ def view(name: str, id: str = "0123456789abcdef", **more: object) -> WorkerView:
 
 
 def test_workers_that_share_a_name_are_told_apart_by_their_ids() -> None:
-    rows = crew_cells([view("gpu"), view("twin", "aaaaaaaabbbb"), view("twin", "ccccccccdddd")])
+    rows = worker_rows([view("gpu"), view("twin", "aaaaaaaabbbb"), view("twin", "ccccccccdddd")])
     assert [row[0][0] for row in rows] == ["gpu", "twin aaaaaaaa", "twin cccccccc"]
 
 
