@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from turnout.bodies.attempt import Key, key_of
 from turnout.bodies.outcome import describe
 from turnout.bodies.single import execute_one
-from turnout.contracts.executor import Loader, Report, Work
+from turnout.contracts.executor import BatchExecutor, Loader, Report, Work
 from turnout.errors import (
     AttemptFenced,
     DefinitionError,
@@ -29,6 +29,7 @@ from turnout.errors import (
 from turnout.model.durations import Duration, seconds
 from turnout.model.events import NO_FAILURE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import CANCELLED
+from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Attended:
             self.timer = loop.call_later(timeout, lambda: self.end(ExecutionResult.timed_out(self.event, timeout)))
 
 
-class AttendingExecutor(ABC):
+class AttendingExecutor(BatchExecutor, ABC):
     """Takes attempts in from any thread, runs each as a coroutine, and reports its result when its processes are gone.
 
     Nothing is started, not even the loop's thread, before the first attempt comes.
@@ -81,6 +82,8 @@ class AttendingExecutor(ABC):
     enforces_timeouts: bool = True
     isolates: bool = True
     """Every attempt has a process of its own."""
+    outlives: bool = False
+    trusted: bool = False
 
     def __init__(self, name: str, places: int, grace: Duration, max_output_bytes: int = MAX_BYTES) -> None:
         if places < 1:
@@ -108,7 +111,7 @@ class AttendingExecutor(ABC):
         """Whether to end this attempt now would cost it."""
         return attempt.started_at is not None
 
-    async def _close(self) -> None:  # noqa: B027 - most have nothing that outlives its attempt
+    async def _close(self) -> None:
         """End what outlives attempts."""
 
     @property
@@ -119,8 +122,17 @@ class AttendingExecutor(ABC):
     def capacity(self) -> int:
         return self._places
 
+    def capacity_of(self, body: str) -> int:
+        return self._places
+
     def bind(self, loader: Loader) -> None:
         self._loader = loader
+
+    def on_capacity(self, callback: Callable[[], None]) -> None:
+        """Nothing is announced: places become free by results only."""
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        return None
 
     def has_capacity(self) -> bool:
         return not self._closing and len(self._live) < self._places

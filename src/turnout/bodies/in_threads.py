@@ -19,7 +19,7 @@ from turnout.bodies.outcome import describe
 from turnout.bodies.places import Places
 from turnout.bodies.single import execute_one
 from turnout.bodies.threads import Threads
-from turnout.contracts.executor import Loader, Report, Work
+from turnout.contracts.executor import BatchExecutor, Loader, Report, Work
 from turnout.errors import AttemptFenced, ExecutionFailed, InputError, InvalidSetting, StoreUnreachable, StoreUnusable
 from turnout.model.events import (
     NO_FAILURE,
@@ -29,6 +29,7 @@ from turnout.model.events import (
     TaskReadyEvent,
 )
 from turnout.model.reasons import NO_CAPACITY
+from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ STOPPING = "executor_stopping"
 MAX_ASYNC_BODIES = 10_000
 
 
-class ThreadExecutor:
+class ThreadExecutor(BatchExecutor):
     """The default executor.
 
     Every attempt that it accepts brings exactly one result, except those that still run when the grace of ``stop`` is
@@ -50,6 +51,8 @@ class ThreadExecutor:
     local: bool = True
     kinds: frozenset[str] = frozenset({"python"})
     enforces_timeouts: bool = True
+    isolates: bool = False
+    outlives: bool = False
     trusted: bool = True
 
     def __init__(
@@ -107,6 +110,9 @@ class ThreadExecutor:
             running, queued = self._coroutines.running, self._coroutines.waiting
             return self._places.capacity_on_loop(live=len(self._live), tasks=running, queued=queued)
         return self._places.capacity_of(body)
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        return None
 
     @property
     def stuck(self) -> int:

@@ -84,6 +84,10 @@ class Delivery(Protocol):
         """Returns how many attempts that executor would take now."""
         ...
 
+    def capacity(self, key: str) -> int | None:
+        """Returns how many attempts that executor takes at once; None if it does not say."""
+        ...
+
     def has_capacity(self, key: str | None = None) -> bool:
         """True if that executor, or any of those in ``Placement.used``, takes another attempt now."""
         ...

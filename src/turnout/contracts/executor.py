@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import msgspec
 
 from turnout.contracts.clock import boot_time
+from turnout.contracts.workers import Assigner, Settler
 from turnout.errors import AttemptFenced, ExecutionFailed
 from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
@@ -230,10 +231,59 @@ class TaskExecutor(Protocol):
     def metrics(self) -> ExecutorMetrics: ...
 
 
-class BatchExecutor(Protocol):
-    """An executor that takes a batch at a time."""
+class BatchExecutor(TaskExecutor, Protocol):
+    """All that the dispatcher uses of an executor; no member is optional.
+
+    The executors of this package inherit it. A plain ``TaskExecutor`` gets it from the adapter in
+    ``turnout.dispatcher.executor_adapter``. A class that inherits it may leave what has a default here as it is.
+    """
+
+    enforces_timeouts: bool = False
+    """It applies task timeouts itself."""
+    isolates: bool = False
+    """Every attempt has a process of its own."""
+    outlives: bool = False
+    """Its attempts go on when this process ends, and their results are delivered elsewhere."""
+    trusted: bool = False
+    """Its results are sound and need no check: outputs were made by ``dump_output``."""
 
     @property
-    def capacity(self) -> int: ...
+    def capacity(self) -> int | None:
+        """How many attempts it takes at once. None: it names no number, and attempts are handed over one by one, each
+        when ``has_capacity()`` is true."""
+        ...
 
-    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None: ...
+    def capacity_of(self, body: str) -> int | None:
+        """The capacity for attempts with this body."""
+        return self.capacity
+
+    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
+        """Takes a batch and returns at once. Results go to ``report``, from any thread."""
+        ...
+
+    def cancel(self, event: TaskReadyEvent) -> None:
+        """Asks for a running attempt to stop; its result, if any, still comes."""
+
+    def abandon(self, event: TaskReadyEvent) -> None:
+        """Called when the dispatcher has ended the attempt: it is to stop, and no result of it is taken."""
+        self.cancel(event)
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
+        """Reports ``returned`` for those of these attempts that have not begun. None of them begins once it has
+        returned, or once the awaitable that it returns is done."""
+        return None
+
+    def on_capacity(self, callback: Callable[[], None]) -> None:
+        """Takes a function to call, from any thread, when capacity became free without a result."""
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        """Returns why it can never run this task; None if it may."""
+        return None
+
+    async def start(self) -> None: ...
+
+    async def stop(self, timeout: float) -> None: ...
+
+
+class RemoteExecutor(BatchExecutor, Assigner, Settler, Protocol):
+    """An executor whose attempts are held by others, each named before the commit, and acknowledged after it."""

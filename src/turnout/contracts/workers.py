@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.rows import Renewal, Session
@@ -80,7 +80,6 @@ class RunNumbers(Protocol):
         ...
 
 
-@runtime_checkable
 class NumbersRuns(Protocol):
     """An executor that needs the numbers of runs."""
 

@@ -5,8 +5,8 @@ from turnout.contracts.executor import BatchExecutor, Loader, Report, TaskExecut
 from turnout.dispatcher.default import DefaultDispatcher
 from turnout.dispatcher.explain import Explanation, explain
 from turnout.dispatcher.placement import WORKERS, PlacementSettings, decide, require_hub
-from turnout.dispatcher.registered import DispatcherMetrics
 from turnout.dispatcher.routing import Router, RoutingConfig, RoutingRule
+from turnout.dispatcher.slot import DispatcherMetrics
 from turnout.dispatcher.validation import validate_routing
 from turnout.errors import (
     DispatchError,

@@ -7,19 +7,20 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
-from turnout.contracts.workers import Assigner, Settler
+from turnout.contracts.workers import Assigner, NumbersRuns, RunNumbers, Settler
 from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
+from turnout.dispatcher.executor_adapter import roles_of
 from turnout.dispatcher.explain import Explanation, explain
 from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
-from turnout.dispatcher.registered import DispatcherMetrics, RegisteredExecutor
 from turnout.dispatcher.routing import Router, RoutingConfig
+from turnout.dispatcher.slot import DispatcherMetrics, ExecutorSlot
 from turnout.dispatcher.validation import validate_routing
 from turnout.errors import InvalidRouting
 from turnout.model.breaker import BreakerSettings, BreakerState
@@ -60,7 +61,9 @@ class DefaultDispatcher:
         self._clock = clock
         self._router = Router(routing or RoutingConfig())
         self._settings = settings or PlacementSettings()
-        self._slots: dict[str, RegisteredExecutor] = {}
+        self._output_limit = output_limit
+        self._executors: dict[str, TaskExecutor] = {}
+        self._slots: dict[str, ExecutorSlot] = {}
         self._workflows: dict[str, WorkflowSpec] = {}
         self._warned: set[str] = set()
         self._used: set[str] = set()
@@ -73,6 +76,7 @@ class DefaultDispatcher:
         self._opening: set[asyncio.Task[None]] = set()
         self._assigners: dict[str, Assigner] = {}
         self._settlers: list[Settler] = []
+        self._numbering: list[NumbersRuns] = []
 
     # Executors
 
@@ -86,17 +90,20 @@ class DefaultDispatcher:
             )
         if key in self._slots:
             raise InvalidRouting(f'an executor "{key}" is registered already', code="duplicate_executor", executor=key)
+        roles = roles_of(key, executor, self._output_limit)
         guard = Guard(key, self._breaker, self._clock)
-        slot = self._slots[key] = RegisteredExecutor(key, executor, guard)
+        slot = self._slots[key] = ExecutorSlot(key, roles.executor, guard, roles.assigner)
+        self._executors[key] = executor
         guard.moved = partial(self._delivery.recovery.moved, slot)
         slot.report = self._delivery.flights.reporter(slot)
-        if (on_capacity := slot.optional("on_capacity")) is not None:
-            on_capacity(self._delivery.flights.room(slot))
-        slot.ready = slot.optional("start") is None
-        if slot.assigner is not None:
-            self._assigners[key] = slot.assigner
-        if slot.optional("settled") is not None:
-            self._settlers.append(cast("Settler", executor))
+        slot.executor.on_capacity(self._delivery.flights.room(slot))
+        slot.ready = not roles.starts
+        if roles.assigner is not None:
+            self._assigners[key] = roles.assigner
+        if roles.settler is not None:
+            self._settlers.append(roles.settler)
+        if roles.numbers is not None:
+            self._numbering.append(roles.numbers)
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
         kinds = {name: frozenset(each.executor.kinds) for name, each in self._slots.items()}
         self._settings = msgspec.structs.replace(self._settings, local_keys=local, kinds=kinds)
@@ -106,11 +113,16 @@ class DefaultDispatcher:
     def bind(self, loader: Loader) -> None:
         """Gives every executor the loader that it gets its work from."""
         for slot in self._slots.values():
-            slot.bind(loader)
+            slot.executor.bind(loader)
+
+    def bind_numbers(self, numbers: RunNumbers) -> None:
+        """Gives the numbers of runs to every executor that needs them."""
+        for executor in self._numbering:
+            executor.bind_numbers(numbers)
 
     @property
     def executors(self) -> Mapping[str, TaskExecutor]:
-        return {key: slot.executor for key, slot in self._slots.items()}
+        return self._executors
 
     @property
     def timeouts(self) -> Timeouts | None:
@@ -252,6 +264,14 @@ class DefaultDispatcher:
         slot = self._slots.get(key)
         return max(0, slot.free_places()) if slot is not None else 0
 
+    def capacity(self, key: str) -> int | None:
+        """How many attempts that executor takes at once; None if it does not say."""
+        slot = self._slots.get(key)
+        try:
+            return None if slot is None else slot.executor.capacity
+        except Exception:  # an author's property
+            return None
+
     def breaker(self, key: str) -> str:
         """Whether that executor gets attempts: ``closed`` (it does), ``open`` (none) or ``half_open`` (a few)."""
         slot = self._slots.get(key)
@@ -321,7 +341,7 @@ class DefaultDispatcher:
         outcomes = await asyncio.gather(*(slot.start() for slot in waiting), return_exceptions=True)
         failed = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failed:
-            await asyncio.gather(*(slot.stop(0) for slot in waiting if slot.ready), return_exceptions=True)
+            await asyncio.gather(*(slot.executor.stop(0) for slot in waiting if slot.ready), return_exceptions=True)
             raise failed[0]
 
     def start(self, results: Results, capacity_freed: Callable[[str], None]) -> None:
@@ -341,7 +361,7 @@ class DefaultDispatcher:
             opening.cancel()
         await self._delivery.stop(self._slots.values(), timeout)
 
-    async def _start_one(self, slot: RegisteredExecutor) -> None:
+    async def _start_one(self, slot: ExecutorSlot) -> None:
         try:
             await slot.start()
         except Exception:
@@ -362,7 +382,8 @@ class DefaultDispatcher:
                     self._used.update(key for key, runs in self._settings.kinds.items() if HANDLER in runs)
 
     def _checked(self, config: RoutingConfig, workflows: Mapping[str, WorkflowSpec]) -> list[str]:
-        warnings = validate_routing(config, self.executors, self._settings, workflows.values())
+        executors = {key: slot.executor for key, slot in self._slots.items()}
+        warnings = validate_routing(config, executors, self._settings, workflows.values())
         for warning in warnings:
             if warning not in self._warned:
                 self._warned.add(warning)

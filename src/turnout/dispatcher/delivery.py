@@ -1,21 +1,18 @@
-"""How does an attempt get to its executor, and exactly one result back, whatever the executor does?"""
+"""Hands attempts to their executors and brings exactly one result back for each, whatever the executor does."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 from turnout.contracts.dispatcher import Results
 from turnout.dispatcher.flights import Batch, Flight, Flights
 from turnout.dispatcher.intake import raised
 from turnout.dispatcher.recovery import Recovery
-from turnout.dispatcher.registered import RegisteredExecutor
-from turnout.errors import ExecutionFailed
+from turnout.dispatcher.slot import ExecutorSlot
 from turnout.model.breaker import BreakerState
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 
@@ -50,8 +47,9 @@ class AttemptDelivery:
         # What an executor posted before there was a loop woke nobody.
         self._loop.call_soon(self._flush)
 
-    def hand_over(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent]) -> None:
+    def hand_over(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> None:
         """Gives the events to the executor; their places were reserved."""
+        loop = self._running()
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[Flight] = []
         slot.reserved = max(0, slot.reserved - len(events))
@@ -72,11 +70,11 @@ class AttemptDelivery:
         slot.dispatched += len(fresh)
         if shut:
             slot.vacated()
-        if slot.execute_many is None:
-            for flight in fresh:
-                self._execute_one(flight)
-        elif fresh:
-            self._execute_many(slot, tuple(flight.event for flight in fresh))
+        if fresh:
+            self._execute(slot, tuple(flight.event for flight in fresh))
+            if slot.one_by_one:
+                # Runs when the executor waits for the first time, and so has counted these attempts.
+                loop.call_soon(self.announce_soon, slot)
 
     def give_back(self, events: Sequence[TaskReadyEvent], reason: str) -> None:
         """Answers for events that no executor can be given."""
@@ -86,36 +84,29 @@ class AttemptDelivery:
     def cancel(self, event: TaskReadyEvent) -> None:
         """Asks the attempt to stop; its result, if any, still comes."""
         flight = self.flights.of(event)
-        if flight is None:
-            return
-        flight.cancel_asked = True
-        if not flight.slot.ask_to_stop(flight.event) and flight.task is not None:
-            flight.task.cancel()
+        if flight is not None:
+            flight.slot.cancel(flight.event)
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[asyncio.Future[Any]]:
         """Takes back what has not begun, shadow copies too; returns what to wait for until that is certain."""
-        found: dict[RegisteredExecutor, list[TaskReadyEvent]] = {}
+        found: dict[ExecutorSlot, list[TaskReadyEvent]] = {}
         waits: list[asyncio.Future[Any]] = []
         for flight in self.flights.with_shadows(events):
-            if flight.slot.optional("withdraw") is not None:
-                flight.withdrawn = reason
-                found.setdefault(flight.slot, []).append(flight.event)
-            elif flight.task is not None and not flight.started:
-                flight.withdrawn = reason
-                flight.task.cancel()
+            flight.withdrawn = reason
+            found.setdefault(flight.slot, []).append(flight.event)
         for slot, some in found.items():
             waiting = slot.withdraw(some, reason)
             if waiting is not None:
                 waits.append(waiting)
         return waits
 
-    def announce(self, slot: RegisteredExecutor) -> None:
+    def announce(self, slot: ExecutorSlot) -> None:
         """Says that a place may be free."""
         slot.refused = False
         if not slot.guard.shut or slot.has_place():
             self._tell(slot)
 
-    def _tell(self, slot: RegisteredExecutor) -> None:
+    def _tell(self, slot: ExecutorSlot) -> None:
         if self._loop is None or self.stopping:
             return
         try:
@@ -123,13 +114,13 @@ class AttemptDelivery:
         except Exception:
             log.exception("announcing the capacity of executor %s failed", slot.key)
 
-    def announce_soon(self, slot: RegisteredExecutor) -> None:
+    def announce_soon(self, slot: ExecutorSlot) -> None:
         """The same from a later turn of the loop, if anybody was refused."""
         if self._loop is not None and slot.refused:
             slot.refused = False
             self._loop.call_soon(self.announce, slot)
 
-    async def stop(self, slots: Iterable[RegisteredExecutor], timeout: float) -> None:
+    async def stop(self, slots: Iterable[ExecutorSlot], timeout: float) -> None:
         """Lets what runs end within the timeout, stops the executors side by side, answers for what is left."""
         if self.stopping:
             return
@@ -143,18 +134,17 @@ class AttemptDelivery:
 
     # Handing over
 
-    def _execute_many(self, slot: RegisteredExecutor, events: tuple[TaskReadyEvent, ...]) -> None:
-        assert slot.execute_many is not None
+    def _execute(self, slot: ExecutorSlot, events: tuple[TaskReadyEvent, ...]) -> None:
         began = time.monotonic()
         try:
-            slot.execute_many(events, slot.report)
+            slot.executor.execute_many(events, slot.report)
         except (Exception, SystemExit) as error:
-            self._running().call_soon(self._settle, slot, events, error)
+            self._running().call_soon(self._not_taken, slot, events, error)
         took = time.monotonic() - began
         if took > SLOW_HAND_OVER:
             log.warning("executor %s held up the engine for %.0f ms in execute_many", slot.key, took * 1000)
 
-    def _settle(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent], error: BaseException) -> None:
+    def _not_taken(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent], error: BaseException) -> None:
         # What was reported before the exception stands; the rest counts as not taken.
         batch = self.flights.drain()
         first = True
@@ -165,44 +155,6 @@ class AttemptDelivery:
                 self.flights.take(batch, flight, raised(event, error), telling=first)
                 first = False
         self._deliver(batch)
-
-    def _execute_one(self, flight: Flight) -> None:
-        flight.slot.starting += 1
-        flight.task = self._running().create_task(self._execute(flight))
-        flight.task.add_done_callback(partial(self._ended, flight))
-
-    async def _execute(self, flight: Flight) -> object:
-        slot = flight.slot
-        flight.started = True
-        slot.starting -= 1
-        # Runs when the executor waits for the first time, and so has counted this attempt.
-        self._running().call_soon(self.announce_soon, slot)
-        try:
-            answer: object = slot.executor.execute(flight.event)
-            return await answer if inspect.isawaitable(answer) else answer
-        except SystemExit as error:
-            # Out of a task it would end the engine's event loop.
-            raise ExecutionFailed(f'executor "{slot.key}" called exit') from error
-
-    def _ended(self, flight: Flight, task: asyncio.Task[object]) -> None:
-        if not flight.started:
-            flight.slot.starting -= 1
-        event = flight.event
-        answer: object
-        if not task.cancelled():
-            error = task.exception()
-            answer = task.result() if error is None else raised(event, error)
-        elif self.flights.of(event) is not flight:
-            return
-        elif flight.cancel_asked:
-            answer = ExecutionResult.cancelled(event)
-        elif flight.withdrawn is not None and not flight.started:
-            answer = ExecutionResult.returned(event, flight.withdrawn)
-        elif self.stopping:
-            answer = _stopped(flight)
-        else:
-            answer = raised(event, ExecutionFailed(f'executor "{flight.slot.key}" cancelled the attempt by itself'))
-        self.flights.post(flight.slot, event, answer)
 
     # The way back
 
@@ -248,22 +200,13 @@ class AttemptDelivery:
         if self.flights.of(flight.event) is flight:
             # Nobody knows whether the body or the executor is late.
             self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds), telling=False)
-            flight.slot.ask_to_stop(flight.event)
-            if flight.task is not None:
-                flight.task.cancel()
+            flight.slot.abandon(flight.event)
         self._deliver(batch)
 
-    async def _stop_one(self, slot: RegisteredExecutor, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
-        running = [each.task for each in self.flights.table.values() if each.slot is slot and each.task is not None]
-        if running:
-            _, late = await asyncio.wait(running, timeout=timeout)
-            for task in late:
-                task.cancel()
-        left = max(0.0, deadline - time.monotonic())
+    async def _stop_one(self, slot: ExecutorSlot, timeout: float) -> None:
         # asyncio.wait, not wait_for: a stop that ignores cancellation must not hold up the others.
-        stopping = asyncio.ensure_future(slot.stop(left))
-        await asyncio.wait({stopping}, timeout=left + self._grace)
+        stopping = asyncio.ensure_future(slot.executor.stop(timeout))
+        await asyncio.wait({stopping}, timeout=timeout + self._grace)
         if not stopping.done():
             stopping.cancel()
             log.warning("executor %s did not stop within %.1f s", slot.key, timeout)

@@ -12,7 +12,7 @@ import msgspec
 
 from turnout.contracts.executor import Report
 from turnout.dispatcher.intake import accepted
-from turnout.dispatcher.registered import RegisteredExecutor
+from turnout.dispatcher.slot import ExecutorSlot
 from turnout.model.blame import at_fault
 from turnout.model.events import STATUS_COMPLETED, STATUS_RETURNED, ExecutionResult, TaskReadyEvent
 
@@ -29,11 +29,8 @@ class Flight(msgspec.Struct, gc=False, eq=False):
     """One attempt that was handed over and not yet answered."""
 
     event: TaskReadyEvent
-    slot: RegisteredExecutor
-    task: asyncio.Task[object] | None = None
+    slot: ExecutorSlot
     timer: asyncio.TimerHandle | None = None
-    started: bool = False
-    cancel_asked: bool = False
     withdrawn: str | None = None
     """Why it is to come back unless it has begun, if it is: then that is not the executor's refusal."""
     probe: int = 0
@@ -47,8 +44,8 @@ class Batch:
 
     def __init__(self, results: Iterable[ExecutionResult] = ()) -> None:
         self.results: list[ExecutionResult] = list(results)
-        self.answered: set[RegisteredExecutor] = set()
-        self.refused: set[RegisteredExecutor] = set()
+        self.answered: set[ExecutorSlot] = set()
+        self.refused: set[ExecutorSlot] = set()
 
 
 class Flights:
@@ -61,27 +58,27 @@ class Flights:
         self._wake = wake
         self._wake_due: bool = False
         self._output_limit = output_limit
-        self._inbox: deque[tuple[RegisteredExecutor, TaskReadyEvent | None, object]] = deque()
+        self._inbox: deque[tuple[ExecutorSlot, object]] = deque()
 
-    def reporter(self, slot: RegisteredExecutor) -> Report:
+    def reporter(self, slot: ExecutorSlot) -> Report:
         """What an executor calls with each result, from any thread."""
 
         def report(result: ExecutionResult) -> None:
-            self.post(slot, None, result)
+            self.post(slot, result)
 
         return report
 
-    def room(self, slot: RegisteredExecutor) -> Callable[[], None]:
+    def room(self, slot: ExecutorSlot) -> Callable[[], None]:
         """What an executor calls, from any thread, when places became free without a result."""
 
         def capacity_freed() -> None:
-            self.post(slot, None, _ROOM)
+            self.post(slot, _ROOM)
 
         return capacity_freed
 
-    def post(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> None:
-        """Takes an answer in, from any thread; with the event where it is known what was asked."""
-        self._inbox.append((slot, event, answer))
+    def post(self, slot: ExecutorSlot, answer: object) -> None:
+        """Takes an answer in, from any thread."""
+        self._inbox.append((slot, answer))
         # woken() lowers the flag before the inbox is drained, so an answer that finds it raised is not left lying.
         if not self._wake_due:
             self._wake_due = True
@@ -90,7 +87,7 @@ class Flights:
     def woken(self) -> None:
         self._wake_due = False
 
-    def add(self, event: TaskReadyEvent, slot: RegisteredExecutor) -> Flight | None:
+    def add(self, event: TaskReadyEvent, slot: ExecutorSlot) -> Flight | None:
         """The new flight, or None if this attempt is in flight already."""
         key = (event.task_id, event.attempt, event.shadow)
         if key in self.table:
@@ -111,8 +108,8 @@ class Flights:
         """Everything in the inbox, as one batch of sound results."""
         batch, inbox, table = Batch(), self._inbox, self.table
         for _ in range(len(inbox)):
-            slot, event, answer = inbox.popleft()
-            if event is None and slot.trusted and isinstance(answer, ExecutionResult):
+            slot, answer = inbox.popleft()
+            if slot.trusted and isinstance(answer, ExecutionResult):
                 flight = table.get((answer.task_id, answer.attempt, answer.shadow))
                 if flight is not None and flight.slot is slot:
                     self.take(batch, flight, answer)
@@ -121,7 +118,7 @@ class Flights:
                 batch.answered.add(slot)
                 continue
             try:
-                flight = self._asked(slot, event, answer)
+                flight = self._asked(slot, answer)
                 if flight is not None:
                     self.take(batch, flight, accepted(flight.event, answer, slot.key, self._output_limit))
                     continue
@@ -147,16 +144,13 @@ class Flights:
         (batch.refused if refused else batch.answered).add(slot)
         batch.results.append(result)
 
-    def _asked(self, slot: RegisteredExecutor, event: TaskReadyEvent | None, answer: object) -> Flight | None:
+    def _asked(self, slot: ExecutorSlot, answer: object) -> Flight | None:
         """The flight of this executor that the answer is for."""
-        if event is not None:
-            flight = self.of(event)
-        elif isinstance(answer, ExecutionResult):
-            flight = self.table.get((answer.task_id, answer.attempt, answer.shadow))
-            if flight is None or flight.slot is not slot:
-                # A result made by hand may lack the shadow's mark. Only that way round: a shadow never decides.
-                flight = self.table.get((answer.task_id, answer.attempt, True))
-        else:
+        if not isinstance(answer, ExecutionResult):
             log.warning("executor %s reported %s instead of an ExecutionResult", slot.key, type(answer).__name__)
             return None
+        flight = self.table.get((answer.task_id, answer.attempt, answer.shadow))
+        if flight is None or flight.slot is not slot:
+            # A result made by hand may lack the shadow's mark. Only that way round: a shadow never decides.
+            flight = self.table.get((answer.task_id, answer.attempt, True))
         return flight if flight is not None and flight.slot is slot else None

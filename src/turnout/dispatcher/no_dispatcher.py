@@ -68,6 +68,9 @@ class NoDispatcher:
     def free_places(self, key: str) -> int:
         return 0
 
+    def capacity(self, key: str) -> int | None:
+        return None
+
     def has_capacity(self, key: str | None = None) -> bool:
         return False
 

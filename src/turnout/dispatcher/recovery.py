@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from turnout.dispatcher.flights import Flight, Flights
-from turnout.dispatcher.registered import RegisteredExecutor
+from turnout.dispatcher.slot import ExecutorSlot
 from turnout.model.breaker import BreakerState
 from turnout.model.events import TaskReadyEvent
 from turnout.model.reasons import BREAKER_OPEN
@@ -19,8 +19,8 @@ class Recovery:
         self,
         flights: Flights,
         *,
-        tell: Callable[[RegisteredExecutor], None],
-        announce: Callable[[RegisteredExecutor], None],
+        tell: Callable[[ExecutorSlot], None],
+        announce: Callable[[ExecutorSlot], None],
         give_back: Callable[[Sequence[TaskReadyEvent], str], None],
     ) -> None:
         self._flights = flights
@@ -28,7 +28,7 @@ class Recovery:
         self._announce = announce
         self._give_back = give_back
 
-    def moved(self, slot: RegisteredExecutor, before: BreakerState) -> None:
+    def moved(self, slot: ExecutorSlot, before: BreakerState) -> None:
         """Once it is open, those who wait are woken when it may be tried again."""
         if slot.guard.breaker.state is not BreakerState.OPEN:
             return
@@ -39,7 +39,7 @@ class Recovery:
             # There is no room, but those who wait for it have another reason from now on.
             loop.call_soon(self._tell, slot)
 
-    def _try_again(self, slot: RegisteredExecutor) -> None:
+    def _try_again(self, slot: ExecutorSlot) -> None:
         if slot.guard.breaker.state is not BreakerState.OPEN:
             return
         wait = slot.guard.wait()
@@ -48,7 +48,7 @@ class Recovery:
         else:
             self._announce(slot)
 
-    def admit(self, slot: RegisteredExecutor, events: Sequence[TaskReadyEvent]) -> Sequence[TaskReadyEvent]:
+    def admit(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> Sequence[TaskReadyEvent]:
         """Those that may go through; the others, whose places were reserved before it opened, go back."""
         through = slot.guard.admitted(len(events))
         if through < len(events):
@@ -57,7 +57,7 @@ class Recovery:
             self._give_back(events[through:], BREAKER_OPEN)
         return events[:through]
 
-    def watch(self, slot: RegisteredExecutor, probe: Flight | None) -> None:
+    def watch(self, slot: ExecutorSlot, probe: Flight | None) -> None:
         """A probe is handed over; None: it turned out to be in flight already."""
         if probe is None:
             slot.guard.hear(None, slot.guard.round)

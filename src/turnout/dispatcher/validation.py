@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from turnout.contracts.executor import TaskExecutor
+from turnout.contracts.executor import BatchExecutor, TaskExecutor
+from turnout.dispatcher.executor_adapter import batch_executors
 from turnout.dispatcher.placement import NO_HUB, WORKERS, PlacementSettings, decide, hub_warning, lacks_hub
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.errors import InvalidRouting, NoExecutor
@@ -21,7 +22,7 @@ def validate_routing(
     workflows: Iterable[WorkflowSpec] = (),
 ) -> list[str]:
     """Raises ``InvalidRouting`` for what cannot work; returns warnings for what is only doubtful."""
-    check = _Check(config, executors, settings)
+    check = _Check(config, batch_executors(executors.items()), settings)
     check.keys()
     for workflow in workflows:
         for task in workflow.tasks:
@@ -33,7 +34,7 @@ def validate_routing(
 
 class _Check:
     def __init__(
-        self, config: RoutingConfig, executors: Mapping[str, TaskExecutor], settings: PlacementSettings
+        self, config: RoutingConfig, executors: Mapping[str, BatchExecutor], settings: PlacementSettings
     ) -> None:
         self.config = config
         self.executors = executors
@@ -110,8 +111,7 @@ class _Check:
                 executor=key,
                 kind=task.body.kind,
             )
-        refuses: Callable[[TaskSpec], str | None] | None = getattr(self.executors[key], "refuses", None)
-        why = refuses(task) if refuses is not None else None
+        why = self.executors[key].refuses(task)
         if why is not None:
             raise InvalidRouting(
                 f'task "{task.full_name}" cannot run in executor "{key}" ({reason}): {why}',

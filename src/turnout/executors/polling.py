@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -34,20 +34,6 @@ log = logging.getLogger(__name__)
 WAKING_TOPICS = frozenset({"ready", "any"})
 FENCE = 0.8
 """After this share of the lease without a renewal nothing new is claimed, and no attempt begins."""
-
-
-class Inner(BatchExecutor, Protocol):
-    """What a poller needs of the executor that runs its attempts; a ThreadExecutor has it."""
-
-    def bind(self, loader: Loader) -> None: ...
-
-    def cancel(self, event: TaskReadyEvent) -> None: ...
-
-    def metrics(self) -> ExecutorMetrics: ...
-
-    async def start(self) -> None: ...
-
-    async def stop(self, timeout: float) -> None: ...
 
 
 class Held(msgspec.Struct, gc=False):
@@ -94,7 +80,7 @@ class PollingExecutor:
         self,
         store: Store,
         loader: Loader,
-        executor: Inner | None = None,
+        executor: BatchExecutor | None = None,
         keys: Sequence[str] = ("polling",),
         *,
         session: Session | None = None,
@@ -107,7 +93,7 @@ class PollingExecutor:
         for key in keys:
             checked_text(key, "a poller's key", longest=LONGEST_NAME, error=InvalidSetting)
         self._store: Store = store
-        self._inner: Inner = executor or ThreadExecutor(name="polling")
+        self._inner: BatchExecutor = executor or ThreadExecutor(name="polling")
         self._inner.bind(HeldLoader(loader, self._begin_by))
         self._keys: tuple[str, ...] = tuple(keys)
         self._lease: float = lease
@@ -126,9 +112,7 @@ class PollingExecutor:
         self._specs: dict[str, WorkflowSpec] = {}
         self._threads: list[threading.Thread] = []
         self._unlisten: Callable[[], None] = lambda: None
-        on_capacity = getattr(self._inner, "on_capacity", None)
-        if on_capacity is not None:
-            on_capacity(self._room)
+        self._inner.on_capacity(self._room)
 
     # -- life -------------------------------------------------------------------------------------------------------
     def start(self) -> None:
@@ -193,7 +177,8 @@ class PollingExecutor:
 
     def _claim(self) -> bool:
         """Take what there is room for; True if it is worth looking again at once."""
-        room = min(self._batch, self._inner.capacity - len(self._held))
+        capacity = self._inner.capacity
+        room = int(self._inner.has_capacity()) if capacity is None else min(self._batch, capacity - len(self._held))
         self._hungry = True
         if room <= 0 or boot_time() - self._renewed > FENCE * self._lease:
             return False

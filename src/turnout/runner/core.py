@@ -14,7 +14,6 @@ import msgspec
 
 from turnout.bodies.capture import capture
 from turnout.bodies.work_runner import WorkRunner
-from turnout.contracts.workers import NumbersRuns
 from turnout.dispatcher import WORKERS, DefaultDispatcher
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
@@ -120,9 +119,7 @@ class Core:
             lease = seconds(self.config.hub.lease)
             holders = WorkerSessions(store, engine.session, engine.runs, engine.background, engine.wakeups, lease)
             self.workers.bind_holders(holders)
-        for executor in dispatcher.executors.values():
-            if isinstance(executor, NumbersRuns):
-                executor.bind_numbers(StoredRunNumbers(store, engine.background))
+        dispatcher.bind_numbers(StoredRunNumbers(store, engine.background))
 
     @property
     def hub(self) -> str | None:

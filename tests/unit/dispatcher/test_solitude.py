@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnout.dispatcher.registered import RegisteredExecutor
+from turnout.dispatcher.executor_adapter import ExecutorAdapter
+from turnout.dispatcher.slot import ExecutorSlot
 from turnout.dispatcher.solitude import (
     FIRST_WINDOW,
     FORGOTTEN,
@@ -19,6 +20,10 @@ from turnout.dispatcher.solitude import (
     Solitude,
     make_way,
 )
+
+
+def slot_of(key: str, executor: Any) -> ExecutorSlot:
+    return ExecutorSlot(key, ExecutorAdapter(key, executor))
 
 
 @settings(deadline=None)
@@ -102,7 +107,7 @@ def test_nobody_makes_way_for_somebody_who_does_not_ask_any_more() -> None:
 
 
 def test_an_executor_with_somebody_alone_has_no_places_until_he_has_left(executor: Callable[..., Any]) -> None:
-    slot = RegisteredExecutor("default", executor(capacity=4))
+    slot = slot_of("default", executor(capacity=4))
     assert slot.reserve_alone()
     assert not slot.has_place()
     assert not slot.reserve_alone()
@@ -113,7 +118,7 @@ def test_an_executor_with_somebody_alone_has_no_places_until_he_has_left(executo
 
 
 def test_an_executor_that_is_in_use_is_not_to_be_had_alone(executor: Callable[..., Any]) -> None:
-    slot = RegisteredExecutor("default", executor(capacity=4))
+    slot = slot_of("default", executor(capacity=4))
     slot.flying = 1
     assert not slot.reserve_alone()
     assert not slot.has_place()
@@ -123,7 +128,7 @@ def test_an_executor_that_is_in_use_is_not_to_be_had_alone(executor: Callable[..
 
 
 def test_an_executor_that_isolates_its_attempts_needs_nobody_to_make_way(executor: Callable[..., Any]) -> None:
-    slot = RegisteredExecutor("process", executor(capacity=4, isolates=True))
+    slot = slot_of("process", executor(capacity=4, isolates=True))
     slot.flying = 1
     assert slot.reserve_alone()
     assert slot.has_place()

@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 import zmq
 
-from turnout.contracts.executor import Loader, Report, Work
-from turnout.contracts.workers import RunNumbers
+from turnout.bodies.single import execute_one
+from turnout.contracts.executor import BatchExecutor, Loader, Report, Work
+from turnout.contracts.workers import NumbersRuns, RunNumbers
 from turnout.errors import StoreError
 from turnout.executors.pubsub.numbers import KnownNumbers
 from turnout.executors.pubsub.publisher import NOBODY, Publisher
@@ -40,7 +41,7 @@ class _Held(msgspec.Struct, eq=False):
     work: Work | None = None
 
 
-class ZmqPubSubExecutor:
+class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
     """Publishes steps to one subscriber and takes the results that it publishes.
 
     ``context`` is for ``inproc://`` endpoints where the handler uses another than ``zmq.Context.instance()``.
@@ -48,6 +49,10 @@ class ZmqPubSubExecutor:
 
     local: bool = False
     kinds: frozenset[str] = frozenset({"handler"})
+    enforces_timeouts: bool = False
+    isolates: bool = False
+    outlives: bool = False
+    trusted: bool = False
 
     def __init__(
         self, settings: PubSubSettings | None = None, *, name: str = PUBSUB, context: zmq.Context[Any] | None = None
@@ -88,6 +93,9 @@ class ZmqPubSubExecutor:
     def capacity(self) -> int:
         """While nobody is served there is room for nothing more. What it can be at most is in its ``metrics``."""
         return self.settings.step_queue_hwm if self._open else len(self._held)
+
+    def capacity_of(self, body: str) -> int:
+        return self.capacity
 
     def has_capacity(self) -> bool:
         return len(self._held) < self.capacity
@@ -130,9 +138,7 @@ class ZmqPubSubExecutor:
 
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
         """One attempt; the dispatcher uses ``execute_many``."""
-        answer: asyncio.Future[ExecutionResult] = asyncio.get_running_loop().create_future()
-        self.execute_many([event], answer.set_result)
-        return await answer
+        return await execute_one(self, event)
 
     def cancel(self, event: TaskReadyEvent) -> None:
         """There is no message that would stop a handler: its result is not waited for."""

@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from turnout.bodies.background_tasks import BackgroundTasks
-from turnout.contracts.executor import Loader, Report, Work
+from turnout.bodies.single import execute_one
+from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders
-from turnout.errors import ExecutionFailed
 from turnout.executors.workers.door import TURN_SECONDS, Door
 from turnout.executors.workers.flights import Flight, Flights, token_of
 from turnout.executors.workers.gate import Gate
@@ -67,12 +67,13 @@ TICK = 0.25
 BETTER_ELSEWHERE = "another worker could begin it"
 
 
-class WorkersExecutor:
+class WorkersExecutor(RemoteExecutor):
     """Gives attempts to workers that match, and holds on to their results until they are durable."""
 
     local: bool = False
     kinds: frozenset[str] = frozenset({"python", "shell", "handler"})
     enforces_timeouts: bool = True
+    isolates: bool = False
     outlives: bool = True
     trusted: bool = True
 
@@ -151,6 +152,9 @@ class WorkersExecutor:
     def capacity(self) -> int:
         return self.roll.places
 
+    def capacity_of(self, body: str) -> int:
+        return self.roll.places
+
     def bind(self, loader: Loader) -> None:
         self.ports.loader = loader
 
@@ -158,8 +162,11 @@ class WorkersExecutor:
         """Before the start: where the sessions of workers are kept, and what they hold from elsewhere."""
         self.ports.holders = holders
 
-    def on_capacity(self, callback: Any) -> None:
+    def on_capacity(self, callback: Callable[[], None]) -> None:
         self.room = callback
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        return None
 
     def has_capacity(self) -> bool:
         return not self.stopping and self.roll.has_room()
@@ -194,7 +201,7 @@ class WorkersExecutor:
         self.door.close()
 
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
-        raise ExecutionFailed(f"executor {self._name!r} takes attempts in batches")
+        return await execute_one(self, event)
 
     # -- assigning ----------------------------------------------------------------------------------------------
     def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:

@@ -6,12 +6,10 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
 
 from turnout.contracts.dispatcher import Dispatcher
-from turnout.contracts.executor import TaskExecutor
 from turnout.model.events import ExecutorMetrics
 from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus, StageStatus
 from turnout.model.reasons import NO_WORKER_MATCHES
@@ -74,7 +72,7 @@ class StatusReader:
             given_runs=self._rebalance.given,
             requests=self._throttle.under_way,
             pools={stage.value: _pool(pool, rates) for stage, pool in self._pools.items()},
-            executors={key: self._executor(key, *found) for key, found in executors.items()},
+            executors={key: self._executor(key, metrics) for key, metrics in executors.items()},
             hub=self._hub(),
             pool_size=use.size,
             active_connections=use.active,
@@ -91,7 +89,7 @@ class StatusReader:
             events=tuple(coordinator.events)[-SHOWN_EVENTS:],
         )
 
-    def _totals(self, executors: dict[str, tuple[TaskExecutor, ExecutorMetrics]]) -> dict[str, float]:
+    def _totals(self, executors: dict[str, ExecutorMetrics]) -> dict[str, float]:
         """Everything that only grows, by the name under which its rate is asked for."""
         totals: dict[str, float] = {"cpu": time.process_time(), "batches": 0.0, "errors": 0.0}
         for pool in self._pools.values():
@@ -102,21 +100,21 @@ class StatusReader:
             totals["errors"] += whole.errors
             for stage in pool.executors:
                 totals[stage.id] = stage.metrics().items_processed
-        for key, (_, metrics) in executors.items():
+        for key, metrics in executors.items():
             totals[f"executor {key}"] = metrics.total_executed
         return totals
 
-    def _metrics(self) -> Iterator[tuple[str, tuple[TaskExecutor, ExecutorMetrics]]]:
+    def _metrics(self) -> Iterator[tuple[str, ExecutorMetrics]]:
         for key, executor in self._dispatcher.executors.items():
             try:
-                yield key, (executor, executor.metrics())
+                yield key, executor.metrics()
             except Exception:  # somebody else's code: what it cannot say is not shown
                 continue
 
-    def _executor(self, key: str, executor: TaskExecutor, metrics: ExecutorMetrics) -> ExecutorStatus:
+    def _executor(self, key: str, metrics: ExecutorMetrics) -> ExecutorStatus:
         active, capacity = metrics.active_tasks, metrics.capacity
         if capacity is None:
-            capacity = _capacity(executor)
+            capacity = self._dispatcher.capacity(key)
         running = metrics.running
         if running is None:
             running = active if capacity is None else min(active, capacity)
@@ -185,14 +183,6 @@ def _stage(executor: StageExecutor, rates: Rates) -> StageStatus:
         error_rate=health.error_rate,
         busy_seconds=executor.metrics_now().busy_seconds,
     )
-
-
-def _capacity(executor: TaskExecutor) -> int | None:
-    try:
-        places = cast("Any", executor).capacity
-        return None if places is None else int(places)
-    except Exception:  # a member that executors need not have
-        return None
 
 
 def _resident() -> int:
