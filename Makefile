@@ -56,16 +56,18 @@ types: $(READY)
 	@$(RUN) tools/check_examples.py
 
 unit: $(READY)
-	@echo "== unit tests"
-	@$(PYTEST) $(SPREAD) tests/unit
+	@echo "== unit tests, few examples of each property"
+	@TURNOUT_EXAMPLES=few $(PYTEST) $(SPREAD) tests/unit
 
 bare: $(READY) ## the tests that use other languages, on a PATH without ruby, go and node: they skip, and nothing fails
 	@echo "== tests of other languages, without them"
 	@tools/without_languages $(PYTEST) $(SPREAD) $(BARE)
 
-faults: $(READY) ## kills, stops, outages and races with their full counts (takes long)
+faults: $(READY) ## kills, stops, outages and races with their full counts, and properties with many examples (takes long)
 	@echo "== faults with full counts, one at a time"
 	@TURNOUT_FAULTS=full $(RUN) -m pytest -v --no-header --timeout 1800 -m faults tests
+	@echo "== properties, many examples of each"
+	@TURNOUT_EXAMPLES=many $(PYTEST) $(SPREAD) --timeout 1800 -m hypothesis tests/unit
 
 bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line each
 	@echo "== benchmarks (benchmarks/README.md says how to read them)"

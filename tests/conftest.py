@@ -16,12 +16,18 @@ from turnout.authoring.workflow import _defined, defined_workflows
 from turnout.contracts.store import Store
 from turnout.store import connect
 
+# TURNOUT_EXAMPLES says with how many examples a property is tried: "few" in make check, "many" in make faults.
 # How long an example takes says nothing on a busy machine. In CI the examples are always the same: a change is judged
 # by what it changes, and the search for new examples goes on everywhere else.
-settings.register_profile(
-    "turnout", deadline=None, derandomize="CI" in os.environ, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("turnout")
+for name, count in {"few": 20, "usual": 100, "many": 500}.items():
+    settings.register_profile(
+        name,
+        max_examples=count,
+        deadline=None,
+        derandomize="CI" in os.environ,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("TURNOUT_EXAMPLES", "usual"))
 
 # The tests start a thousand programs, and each would compile all that it imports anew.
 sys.dont_write_bytecode = False

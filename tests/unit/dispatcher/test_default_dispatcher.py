@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kit.examples import examples
 
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.dispatcher import (
@@ -750,7 +751,7 @@ def misbehave(mood: str, event: TaskReadyEvent, report: Report) -> None:
             report(ExecutionResult.success(event))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moods=st.lists(st.sampled_from(MOODS), min_size=1, max_size=12), many=st.booleans(), cut=st.integers(1, 12))
 def test_exactly_one_result_for_each_event(
     executor: Make, batches: Make, engine: Make, event_of: Make, moods: list[str], many: bool, cut: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from kit.examples import examples
 
 from turnout.dispatcher.guard import Guard
 from turnout.model.breaker import BREAKER_MOVES, BreakerSettings, BreakerState
@@ -96,5 +97,5 @@ class Attempts(RuleBasedStateMachine):
             assert self.guard.wary == (self.guard.shut or breaker.failures > 0)
 
 
-Attempts.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Attempts.TestCase.settings = settings(max_examples=examples(200), stateful_step_count=40, deadline=None)
 TestGuard = Attempts.TestCase

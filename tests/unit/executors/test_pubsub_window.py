@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from kit.examples import examples
 
 from tests.unit.executors.pubsub_steps import answer, step
 from turnout.executors.pubsub.pace import Pace
@@ -301,4 +302,4 @@ class Steps(RuleBasedStateMachine):
 
 
 TestSteps = Steps.TestCase
-TestSteps.settings = settings(max_examples=60, stateful_step_count=40)
+TestSteps.settings = settings(max_examples=examples(60), stateful_step_count=40)

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from kit.examples import examples
 
 from turnout.executors.workers.flights import Flight, token_of
 from turnout.executors.workers.watching import Watch
@@ -202,5 +203,5 @@ class Workers(RuleBasedStateMachine):
             assert self.watch.shut is any(self.watch.barred(worker.id) for worker in self.there.values())
 
 
-Workers.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Workers.TestCase.settings = settings(max_examples=examples(200), stateful_step_count=40, deadline=None)
 TestWorkers = Workers.TestCase

@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from kit.examples import examples
 from kit.runs import HERE, SOON, RunTable, graph_of, new_run, task
 
 from turnout.model.branch import Branch
@@ -582,7 +583,7 @@ def plain(row: TaskRow) -> dict[str, Any]:
 
 TestRunLife = RunLife.TestCase
 TestRunLife.settings = settings(
-    max_examples=200,
+    max_examples=examples(200),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],

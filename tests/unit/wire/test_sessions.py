@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kit.examples import examples
 from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
@@ -261,7 +262,7 @@ weathers = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(seed=st.integers(0, 2**32), weather=weathers, confirm=st.booleans())
 def test_in_any_weather_each_step_begins_at_most_once_and_ends_in_exactly_one_way(
     seed: int, weather: Weather, confirm: bool
