@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -31,7 +31,7 @@ def show(
     """Print every setting with its value, secrets left out."""
     found = effective_settings()
     if as_json:
-        print_json([each._asdict() for each in found])
+        print_json(found)
         return
     print_rows(
         [
@@ -59,11 +59,11 @@ def check(as_json: Json = False) -> None:
     print_line([("✓ ", "green"), (str(config.file or "no file: defaults and the environment"), "")])
 
 
-_SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
+SECRET = r"(?i)password|secret|token|credential|api_?key"
 DEFAULT = "default"
 
 
-class EffectiveSetting(NamedTuple):
+class EffectiveSetting(msgspec.Struct, frozen=True):
     """One setting: its key, the key as spelled at its origin, its value, and its origin."""
 
     key: str
@@ -96,7 +96,7 @@ def _redacted(key: Key, value: Any) -> Any:
 
     if key == ("database",):
         return shown_url(value)
-    if isinstance(value, str) and _SECRET.search(key[-1]):
+    if isinstance(value, str) and re.search(SECRET, key[-1]):
         return "***"
     return shown_url(value) if isinstance(value, str) else value
 

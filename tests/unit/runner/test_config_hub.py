@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from turnout.cli.config import effective_settings
+from turnout.cli.config import EffectiveSetting, effective_settings
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner.config import read_config
@@ -124,12 +124,12 @@ def test_this_machine_alone_needs_no_keys(address: str) -> None:
 
 def test_config_show_has_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert ("hub.address", "hub.address", None, "default") in effective_settings()
+    assert EffectiveSetting("hub.address", "hub.address", None, "default") in effective_settings()
     (tmp_path / "turnout.toml").write_text("[hub]\nlease = '20s'")
     shown = effective_settings()
-    assert ("hub.address", "hub.address", "tcp://127.0.0.1:5890", "default") in shown
-    assert ("hub.lease", "hub.lease", 20, "turnout.toml") in shown
-    assert ("hub.batch", "hub.batch", 100, "default") in shown
+    assert EffectiveSetting("hub.address", "hub.address", "tcp://127.0.0.1:5890", "default") in shown
+    assert EffectiveSetting("hub.lease", "hub.lease", 20, "turnout.toml") in shown
+    assert EffectiveSetting("hub.batch", "hub.batch", 100, "default") in shown
 
 
 def test_config_show_spells_keys_as_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
