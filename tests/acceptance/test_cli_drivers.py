@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from waiting import until
+from kit.waiting import until
 
 from tests.acceptance.command import PATIENCE, Project
 from turnout import AsyncRunner, Runner

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from waiting import until
+from kit.waiting import until
 
 from tests.acceptance.command import Project
 from tests.acceptance.terminal import CTRL_C, Terminal

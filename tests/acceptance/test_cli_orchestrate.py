@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import until
+from kit.waiting import until
 
 from tests.acceptance.command import PATIENCE, Project
 from turnout import Runner

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kit.waiting import until
 
-from tests.acceptance.command import PATIENCE, Project
+from tests.acceptance.command import Project
 from tests.acceptance.terminal import CTRL_C, Terminal
 
 pytestmark = [
@@ -22,13 +21,6 @@ pytestmark = [
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def test_in_a_pipe_it_prints_a_line_for_each_task_and_the_result(project: Project) -> None:
@@ -167,7 +159,7 @@ def test_at_a_terminal_the_tree_is_live(project: Project, colours: bool) -> None
 def test_ctrl_c_cancels_and_waits(project: Project) -> None:
     terminal = Terminal(["run", "flows.py:waiting", "-p", "file=go"], project.folder, project.environment())
     terminal.until("▶ wait_for")
-    wait_until((project.folder / "go.waiting").exists, "the body did not start")
+    until((project.folder / "go.waiting").exists, "the body did not start")
     terminal.press(CTRL_C)
     assert terminal.end() == 3
     assert "cancelling; press Ctrl-C once more" in terminal.text
@@ -192,7 +184,7 @@ def test_ctrl_c_twice_does_not_wait(project: Project) -> None:
 
 def test_an_interrupt_signal_without_a_terminal_cancels_too(project: Project) -> None:
     process = project.start("run", "flows.py:waiting", "-p", "file=go", "--json")
-    wait_until((project.folder / "go.waiting").exists, "the body did not start")
+    until((project.folder / "go.waiting").exists, "the body did not start")
     process.send_signal(2)
     done = project.finish(process)
     assert done.code == 3 and done.json["state"] == "cancelled", done

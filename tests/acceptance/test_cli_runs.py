@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kit.waiting import until
 
-from tests.acceptance.command import PATIENCE, Done, Project
+from tests.acceptance.command import Done, Project
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -47,13 +46,6 @@ class Prepared:
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return Prepared(tmp_path_factory.mktemp("prepared"))
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def test_runs_are_listed_newest_first(prepared: Prepared) -> None:
@@ -178,7 +170,7 @@ def test_what_tasks_printed_is_read_back(prepared: Prepared) -> None:
 def test_logs_are_followed_to_the_end_of_the_run(tmp_path: Path) -> None:
     project = Project(tmp_path)
     driving = project.start("run", "flows.py:waiting", "-p", "file=go", "--json")
-    wait_until((tmp_path / "go.waiting").exists, "the body did not start")
+    until((tmp_path / "go.waiting").exists, "the body did not start")
     following = project.start("logs", "last", "--follow")
     (tmp_path / "go").touch()
     assert project.finish(driving).code == 0
@@ -210,7 +202,7 @@ def test_runs_are_deleted_by_name_and_by_age(tmp_path: Path) -> None:
 def test_commands_reach_the_process_that_drives_the_run(tmp_path: Path) -> None:
     project = Project(tmp_path)
     driving = project.start("run", "flows.py:waiting", "-p", "file=go", "--json")
-    wait_until((tmp_path / "go.waiting").exists, "the body did not start")
+    until((tmp_path / "go.waiting").exists, "the body did not start")
     paused = project.run("runs", "pause", "last", "--json")
     assert paused.code == 0 and paused.json["state"] == "paused", paused
     (tmp_path / "go").touch()
@@ -224,7 +216,7 @@ def test_commands_reach_the_process_that_drives_the_run(tmp_path: Path) -> None:
 def test_a_run_is_cancelled_from_outside(tmp_path: Path) -> None:
     project = Project(tmp_path)
     driving = project.start("run", "flows.py:waiting", "-p", "file=go")
-    wait_until((tmp_path / "go.waiting").exists, "the body did not start")
+    until((tmp_path / "go.waiting").exists, "the body did not start")
     cancelled = project.run("runs", "cancel", "last", "--reason", "not needed")
     assert cancelled.code == 0 and "run " in cancelled.out
     done = project.finish(driving)
@@ -236,7 +228,7 @@ def test_a_run_whose_process_was_killed_is_taken_up_or_cancelled(tmp_path: Path)
     runs: list[str] = []
     for name in ("one", "two"):
         driving = project.start("run", "flows.py:waiting", "-p", f"file={name}")
-        wait_until((tmp_path / f"{name}.waiting").exists, "the body did not start")
+        until((tmp_path / f"{name}.waiting").exists, "the body did not start")
         driving.kill()
         project.finish(driving)
         runs.append(project.run("runs", "ls", "--limit", "1", "--json").json[0]["id"])

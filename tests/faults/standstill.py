@@ -9,7 +9,7 @@ import time
 
 from tests.faults.children import Child
 from tests.faults.guarantees import query
-from tests.waiting import stop_process
+from tests.kit.waiting import stop_process
 
 
 def stop_between_commits(url: str, child: Child) -> None:

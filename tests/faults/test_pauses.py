@@ -15,9 +15,9 @@ import pytest
 
 from tests.faults.guarantees import check_history
 from tests.faults.scale import scaled
+from tests.kit.waiting import until
 from tests.scripted_hub import start_worker
 from tests.unlisted import unlisted
-from tests.waiting import until
 from turnout import Runner, Workflow, remote, shell, task, workflow
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor

@@ -9,7 +9,7 @@ from tests.faults.children import Children, eventually
 from tests.faults.guarantees import query, read_ledger
 from tests.faults.outcomes import all_completed
 from tests.faults.standstill import stop_between_commits
-from tests.waiting import stop_process
+from tests.kit.waiting import stop_process
 
 RUNS = 20
 THREADS = 4

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.waiting import until
 from small_worker import SmallWorker
-from waiting import until
 
 from turnout import Runner, Workflow, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule

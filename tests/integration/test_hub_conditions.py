@@ -13,9 +13,9 @@ import psycopg
 import pytest
 import worker_bodies
 from curve_keys import HubKeys, new_pair
+from kit.waiting import until
 from scripted_hub import ScriptedHub, start_worker, step
 from small_worker import SmallWorker
-from waiting import until
 
 from turnout import Defer, Runner, TaskInfo, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule

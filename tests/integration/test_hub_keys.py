@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import zmq
 from curve_keys import HubKeys, new_pair
+from kit.waiting import until
 from small_worker import SmallWorker
-from waiting import until
 
 from turnout import Runner, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from kit.waiting import until
 from small_worker import SmallWorker
 
 from turnout import Runner, Workflow, remote, task, workflow
@@ -40,12 +40,6 @@ def rules(*some: RoutingRule) -> RoutingConfig:
 def runner_of(url: str, routing: RoutingConfig, hub: HubSettings = QUICK) -> Iterator[Runner]:
     with Runner(url, hub=hub, routing=routing, workflows=[shadowed, handled], handle_sigterm=False) as runner:
         yield runner
-
-
-def until(check: Callable[[], object]) -> None:
-    """Wait for something that must come; the test's own limit ends a wait that is in vain."""
-    while not check():
-        time.sleep(0.01)
 
 
 def address_of(runner: Runner) -> str:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from kit.waiting import until
 from small_worker import SmallWorker
-from waiting import until
 
 from turnout import Runner, task, workflow
 from turnout.dispatcher import BreakerSettings, RoutingConfig, RoutingRule

@@ -14,9 +14,9 @@ from typing import Any
 
 import info_flow
 import pytest
+from kit.waiting import until
 from scripted_hub import start_worker
 from small_worker import SmallWorker
-from waiting import until
 
 from tests.conformance.test_task_executor import recipe
 from turnout import RoutingConfig, RoutingRule, Runner, remote, shell, workflow

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import until
+from tests.kit.waiting import until
 from turnout import TaskInfo, task, workflow
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState

@@ -16,8 +16,8 @@ import msgspec
 import pytest
 import zmq
 import zmq.auth
+from kit.waiting import stop_process, until
 from scripted_hub import WAIT, ScriptedHub, start_worker, step
-from waiting import stop_process, until
 
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings

@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from tests.fake_loader import WAIT
-from tests.waiting import until
+from tests.kit.waiting import until
 from turnout.bodies.threads import Threads
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from kit.clock import Clock
 
 from turnout.dispatcher import (
     BreakerSettings,
@@ -27,17 +28,9 @@ Make = Callable[..., Any]
 SETTINGS = BreakerSettings(threshold=3, recovery=1.0, longest=4.0)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(100.0)
 
 
 class Moody:

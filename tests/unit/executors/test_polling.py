@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.fake_loader import WAIT, FakeLoader, Results
-from tests.waiting import until
+from tests.kit.waiting import until
 from turnout.contracts.clock import boot_time
 from turnout.errors import InvalidSetting, StoreRejected, StoreUnreachable
 from turnout.executors.polling import PollingExecutor

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tests.fake_loader import WAIT, FakeLoader, Results
-from tests.waiting import until
+from tests.kit.waiting import until
 from turnout.bodies.places import ASYNC_SPARE
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Work

@@ -5,19 +5,13 @@ from __future__ import annotations
 import logging
 
 import pytest
+from kit.clock import Clock
 
 from turnout.rate_limited_log import INTERVAL, RateLimitedLog
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_it_does_not_flood_the_log_and_says_how_it_ended(caplog: pytest.LogCaptureFixture) -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     complaint = RateLimitedLog(logging.getLogger("turnout.test"), clock)
     caplog.set_level(logging.INFO, "turnout.test")
     complaint.recovered("well again")
@@ -35,7 +29,7 @@ def test_it_does_not_flood_the_log_and_says_how_it_ended(caplog: pytest.LogCaptu
 
 
 def test_the_next_trouble_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    complaint = RateLimitedLog(logging.getLogger("turnout.test"), Clock())
+    complaint = RateLimitedLog(logging.getLogger("turnout.test"), Clock(100.0))
     for _ in range(2):
         complaint.failure("no answer")
         complaint.recovered("answers again")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from kit.clock import Clock
 
 from turnout.model.breaker import BreakerSettings, BreakerState
 from turnout.orchestration.coordination.pool_breaker import PoolBreaker
@@ -15,13 +16,6 @@ from turnout.orchestration.stages.stage import Stage, WorkQueue
 from turnout.orchestration.stages.stage_executor import StageExecutor
 
 WAIT = 20.0
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def opened(clock: Clock) -> PoolBreaker:

@@ -8,19 +8,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.clock import Clock
 
 from turnout.model.health import ExecutorStatus, OrchestratorStatus
 from turnout.orchestration.coordination import status_snapshot as snapshot_module
 from turnout.orchestration.coordination.rates import SAMPLES, Rates
 from turnout.orchestration.coordination.status_snapshot import StatusSnapshot
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
@@ -30,7 +23,7 @@ def test_before_the_first_look_nothing_is_known() -> None:
 
 
 def test_what_was_seen_grows_old_until_the_next_look() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     sight = StatusSnapshot(lambda: OrchestratorStatus(at=7.0, owned_runs=3), clock)
     assert sight.look().age_seconds == 0.0
     clock.now += 30.0

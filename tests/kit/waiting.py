@@ -15,11 +15,11 @@ PATIENCE = 150.0
 T = TypeVar("T")
 
 
-def until(check: Callable[[], T]) -> T:
-    """Wait until the check gives something true, and return that."""
+def until(check: Callable[[], T], what: str = "what the test waits for has not come") -> T:
+    """Wait until the check gives something true, and return that; fail with the sentence ``what`` otherwise."""
     deadline = time.monotonic() + PATIENCE
     while not (found := check()):
-        assert time.monotonic() < deadline, "what the test waits for has not come"
+        assert time.monotonic() < deadline, what
         time.sleep(0.01)
     return found
 
