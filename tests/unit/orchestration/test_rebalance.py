@@ -26,6 +26,8 @@ from turnout.orchestration.upkeep.rebalance import MIN_WAIT
 
 GRAPH = graph_of(task("a"))
 FLOW = GRAPH.spec.full_name
+LONG = 1_000.0
+"""Seconds that no test takes."""
 Build = Callable[..., Parts]
 
 
@@ -97,7 +99,7 @@ def test_nothing_is_given_to(build: Build, loop: ManualLoop, other: SessionHealt
 
 
 def test_nothing_is_given_before_a_run_has_waited_a_while(build: Build, loop: ManualLoop) -> None:
-    parts = crowded(build, 3, peer("other", 9), waited=0.0)
+    parts = crowded(build, 3, peer("other", 9), waited=-LONG)
     loop.run(parts.rebalance.share())
     assert given(parts) == {} and parts.store.calls("session_health") == []
 
