@@ -18,9 +18,9 @@ import zmq
 from turnout.wire import frames, holdings, link
 from turnout.wire.documents import Step
 from turnout.wire.frames import pack, unpack
-from turnout.wire.holdings import Holding, Holdings
-from turnout.wire.link import DrainAsked, Link, LinkState, Parted, Reconnect
+from turnout.wire.held_steps import Holding, Holdings
 from turnout.wire.messages import Cancel, Heartbeat, Started, Welcome
+from turnout.wire.worker_session import DrainAsked, Link, LinkState, Parted, Reconnect
 
 Introduce = Callable[[], None]
 
@@ -170,7 +170,7 @@ def runs_duplicates() -> None:
 
 @defect("memory", "the result of 1.1 is for .*batch_2")
 def remembers_100_tokens() -> None:
-    holdings.REMEMBERED = 100
+    holdings.MAX_REMEMBERED = 100
 
 
 @defect("results_again", "no results came")
@@ -357,7 +357,7 @@ def has_a_fixed_worker_id() -> None:
 
 @defect("pauses", "not before 1200 ms")
 def always_pauses_for_the_same_time() -> None:
-    whole.LONGEST_PAUSE = whole.FIRST_PAUSE
+    whole.MAX_PAUSE = whole.INITIAL_BACKOFF
 
 
 @defect("oversize_message", "no hello came|the file ran|received")
@@ -376,7 +376,7 @@ def comes_back_soon_to_a_hub_that_was_over_the_limit() -> None:
 
 
 def set_pause(connection: whole.Connection) -> None:
-    connection.pause = whole.FIRST_PAUSE
+    connection.pause = whole.INITIAL_BACKOFF
 
 
 @defect("ipv6", "no hello came|ended with code")

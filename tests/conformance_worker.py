@@ -22,13 +22,13 @@ import zmq
 from conformance_handlers import HANDLERS, Failed
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
-from turnout.wire.holdings import Holding, Holdings, unable
-from turnout.wire.link import Action, DrainAsked, Link, LinkState, Parted, Reconnect, Stop
+from turnout.wire.held_steps import Holding, Holdings, unable
 from turnout.wire.messages import Hello, Progress
+from turnout.wire.worker_session import Action, DrainAsked, Link, LinkState, Parted, Reconnect, Stop
 
 CONCURRENCY = int(os.environ.get("TURNOUT_WORKER_CONCURRENCY", "4"))
 POLL_MS = 10
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+INITIAL_BACKOFF, MAX_PAUSE = 0.1, 5.0
 
 
 class Body:
@@ -55,7 +55,7 @@ class Connection:
         self.link = Link(worker.hello, worker.holdings, self.orphans, worker.greetings.__next__)
         self.socket: zmq.Socket[bytes] | None = None
         self.due = 0.0
-        self.pause = FIRST_PAUSE
+        self.pause = INITIAL_BACKOFF
 
     def orphans(self) -> list[Holding]:
         known = {each.link.hub for each in self.worker.connections if each.is_open}
@@ -92,7 +92,7 @@ class Connection:
 
     def later(self, now: float) -> None:
         self.disconnect()
-        self.due, self.pause = now + self.pause, min(LONGEST_PAUSE, self.pause * 2)
+        self.due, self.pause = now + self.pause, min(MAX_PAUSE, self.pause * 2)
 
 
 class Worker:
@@ -169,7 +169,7 @@ class Worker:
 
     def welcomed(self, connection: Connection) -> None:
         if not connection.link.over_limit:
-            connection.pause = FIRST_PAUSE
+            connection.pause = INITIAL_BACKOFF
         for each in list(self.connections):
             if each.link.hub == connection.link.hub and each.link.greeting < connection.link.greeting:
                 self.retire(each)

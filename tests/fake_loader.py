@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.authoring.calling import caller
+from turnout.authoring.invocation import caller
 from turnout.bodies.work_runner import WorkRunner
 from turnout.contracts.executor import Work
 from turnout.model.events import ExecutionResult, TaskReadyEvent

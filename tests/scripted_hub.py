@@ -18,21 +18,21 @@ import zmq.auth.thread
 
 from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import Step, StepMetadata, StepResult
-from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.happenings import (
+from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.hub_events import (
     Ended,
     EndedElsewhere,
-    Greeted,
-    Left,
-    Lost,
-    NeverBegun,
+    HelloReceived,
+    LinesReceived,
     Progressed,
-    Said,
     StartAsked,
+    StepsLost,
+    StepsReturned,
+    WorkerLeft,
 )
-from turnout.wire.hub import HubProtocol
+from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Welcome
-from turnout.wire.roster import WorkerEntry
+from turnout.wire.worker_entries import WorkerEntry
 
 ROOT = Path(__file__).parents[1]
 WAIT = 120.0
@@ -80,7 +80,7 @@ class ScriptedHub:
         self.progress: list[float] = []
         self.lost: list[str] = []
         self.left: list[str] = []
-        self.greeted: list[Greeted] = []
+        self.greeted: list[HelloReceived] = []
         self.acknowledges = True
         self._never_arrived: list[Step] = []
         self._given: set[str] = set()
@@ -199,7 +199,7 @@ class ScriptedHub:
 
     def _hear(self, event: object) -> None:
         match event:
-            case Greeted():
+            case HelloReceived():
                 self.greeted.append(event)
                 lost = [held.token for held in event.unknown if held.token in self.lost]
                 self.protocol.welcome(event.worker, lost)
@@ -207,15 +207,15 @@ class ScriptedHub:
                 self.results.update((result.token, result.decoded(MAX_BYTES)) for result in event.results)
                 if self.acknowledges:
                     self.protocol.acknowledge(event.worker, [result.token for result in event.results])
-            case Said():
+            case LinesReceived():
                 self.lines.setdefault(event.step.token, []).extend(line.text for line in event.lines)
             case Progressed():
                 self.progress.append(event.progress.done)
-            case Lost():
+            case StepsLost():
                 self.lost += [one.token for one in event.steps]
-            case Left():
+            case WorkerLeft():
                 self.left.append(event.worker.id)
-            case NeverBegun():
+            case StepsReturned():
                 self._never_arrived += event.steps
             case StartAsked():
                 self.protocol.answer_start(event.worker, event.tokens, [])

@@ -13,9 +13,9 @@ from typing import Any
 import zmq
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
-from turnout.wire.holdings import Holdings
-from turnout.wire.link import DrainAsked, Link, Parted, Reconnect, Stop
+from turnout.wire.held_steps import Holdings
 from turnout.wire.messages import Hello
+from turnout.wire.worker_session import DrainAsked, Link, Parted, Reconnect, Stop
 from turnout.worker.keys import CurveKeys
 
 Handler = Callable[[Step], Any]

@@ -12,9 +12,9 @@ import pytest
 from acceptance.command import ROOT, Project
 from conformance_defects import DEFECTS
 
-from turnout.conformance.acts import Verdict
-from turnout.conformance.running import NO_IPV6, Outcome, play
+from turnout.conformance.actions import Verdict
 from turnout.conformance.script import sessions
+from turnout.conformance.session_runner import NO_IPV6, Outcome, play
 from turnout.conformance.sockets import has_ipv6
 
 pytestmark = pytest.mark.timeout(280)

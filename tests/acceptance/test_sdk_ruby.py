@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.keyed_hub import WAYS, encrypted_round, refused_round
-from turnout.conformance.running import NO_IPV6
+from turnout.conformance.session_runner import NO_IPV6
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280

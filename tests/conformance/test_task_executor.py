@@ -20,13 +20,13 @@ from turnout import task
 from turnout.bodies.capture import capture
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Loader, TaskExecutor, Work
-from turnout.dispatcher.intake import accepted, raised
+from turnout.dispatcher.result_validation import accepted, raised
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.wire.documents import Step
-from turnout.wire.translation import step_of
+from turnout.wire.step_codec import step_of
 from turnout.worker.handlers import Handlers
 from turnout.worker.loading import StepLoader
 

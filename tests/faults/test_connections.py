@@ -21,7 +21,7 @@ from tests.faults.scale import FULL, PATIENCE, scaled
 from tests.postgres import OwnServer
 from turnout import Runner, Workflow, task, workflow
 from turnout.model.states import RunState
-from turnout.orchestration.coordination.backpressure import FLOOR, LONGEST_PATIENCE, SHORTEST_PATIENCE
+from turnout.orchestration.coordination.backpressure import FLOOR, MAX_PATIENCE, MIN_PATIENCE
 from turnout.orchestration.coordination.settings import CoordinatorSettings
 from turnout.runner import EngineSettings
 from turnout.store.postgres import PostgresStore
@@ -105,7 +105,7 @@ class Demand:
         turns = sum((first > 0) is not (second > 0) for first, second in itertools.pairwise(steps))
         assert coordinator.started_at is not None
         looks = (coordinator._clock() - coordinator.started_at) / WATCHFUL.coordinator.backpressure_interval_seconds
-        tries = math.log2(LONGEST_PATIENCE / SHORTEST_PATIENCE) + 1 + looks / LONGEST_PATIENCE
+        tries = math.log2(MAX_PATIENCE / MIN_PATIENCE) + 1 + looks / MAX_PATIENCE
         assert turns <= 2 * tries, factors
         print(f"the factor went {factors}: {turns} turns in {looks:.0f} looks")
 

@@ -21,7 +21,7 @@ from tests.faults.workers import Notes, Workers, check_notes
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings
 from turnout.wire.frames import pack, unpack
-from turnout.wire.hub import HubProtocol
+from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Error, Hello, Welcome
 
 FRAMES = scaled(1_500, 10_000)

@@ -14,8 +14,8 @@ from turnout.errors import InvalidInput, RunFailed, StoreRejected, TurnoutError
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import Session
 from turnout.model.states import RunState
-from turnout.model.texts import LONGEST_KEY, LONGEST_REASON
-from turnout.model.turn import Turn
+from turnout.model.texts import MAX_KEY_LENGTH, MAX_REASON_LENGTH
+from turnout.model.transition import Transition
 from turnout.model.workers import WorkerView
 from turnout.orchestration.active_run import RunCommand
 from turnout.runner import AsyncRunner, EngineSettings
@@ -71,7 +71,7 @@ def test_a_cancellation_with_such_a_reason_is_refused_and_the_next_one_is_carrie
     assert gate.reached()
     refused(lambda: run.cancel(bad), code, "reason")
     refused(lambda: other.get(run.id).cancel(bad), code, "reason")
-    refused(lambda: run.cancel("x" * (LONGEST_REASON + 1)), "text_too_long", "reason")
+    refused(lambda: run.cancel("x" * (MAX_REASON_LENGTH + 1)), "text_too_long", "reason")
     assert run.status().state is RunState.RUNNING
     other.get(run.id).cancel("a good reason: ü €")
     gate.open()
@@ -100,7 +100,7 @@ def test_an_idempotency_key_must_be_text_that_can_be_kept(runner: Runner, bad: s
 
 
 def test_the_longest_key_is_the_same_on_every_database(runner: Runner) -> None:
-    key = "€" * (LONGEST_KEY // 3) + "." * (LONGEST_KEY % 3)
+    key = "€" * (MAX_KEY_LENGTH // 3) + "." * (MAX_KEY_LENGTH % 3)
     first = runner.submit_with(given, "x", key=key)
     assert runner.submit_with(given, "x", key=key).id == first.id
     refused(lambda: runner.submit_with(given, "x", key=key + "."), "text_too_long", "key")
@@ -162,10 +162,10 @@ def test_a_command_of_another_process_that_no_turn_can_carry_out_is_closed(
     run = runner.submit(waiting_at(gate))
     assert gate.reached()
 
-    def stumble(self: Turn, reason: str = "paused") -> None:
+    def stumble(self: Transition, reason: str = "paused") -> None:
         raise ValueError("it cannot be paused")
 
-    monkeypatch.setattr(Turn, "pause", stumble)
+    monkeypatch.setattr(Transition, "pause", stumble)
     with pytest.raises(TurnoutError, match="it cannot be paused") as caught:
         other.get(run.id).pause()
     assert caught.value.code == "turn_failed"
@@ -178,14 +178,14 @@ def test_a_run_whose_turns_fail_for_ever_fails_with_that_reason(
     make_sqlite_runner: Callable[..., Runner], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     runner = make_sqlite_runner()
-    known = Turn.result
+    known = Transition.result
 
-    def stumble(self: Turn, result: ExecutionResult, pos: int) -> bool:
+    def stumble(self: Transition, result: ExecutionResult, pos: int) -> bool:
         if self.machine.new.input == '{"value":"odd"}':
             raise ValueError("this result cannot be taken")
         return known(self, result, pos)
 
-    monkeypatch.setattr(Turn, "result", stumble)
+    monkeypatch.setattr(Transition, "result", stumble)
     with caplog.at_level(logging.ERROR):
         run, fine = runner.submit(given, "odd"), runner.submit(given, "even")
         assert fine.result(20) == "even"

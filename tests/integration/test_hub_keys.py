@@ -19,7 +19,7 @@ from small_worker import SmallWorker
 from turnout import Runner, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidSetting
-from turnout.executors.workers.gate import Gate
+from turnout.executors.workers.curve_auth import CurveAuthenticator
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner import EngineSettings
 from turnout.wire.documents import ResultMetadata, Step, StepResult, StepResults
@@ -399,7 +399,7 @@ def test_a_crowd_of_strangers_is_turned_away_while_the_hub_is_busy_and_it_can_be
     """Nobody listens to what is said of them meanwhile; ZeroMQ must not wait for that."""
 
     async def main() -> None:
-        gate = Gate(str(keys.key_file), str(keys.workers_file))
+        gate = CurveAuthenticator(str(keys.key_file), str(keys.workers_file))
         with zmq.Context() as context, context.socket(zmq.ROUTER) as socket:
             gate.open(context, socket)
             port = socket.bind_to_random_port("tcp://127.0.0.1")

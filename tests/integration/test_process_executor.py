@@ -21,8 +21,8 @@ from tests.gates import PATIENCE, Gate, pass_gate
 from turnout.bodies.attempt import key_of
 from turnout.errors import InvalidSetting, StoreUnreachable
 from turnout.executors.process import ProcessExecutor
-from turnout.model.blame import at_fault
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.fault import at_fault
 
 Output = list[tuple[str, str, str]]
 

@@ -18,10 +18,10 @@ from turnout.errors import StoreError, StoreUnreachable
 from turnout.model.rows import RunRow, RunWrite, Session, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.store import connect
-from turnout.store.blocks import load_blocks
 from turnout.store.database import json_list
 from turnout.store.postgres import PostgresStore
 from turnout.store.postgres.ledger import _text  # pyright: ignore[reportPrivateUsage]
+from turnout.store.queries import load_blocks
 
 
 @pytest.fixture

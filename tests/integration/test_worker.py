@@ -21,7 +21,7 @@ from scripted_hub import WAIT, ScriptedHub, start_worker, step
 
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings
-from turnout.wire.greeting import Greeting
+from turnout.wire.handshake import Greeting
 from turnout.wire.messages import Error
 
 Start = Callable[..., subprocess.Popen[str]]

@@ -15,10 +15,10 @@ from kit.store import MemoryStore
 from turnout.authoring.registry import Registry
 from turnout.model.events import ExecutionResult
 from turnout.model.graph import Graph
-from turnout.model.machine import RunMachine
 from turnout.model.rows import RunRow, Session, TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.active_runs import ActiveRuns
@@ -365,11 +365,11 @@ class Parts:
     def stored(self, graph: Graph, owner: str | None = None, **new: Any) -> RunTable:
         """A run as another session left it: in the store, not driven here."""
         request = self.request(graph, **new)
-        turn = Turn(RunMachine.fresh(graph, request.new, self.settings.limits), 0.0)
+        transition = Transition(RunMachine.fresh(graph, request.new, self.settings.limits), 0.0)
         if owner is not None:
-            turn.begin()
+            transition.begin()
         table = RunTable()
-        table.insert(turn.insert(owner))
+        table.insert(transition.insert(owner))
         self.store.keep(graph, request.new, table)
         return table
 

@@ -10,9 +10,9 @@ import msgspec
 
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.machine import RunMachine
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, TaskRow, WriteOutcome
+from turnout.model.run_machine import RunMachine
 from turnout.model.spec import Body, FromTask, Literally, Mapped, TaskSpec, WorkflowSpec
 from turnout.model.states import (
     RUN_MOVES,
@@ -23,7 +23,7 @@ from turnout.model.states import (
     run_writes,
     task_writes,
 )
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import Limits
 
 RUN = "run-1"
@@ -222,44 +222,47 @@ class TinyRun:
         self.machine = RunMachine.fresh(self.graph, self.new, self.limits, reuse)
         self.events: dict[str, TaskReadyEvent] = {}
         """The newest attempt of each task that was placed."""
-        self.last: Turn
+        self.last: Transition
 
     def start(self) -> TinyRun:
         """Store the run with its roots running: one commit."""
-        turn = self.turn()
-        turn.begin()
-        self.place(turn)
-        turn.finish()
-        self.table.insert(turn.insert(OWNER))
-        self.machine.adopt(turn)
-        self.last = turn
+        transition = self.transition()
+        transition.begin()
+        self.place(transition)
+        transition.finish()
+        self.table.insert(transition.insert(OWNER))
+        self.machine.adopt(transition)
+        self.last = transition
         return self
 
-    def turn(self, now: float = 100.0) -> Turn:
-        return Turn(self.machine, now)
+    def transition(self, now: float = 100.0) -> Transition:
+        return Transition(self.machine, now)
 
-    def place(self, turn: Turn) -> None:
-        for pos in turn.ready():
-            self.events[turn.task(pos).name] = turn.place(pos, HERE, OWNER)
+    def place(self, transition: Transition) -> None:
+        for pos in transition.ready():
+            self.events[transition.task(pos).name] = transition.place(pos, HERE, OWNER)
 
-    def commit(self, *steps: Callable[[Turn], Any], place: bool = True) -> WriteOutcome:
+    def commit(self, *steps: Callable[[Transition], Any], place: bool = True) -> WriteOutcome:
         """A whole turn: the steps, then whatever is ready is placed, then the end is looked for."""
-        turn = self.turn()
+        transition = self.transition()
         for step in steps:
-            step(turn)
+            step(transition)
         if place:
-            self.place(turn)
-        turn.finish()
-        self.last = turn
-        outcome = self.table.commit(turn.write())
+            self.place(transition)
+        transition.finish()
+        self.last = transition
+        outcome = self.table.commit(transition.write())
         if outcome.applied:
-            self.machine.adopt(turn)
+            self.machine.adopt(transition)
         self.table.check()
         return outcome
 
     def answer(self, *results: ExecutionResult, place: bool = True) -> WriteOutcome:
         return self.commit(
-            *(lambda turn, one=one: turn.result(one, int(one.task_id.rpartition(".")[2])) for one in results),
+            *(
+                lambda transition, one=one: transition.result(one, int(one.task_id.rpartition(".")[2]))
+                for one in results
+            ),
             place=place,
         )
 
@@ -292,7 +295,7 @@ class TinyRun:
     def adopt(self) -> None:
         """Another owner takes the run over and takes its first turn."""
         self.machine = self.table.adopt(OWNER, self.graph, self.new, self.limits)
-        self.commit(lambda turn: turn.begin())
+        self.commit(lambda transition: transition.begin())
 
     @property
     def run_state(self) -> RunState:

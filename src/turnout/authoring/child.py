@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from turnout.authoring.drawing import current_drawing
+from turnout.authoring.graph_builder import current_drawing
 from turnout.authoring.options import TaskOptions, checked
 from turnout.authoring.task import Task
 from turnout.errors import InvalidWorkflow

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from turnout.authoring.annotations import RETURN
-from turnout.authoring.sources import Source
 from turnout.authoring.task import Task
+from turnout.authoring.workflow_sources import Source
 from turnout.errors import InvalidInput, WrongType
 from turnout.model.annotations import Unfit
 from turnout.model.graph import Graph

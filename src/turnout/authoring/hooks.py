@@ -8,15 +8,15 @@ from typing import Any, NoReturn, get_args
 
 import msgspec
 
-from turnout.authoring.calling import open_signature
-from turnout.authoring.drawing import Drawing
+from turnout.authoring.graph_builder import GraphBuilder
+from turnout.authoring.invocation import open_signature
 from turnout.authoring.task import Task
 from turnout.errors import InvalidWorkflow
 from turnout.model.names import hook_name
 from turnout.model.spec import Hook, HookedOn
 
 
-def add_hooks(drawing: Drawing[Task[..., Any]], of_workflow: Mapping[str, Any]) -> None:
+def add_hooks(drawing: GraphBuilder[Task[..., Any]], of_workflow: Mapping[str, Any]) -> None:
     """Add the hooks of all tasks drawn so far, and of the workflow, behind them."""
     owners = [(f"task {name!r}", name, task.given) for name, task in drawing.tasks.items()]
     for who, of, options in (*owners, (f"workflow {drawing.workflow!r}", "", of_workflow)):
@@ -36,7 +36,7 @@ def _tasks(given: Any, what: str) -> list[Task[..., Any]]:
     return [each if isinstance(each, Task) else Task(each) for each in many]
 
 
-def _add(drawing: Drawing[Task[..., Any]], task: Task[..., Any], on: HookedOn, of: str, what: str) -> None:
+def _add(drawing: GraphBuilder[Task[..., Any]], task: Task[..., Any], on: HookedOn, of: str, what: str) -> None:
     base = hook_name(on, task.name, of)
     name, count = base, 1
     while name in drawing.specs:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from turnout.authoring.calling import open_signature
-from turnout.authoring.drawing import Drawing, DrawnTask, current_drawing
-from turnout.authoring.places import place
+from turnout.authoring.graph_builder import DrawnTask, GraphBuilder, current_drawing
+from turnout.authoring.invocation import open_signature
 from turnout.authoring.refs import Ref, source_of
+from turnout.authoring.source_location import place
 from turnout.errors import InvalidWorkflow
 from turnout.model.spec import FromTask, Mapped
 from turnout.model.suggestions import close
@@ -86,7 +86,7 @@ def _check_names(task: MappedTask, named: Mapping[str, Any]) -> None:
 
 
 def _piped(
-    drawing: Drawing[Any], task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any]
+    drawing: GraphBuilder[Any], task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """The mapped tasks whose results are only gone through here: item follows item, without waiting for the whole.
 

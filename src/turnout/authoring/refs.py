@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
-from turnout.authoring.places import place, unpacked
+from turnout.authoring.source_location import place, unpacked
 from turnout.errors import NotYetAValue
 from turnout.model.spec import FromParam, FromTask
 

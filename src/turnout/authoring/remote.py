@@ -12,7 +12,7 @@ from turnout.model.spec import Body
 from turnout.model.types import plain
 from turnout.model.values import dump_output
 
-LONGEST_HANDLER = 256
+MAX_HANDLER_LENGTH = 256
 
 
 class RemoteTask(Task[..., Any]):
@@ -55,10 +55,10 @@ def remote(
     are those of ``@task``; ``worker_selector={"gpu": "true"}`` says which workers may have it. ``conditions`` are the
     names (``"module:function"``) of the predicates that a handler in Python may wait for.
     """
-    if not isinstance(handler, str) or not 0 < len(handler) <= LONGEST_HANDLER:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(handler, str) or not 0 < len(handler) <= MAX_HANDLER_LENGTH:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidWorkflow(
             f"remote({name!r}, handler={handler!r}): give the name that the handler is registered under, "
-            f"1 to {LONGEST_HANDLER} characters",
+            f"1 to {MAX_HANDLER_LENGTH} characters",
             code="bad_handler",
             task=name,
         )

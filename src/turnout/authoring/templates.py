@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnout.authoring.places import place
 from turnout.authoring.refs import Origin, Ref, describe, drawing_of, source_of
+from turnout.authoring.source_location import place
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
 from turnout.model.spec import DictOf, ListOf, Literally, Template
 from turnout.model.types import plain

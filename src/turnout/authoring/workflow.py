@@ -15,12 +15,12 @@ from turnout.authoring.child import ChildTask
 from turnout.authoring.default_runner import Submitted, current_runner
 from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.definition import Definition
-from turnout.authoring.drawing import Drawing, current_drawing
+from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
 from turnout.authoring.options import Hooks, TaskOptions, optional_seconds, selector
-from turnout.authoring.places import author, place, raised_at
-from turnout.authoring.sources import ContextSource, FunctionSource, Source
+from turnout.authoring.source_location import author, place, raised_at
 from turnout.authoring.task import Task
+from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
 from turnout.model.spec import Body, TaskSpec, WorkerSelector, WorkflowSpec
@@ -104,7 +104,7 @@ class Workflow(Generic[P, R]):
         self.timeout = optional_seconds(timeout, f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(worker_selector)
         self.hooks = hooks
-        self._drawn: tuple[Drawing[Task[..., Any]], WorkflowSpec] | None = None
+        self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
         _defined.add(self)
 
     @property
@@ -204,10 +204,10 @@ class Workflow(Generic[P, R]):
             )
 
     # -- drawing ------------------------------------------------------------------------------------------------
-    def _draw(self) -> tuple[Drawing[Task[..., Any]], WorkflowSpec]:
+    def _draw(self) -> tuple[GraphBuilder[Task[..., Any]], WorkflowSpec]:
         with _drawing_lock:
             if self._drawn is None:
-                drawing: Drawing[Task[..., Any]] = Drawing(self.name)
+                drawing: GraphBuilder[Task[..., Any]] = GraphBuilder(self.name)
                 self._refuse_recursion()
                 token = _being_drawn.set((*_being_drawn.get(), self))
                 try:
@@ -241,7 +241,7 @@ class Workflow(Generic[P, R]):
                 path=path,
             )
 
-    def _validated(self, drawing: Drawing[Task[..., Any]], tenant: str) -> WorkflowSpec:
+    def _validated(self, drawing: GraphBuilder[Task[..., Any]], tenant: str) -> WorkflowSpec:
         home = f"{tenant}::{self.package}::{self.name}"
         spec = WorkflowSpec(
             name=self.name,

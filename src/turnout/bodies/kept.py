@@ -22,7 +22,7 @@ Output: TypeAlias = Callable[[str, bytes], None]
 T = TypeVar("T")
 
 PIPE = 65_536
-MOST_DRAINED = 16
+MAX_DRAINED = 16
 """Reads of one stream without looking at anything else: more than a pipe holds, so all that was written before."""
 
 
@@ -94,7 +94,7 @@ class Kept:
     def drain(self) -> None:
         """Hand on all output that was written until now."""
         for stream in tuple(self._streams):
-            for _ in range(MOST_DRAINED):
+            for _ in range(MAX_DRAINED):
                 if not self._read(stream):
                     break
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable
 
-LONGEST_LINE = 16_384
+MAX_LINE_LENGTH = 16_384
 """Characters; a longer line is handed on in pieces."""
 
 
@@ -21,9 +21,9 @@ class Lines:
         *whole, self._begun = (self._begun + self._decoder.decode(data)).split("\n")
         for line in whole:
             self._pieces(line.removesuffix("\r"))
-        while len(self._begun) > LONGEST_LINE:
-            self._emit(self._begun[:LONGEST_LINE])
-            self._begun = self._begun[LONGEST_LINE:]
+        while len(self._begun) > MAX_LINE_LENGTH:
+            self._emit(self._begun[:MAX_LINE_LENGTH])
+            self._begun = self._begun[MAX_LINE_LENGTH:]
 
     def flush(self) -> None:
         rest = self._begun + self._decoder.decode(b"", final=True)
@@ -33,5 +33,5 @@ class Lines:
             self._pieces(rest)
 
     def _pieces(self, line: str) -> None:
-        for start in range(0, max(len(line), 1), LONGEST_LINE):
-            self._emit(line[start : start + LONGEST_LINE])
+        for start in range(0, max(len(line), 1), MAX_LINE_LENGTH):
+            self._emit(line[start : start + MAX_LINE_LENGTH])

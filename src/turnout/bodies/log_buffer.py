@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from turnout.bodies.log_lines import Line, Piece, Voice
-from turnout.model.bounds import at_least, positive_seconds
+from turnout.model.checks import at_least, positive_seconds
 from turnout.model.logs import Stream, storable
 
-MOST_ATTEMPTS = 10_000
+MAX_ATTEMPTS = 10_000
 """Attempts whose count of bytes is remembered; one that so many others have overtaken since is counted anew."""
 SHED = 0.125
 """The share of the memory that is freed at once when it is full, so that this does not happen at every line."""
@@ -241,7 +241,7 @@ class LogBuffer:
         self.pending += 1
 
     def _forget(self) -> None:
-        if len(self._voices) > MOST_ATTEMPTS:
+        if len(self._voices) > MAX_ATTEMPTS:
             for key, voice in islice(self._voices.items(), 100):
                 if not voice.lines and not voice.pieces and voice.dropped is None:
                     del self._voices[key]

@@ -137,16 +137,16 @@ def _default(config: Config, key: Key) -> Any:
 def check_config(config: Config) -> list[str]:
     """Returns warnings. Raises what would keep ``turnout orchestrate`` from starting with this configuration."""
     from turnout.model.extras import optional_packages
-    from turnout.runner.planning import Plan
+    from turnout.runner.dry_run import Plan
     from turnout.runner.targets import configured_workflows
-    from turnout.runner.working import check_worker
+    from turnout.runner.worker_config import check_worker
 
     workflows = configured_workflows(config.get("workflows") or (), (config.root,))
     warnings = Plan(config).check_all(workflows)
     if config.hub is not None and config.hub.key_file is not None:
         with optional_packages():
-            from turnout.executors.workers.gate import Gate
+            from turnout.executors.workers.curve_auth import CurveAuthenticator
 
-        Gate.of(config.hub)
+        CurveAuthenticator.of(config.hub)
     check_worker(config, os.environ)
     return warnings

@@ -9,7 +9,7 @@ import typer
 from turnout.cli.options import Json
 
 if TYPE_CHECKING:
-    from turnout.conformance.running import Outcome
+    from turnout.conformance.session_runner import Outcome
 
 MAX_MESSAGES = 12
 """Messages, from the last, that are shown of a failed session."""
@@ -61,7 +61,7 @@ def conformance(
         report("bad_command", command, 'turnout conformance --cmd "ruby conformance/worker.rb"', as_json=as_json)
         return Exit.USAGE
 
-    from turnout.conformance.running import play_all
+    from turnout.conformance.session_runner import play_all
 
     outcomes: list[Outcome] = []
     width = max(len(each.name) for each in chosen)

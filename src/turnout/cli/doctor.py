@@ -92,7 +92,7 @@ def _versions() -> Check:
 
 
 def _executors(config: Config) -> Iterator[Check]:
-    from turnout.runner.planning import Plan
+    from turnout.runner.dry_run import Plan
 
     try:
         yield Check("executors", Grade.GOOD, ", ".join(Plan(config).executors))
@@ -113,7 +113,7 @@ def _workflows(config: Config) -> Iterator[Check]:
 
 def _routing(config: Config) -> Iterator[Check]:
     """Checks that an orchestrator would start with these rules; errors of earlier checks are not repeated."""
-    from turnout.runner.planning import Plan
+    from turnout.runner.dry_run import Plan
     from turnout.runner.targets import configured_workflows
 
     try:

@@ -25,7 +25,7 @@ from turnout.model.types import plain as json_value
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.config import Config
-from turnout.runner.planning import Plan
+from turnout.runner.dry_run import Plan
 from turnout.runner.settings import url_in
 from turnout.runner.views import SHOWN
 from turnout.store.urls import shown_url

@@ -8,7 +8,7 @@ from turnout.cli.format import BREAKER_STYLES, MARKS, format_duration, format_si
 from turnout.cli.output import Line, Span
 from turnout.cli.tables import Column, cut, table
 from turnout.model.health import CONDITIONS, ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus
-from turnout.model.overview import executors_together, pools_together, workers_together
+from turnout.model.health_summary import executors_together, pools_together, workers_together
 from turnout.runner.orchestrators import POOLS
 
 BAR_WIDTH = 10

@@ -109,7 +109,7 @@ def run_worker(
     """Runs a worker until it is stopped."""
     from turnout.model.extras import optional_packages
     from turnout.runner.settings import configuration
-    from turnout.runner.working import handlers_of, worker_settings
+    from turnout.runner.worker_config import handlers_of, worker_settings
     from turnout.worker.health import HealthServer
 
     with optional_packages():
@@ -139,7 +139,7 @@ def run_worker(
 
 
 def _ability(names: Sequence[str]) -> str:
-    from turnout.wire.translation import SHELL_HANDLER
+    from turnout.wire.step_codec import SHELL_HANDLER
 
     if tuple(names) == (SHELL_HANDLER,):
         return "commands only (--import names modules with tasks)"
@@ -147,6 +147,6 @@ def _ability(names: Sequence[str]) -> str:
 
 
 def _print_message(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:
-    from turnout.wire.tracing import shown
+    from turnout.wire.wire_log import shown
 
     print_line(f"{direction} {address} {shown(frames, codec)}", to=sys.stderr)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from turnout.conformance.acts import Act, Drop, Kill, Relaunch
-from turnout.conformance.giving import batch
+from turnout.conformance.actions import Act, Drop, Kill, Relaunch
 from turnout.conformance.hub import ScriptedHub
 from turnout.conformance.matching import Captured, fill
 from turnout.conformance.rules import Rules
+from turnout.conformance.step_shorthand import batch
 from turnout.conformance.steps import Answer, Cut, Give, Launch, Send, Signal, Step, Welcome
 
 Note = Callable[[int, str, str], None]

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-LONGEST_OUTPUT = 4_000
+MAX_OUTPUT_LENGTH = 4_000
 """Characters of what the program wrote that are shown when a session fails."""
 
 
@@ -56,4 +56,4 @@ class Program:
         self._process.wait()
 
     def output(self) -> str:
-        return self._output.read_text(errors="replace")[-LONGEST_OUTPUT:]
+        return self._output.read_text(errors="replace")[-MAX_OUTPUT_LENGTH:]

@@ -8,7 +8,7 @@ from typing import Any
 from turnout.conformance.hub import ScriptedHub
 from turnout.conformance.steps import Flow
 
-MOST_AT_ONCE = 100
+MAX_AT_ONCE = 100
 
 
 class Streaming:
@@ -28,7 +28,7 @@ class Streaming:
     def advance(self) -> bool:
         """Takes what has come and gives what may be given; whether all results were there."""
         self._acknowledge()
-        while (count := min(self._hub.credits - len(self._open), self._flow.count - self._given, MOST_AT_ONCE)) > 0:
+        while (count := min(self._hub.credits - len(self._open), self._flow.count - self._given, MAX_AT_ONCE)) > 0:
             tokens = [f"{self._flow.prefix}{self._given + number}.1" for number in range(1, count + 1)]
             self._given += count
             self._open |= set(tokens)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from turnout.contracts.executor import Report, TaskExecutor
-from turnout.dispatcher.intake import accepted, nonsense, raised
+from turnout.dispatcher.result_validation import accepted, nonsense, raised
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 

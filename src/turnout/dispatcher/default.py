@@ -16,8 +16,8 @@ from turnout.contracts.executor import Loader, TaskExecutor
 from turnout.contracts.workers import Assigner, NumbersRuns, RunNumbers, Settler
 from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
 from turnout.dispatcher.executor_adapter import roles_of
+from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.dispatcher.explain import Explanation, explain
-from turnout.dispatcher.guard import Guard
 from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.slot import DispatcherMetrics, ExecutorSlot
@@ -31,7 +31,7 @@ from turnout.model.values import MAX_BYTES
 
 log = logging.getLogger("turnout.dispatcher")
 
-REMEMBERED_DECISIONS = 50_000
+MAX_REMEMBERED_DECISIONS = 50_000
 PYTHON, MAIN = "python", "__main__"
 EXECUTOR_BREAKER = BreakerSettings()
 """Of every executor, unless another is given; None: none has a breaker."""
@@ -91,7 +91,7 @@ class DefaultDispatcher:
         if key in self._slots:
             raise InvalidRouting(f'an executor "{key}" is registered already', code="duplicate_executor", executor=key)
         roles = roles_of(key, executor, self._output_limit)
-        guard = Guard(key, self._breaker, self._clock)
+        guard = ExecutorBreaker(key, self._breaker, self._clock)
         slot = self._slots[key] = ExecutorSlot(key, roles.executor, guard, roles.assigner)
         self._executors[key] = executor
         guard.moved = partial(self._delivery.recovery.moved, slot)
@@ -177,7 +177,7 @@ class DefaultDispatcher:
         if known is not None and known[0] is task and known[1] is workflow:
             return known[2]
         decision = decide(task, workflow, self._settings, self._router, run_id)
-        if len(self._decided) >= REMEMBERED_DECISIONS:
+        if len(self._decided) >= MAX_REMEMBERED_DECISIONS:
             self._decided.clear()
         self._decided[task.full_name] = (task, workflow, decision)
         return decision

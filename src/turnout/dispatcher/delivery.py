@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from turnout.contracts.dispatcher import Results
-from turnout.dispatcher.flights import Batch, Flight, Flights
-from turnout.dispatcher.intake import raised
-from turnout.dispatcher.recovery import Recovery
+from turnout.dispatcher.breaker_probes import Recovery
+from turnout.dispatcher.in_flight import Batch, InFlight, InFlightTable
+from turnout.dispatcher.result_validation import raised
 from turnout.dispatcher.slot import ExecutorSlot
 from turnout.model.breaker import BreakerState
 from turnout.model.events import ExecutionResult, TaskReadyEvent
@@ -27,7 +27,7 @@ class AttemptDelivery:
     """Hands attempts over and results back, on the engine's event loop."""
 
     def __init__(self, *, grace: float, output_limit: int) -> None:
-        self.flights = Flights(self._wake, output_limit)
+        self.flights = InFlightTable(self._wake, output_limit)
         self.recovery = Recovery(self.flights, tell=self._tell, announce=self.announce, give_back=self.give_back)
         self.timeouts: Timeouts | None = None
         self.stopping: bool = False
@@ -51,7 +51,7 @@ class AttemptDelivery:
         """Gives the events to the executor; their places were reserved."""
         loop = self._running()
         timed = self.timeouts is not None and not slot.enforces_timeouts
-        fresh: list[Flight] = []
+        fresh: list[InFlight] = []
         slot.reserved = max(0, slot.reserved - len(events))
         shut = slot.guard.shut
         if shut:
@@ -186,7 +186,7 @@ class AttemptDelivery:
 
     # Stopping what runs
 
-    def _arm(self, flight: Flight) -> None:
+    def _arm(self, flight: InFlight) -> None:
         try:
             seconds = self.timeouts(flight.event) if self.timeouts else None
         except Exception:
@@ -195,7 +195,7 @@ class AttemptDelivery:
         if seconds is not None:
             flight.timer = self._running().call_later(seconds + self._grace, self._expire, flight, seconds)
 
-    def _expire(self, flight: Flight, seconds: float) -> None:
+    def _expire(self, flight: InFlight, seconds: float) -> None:
         batch = self.flights.drain()
         if self.flights.of(flight.event) is flight:
             # Nobody knows whether the body or the executor is late.
@@ -219,7 +219,7 @@ class AttemptDelivery:
         return self._loop
 
 
-def _stopped(flight: Flight) -> ExecutionResult:
+def _stopped(flight: InFlight) -> ExecutionResult:
     return ExecutionResult.lost(flight.event, f'executor "{flight.slot.key}" was stopped')
 
 

@@ -12,7 +12,7 @@ from turnout.errors import InvalidRouting
 from turnout.model.texts import checked_text
 
 _REMEMBERED_NAMES = 20_000
-LONGEST_RULE = 1_024
+MAX_RULE_LENGTH = 1_024
 """Bytes of a pattern, an executor's key or a label."""
 
 
@@ -37,7 +37,9 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
         if not self.executor:
             raise _bad_rule(self, "names no executor")
         for part in (self.pattern, self.executor, *(part for pair in (self.labels or {}).items() for part in pair)):
-            checked_text(part, f"a text of the rule for {self.pattern!a}", longest=LONGEST_RULE, error=InvalidRouting)
+            checked_text(
+                part, f"a text of the rule for {self.pattern!a}", longest=MAX_RULE_LENGTH, error=InvalidRouting
+            )
         if self.percent is not None and not 0 <= self.percent <= 100:
             raise _bad_rule(self, f"has percent {self.percent:g}; it must lie between 0 and 100")
 

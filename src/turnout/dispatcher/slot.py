@@ -12,15 +12,15 @@ import msgspec
 
 from turnout.contracts.executor import BatchExecutor, Report
 from turnout.contracts.workers import Assigner
-from turnout.dispatcher.guard import Guard
-from turnout.dispatcher.solitude import Solitude
+from turnout.dispatcher.exclusive import ExclusiveUse
+from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.model.events import TaskReadyEvent
 from turnout.model.spec import TaskSpec
 
 log = logging.getLogger("turnout.dispatcher")
 
-FIRST_HOLD = 0.05
-LONGEST_HOLD = 2.0
+INITIAL_HOLD = 0.05
+MAX_HOLD = 2.0
 
 
 class DispatcherMetrics(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,18 +62,18 @@ class ExecutorSlot:
     )
 
     def __init__(
-        self, key: str, executor: BatchExecutor, guard: Guard | None = None, assigner: Assigner | None = None
+        self, key: str, executor: BatchExecutor, guard: ExecutorBreaker | None = None, assigner: Assigner | None = None
     ) -> None:
         self.key = key
         self.executor = executor
-        self.guard = guard or Guard(key)
+        self.guard = guard or ExecutorBreaker(key)
         self.assigner = assigner
         self.one_by_one: bool = executor.capacity is None
         self.enforces_timeouts: bool = executor.enforces_timeouts
         self.trusted: bool = executor.trusted
         self.outlives: bool = executor.outlives
         self.isolates: bool = executor.isolates
-        self.solitude: Solitude | None = None
+        self.solitude: ExclusiveUse | None = None
         """Set while somebody runs, or waits to run, alone here."""
         self.ready: bool = True
         self.reserved: int = 0
@@ -128,7 +128,7 @@ class ExecutorSlot:
         from one another that is any place."""
         if not self.ready or self.isolates:
             return self.reserve(body)
-        self.solitude = self.solitude or Solitude()
+        self.solitude = self.solitude or ExclusiveUse()
         empty = not self.reserved and not self.flying
         granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
         if granted:
@@ -193,7 +193,7 @@ class ExecutorSlot:
 
     def hold_off(self) -> float:
         """It refused what it had a place for: offers it nothing for a while, longer each time in a row."""
-        self.hold = min(self.hold * 2 or FIRST_HOLD, LONGEST_HOLD)
+        self.hold = min(self.hold * 2 or INITIAL_HOLD, MAX_HOLD)
         self.held_until = time.monotonic() + self.hold
         return self.hold
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.authoring.calling import caller
+from turnout.authoring.invocation import caller
 from turnout.bodies.child import Child
 
 

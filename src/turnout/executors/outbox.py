@@ -17,8 +17,8 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 
 log = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 1_000
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+MAX_AT_ONCE = 1_000
+INITIAL_BACKOFF, MAX_PAUSE = 0.05, 2.0
 
 
 class Outbox:
@@ -60,7 +60,7 @@ class Outbox:
             self._some.wait()
             self._some.clear()
             while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_AT_ONCE))]
                 by_poller: defaultdict[str, list[ExecutionResult]] = defaultdict(list)
                 for poller, result in batch:
                     by_poller[poller].append(result)
@@ -70,7 +70,7 @@ class Outbox:
                 return
 
     def _post(self, poller: str, results: list[ExecutionResult]) -> None:
-        pause = FIRST_PAUSE
+        pause = INITIAL_BACKOFF
         while True:
             try:
                 self._store.post_results(poller, results)
@@ -86,7 +86,7 @@ class Outbox:
                 if time.monotonic() > self._until:
                     return
                 time.sleep(pause)
-                pause = FIRST_PAUSE if self._stopping.is_set() else min(pause * 2, LONGEST_PAUSE)
+                pause = INITIAL_BACKOFF if self._stopping.is_set() else min(pause * 2, MAX_PAUSE)
 
     def _split(self, poller: str, results: list[ExecutionResult], error: StoreRejected) -> None:
         """One result that the database refuses must not hold up the others: halve the batch down to it."""

@@ -27,7 +27,7 @@ from turnout.model.names import split_task_id, task_id
 from turnout.model.retry import last_attempt
 from turnout.model.rows import PolledTask, Session
 from turnout.model.spec import WorkflowSpec, decode_spec
-from turnout.model.texts import LONGEST_NAME, checked_text
+from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class PollingExecutor:
         if not keys or lease <= 0 or poll <= 0 or batch < 1:
             raise InvalidSetting("a PollingExecutor needs a key, and a positive lease, poll interval and batch")
         for key in keys:
-            checked_text(key, "a poller's key", longest=LONGEST_NAME, error=InvalidSetting)
+            checked_text(key, "a poller's key", longest=MAX_NAME_LENGTH, error=InvalidSetting)
         self._store: Store = store
         self._inner: BatchExecutor = executor or ThreadExecutor(name="polling")
         self._inner.bind(HeldLoader(loader, self._begin_by))

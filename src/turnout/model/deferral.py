@@ -12,7 +12,7 @@ from turnout.errors import InvalidInput, TaskSignal
 from turnout.model.durations import Duration, seconds
 from turnout.model.values import dump_output
 
-EVERY, LONGEST_EVERY, BACKOFF = 10.0, 300.0, 1.5
+EVERY, MAX_EVERY, BACKOFF = 10.0, 300.0, 1.5
 """How often a condition is asked at first, at most how long it is left alone, and how the time between grows."""
 MAX_SAVED = 64 * 1024
 """Bytes of JSON that a body may save: they are kept in memory and written with every move of the task."""
@@ -26,7 +26,7 @@ class Condition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     args: str = "[]"
     """JSON text of the list of its arguments."""
     every: float = EVERY
-    max_every: float = LONGEST_EVERY
+    max_every: float = MAX_EVERY
     asked: int = 0
 
     def pause(self) -> float:
@@ -68,7 +68,7 @@ class Defer(TaskSignal):
         condition: Callable[..., Any] | str | None = None,
         args: Sequence[Any] = (),
         every: Duration = EVERY,
-        max_every: Duration = LONGEST_EVERY,
+        max_every: Duration = MAX_EVERY,
         save: Any = None,
     ) -> None:
         given = [each for each in (duration, seconds, until, condition) if each is not None]

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from turnout.model.bindings import resolve
-from turnout.model.choices import by_choice
+from turnout.model.branches import by_choice
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import lists_of
 from turnout.model.mapping import count_items

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypedDict
 
-from turnout.model.ending import RowOf, end_of, failed_tasks
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
 from turnout.model.moves import MakeReady, Move, RunView, Stop
 from turnout.model.rows import RunRow, TaskRow
+from turnout.model.run_outcome import RowOf, end_of, failed_tasks
 from turnout.model.spec import HookedOn
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 
@@ -67,7 +67,7 @@ class TaskOutcome(TypedDict):
 # -- calling ----------------------------------------------------------------------------------------------------
 def call_hooks(view: RunView) -> Iterator[Move]:
     """Make ready, or skip, the hooks that waited for an end that has come."""
-    if view.contested or view.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
+    if view.awaits_claim_check or view.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
         return
     graph = view.machine.graph
     for pos, hooks in graph.task_hooks.items():

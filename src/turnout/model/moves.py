@@ -12,8 +12,8 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from turnout.model.events import ExecutionResult
-from turnout.model.machine import RunMachine
 from turnout.model.rows import RunRow, TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
 from turnout.model.verdict import Verdict
 
@@ -77,7 +77,7 @@ class RunView(Protocol):
     def run_row(self) -> RunRow: ...
 
     @property
-    def contested(self) -> bool:
+    def awaits_claim_check(self) -> bool:
         """A task was ended that a poller may have claimed meanwhile."""
         ...
 

@@ -9,7 +9,7 @@ import msgspec
 
 from turnout.errors import InvalidInput
 from turnout.model.bindings import params_in
-from turnout.model.choices import by_choice
+from turnout.model.branches import by_choice
 from turnout.model.graph import Graph
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import TaskRow

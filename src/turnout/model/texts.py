@@ -10,10 +10,10 @@ from typing import Any
 
 from turnout.errors import InvalidInput, TurnoutError
 
-LONGEST_KEY = 2_048
+MAX_KEY_LENGTH = 2_048
 """Bytes of an idempotency key. With the workflow's full name it has to fit an entry of a PostgreSQL index, 2,704."""
-LONGEST_REASON = 4_096
-LONGEST_NAME = 256
+MAX_REASON_LENGTH = 4_096
+MAX_NAME_LENGTH = 256
 """Bytes of a label, a poller's key and the like."""
 
 SHOWN = 40

@@ -13,7 +13,7 @@ from turnout.model.retry import Backoff
 from turnout.model.rules import ContextValue, Op, leaves, names_in
 from turnout.model.spec import DictOf, FromTask, Literally, TaskSpec, Template, WorkflowSpec
 from turnout.model.suggestions import close
-from turnout.model.texts import LONGEST_NAME, checked_text
+from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.values import dump_output
 
 MAX_PRIORITY = 1_000_000
@@ -200,7 +200,9 @@ def _worker_selector(what: str, selector: Any) -> None:
             return
         case dict() if selector and all(isinstance(part, str) for pair in selector.items() for part in pair):
             for part in (part for pair in selector.items() for part in pair):
-                checked_text(part, f"a label in worker_selector of {what}", longest=LONGEST_NAME, error=InvalidWorkflow)
+                checked_text(
+                    part, f"a label in worker_selector of {what}", longest=MAX_NAME_LENGTH, error=InvalidWorkflow
+                )
         case _:
             _refuse(
                 "bad_worker_selector",

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from turnout.model.carry_over import Memo, read_memo, write_memo
 from turnout.model.children import CHILD_ENDS
 from turnout.model.deferral import Deferral
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus
-from turnout.model.memo import Memo, read_memo, write_memo
 from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN, UNDECLARED_CONDITION
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import TaskRow

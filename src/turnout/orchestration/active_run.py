@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.model.events import ExecutionResult
-from turnout.model.machine import RunMachine
+from turnout.model.run_machine import RunMachine
 
 NOTHING_SAID: Mapping[str, str] = {}
 

@@ -19,7 +19,7 @@ from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.lease")
 
-FIRST_WORD = 0.5
+INITIAL_RENEWAL_INTERVAL = 0.5
 """Seconds until the next renewal while there is no status to store: others are to see the first one soon."""
 
 
@@ -83,7 +83,7 @@ class LeaseKeeper:
             asked = boot_time()
             said = None
             if self._health is not None and (said := self._health()) is None:
-                pause = min(FIRST_WORD, self._every)
+                pause = min(INITIAL_RENEWAL_INTERVAL, self._every)
             try:
                 answer = self._store.renew_session(self.session.id, self._lease, said)
             except StoreError as error:

@@ -27,7 +27,7 @@ from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.ledger")
 
-FIRST_BACKOFF, LAST_BACKOFF = 0.05, 1.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.05, 1.0
 OUTAGE_AFTER = 1.0
 """Seconds without a commit before the database counts as gone; a shorter trouble is only waited out."""
 
@@ -35,10 +35,10 @@ OUTAGE_AFTER = 1.0
 LARGEST = 8 * 1024 * 1024
 """Characters of values in one commit, unless a single turn has more: a commit is held in memory several times over, and
 connections keep buffers of the size of the largest."""
-FEWEST_LANES = 2
+MIN_LANES = 2
 """One commit is worked out while another is under way, however small the pools are."""
 
-WAY_EVERY, WAY_FOR = 32, 0.00002
+YIELD_EVERY, YIELD_SECONDS = 32, 0.00002
 T = TypeVar("T")
 
 
@@ -59,7 +59,7 @@ class Ledger:
         *,
         max_commit: int,
         topics_of: Callable[[Sequence[RunWrite]], frozenset[str]],
-        width: Callable[[], int] = lambda: FEWEST_LANES,
+        width: Callable[[], int] = lambda: MIN_LANES,
         trouble: Callable[[bool], None] = lambda troubled: None,
     ) -> None:
         self._store = store
@@ -99,11 +99,11 @@ class Ledger:
         5 ms while another computes. A long batch on the event loop, or many small ones after one another, would so
         make each commit ten times as long.
         """
-        for start in range(0, len(items), WAY_EVERY):
-            if self._unbroken >= WAY_EVERY and self._under_way:
-                time.sleep(WAY_FOR)
+        for start in range(0, len(items), YIELD_EVERY):
+            if self._unbroken >= YIELD_EVERY and self._under_way:
+                time.sleep(YIELD_SECONDS)
                 self._unbroken = 0
-            some = items[start : start + WAY_EVERY]
+            some = items[start : start + YIELD_EVERY]
             self._unbroken += len(some)
             yield from some
 
@@ -133,7 +133,7 @@ class Ledger:
             task.add_done_callback(lambda done, batch=batch: self._committed(batch, done))
 
     def _lanes_now(self) -> int:
-        return min(self._store.lanes, max(FEWEST_LANES, self._width()))
+        return min(self._store.lanes, max(MIN_LANES, self._width()))
 
     def _committed(
         self,
@@ -156,7 +156,7 @@ class Ledger:
     # -- in the lane's thread -----------------------------------------------------------------------------------
     def _commit(self, writes: list[RunWrite], unsure: bool = False) -> list[WriteOutcome]:
         wake = self._topics_of(writes)
-        backoff, since = FIRST_BACKOFF, time.monotonic()
+        backoff, since = INITIAL_BACKOFF, time.monotonic()
         while True:
             try:
                 outcomes = self._store.commit(writes, wake=wake)
@@ -176,7 +176,7 @@ class Ledger:
                 unsure = True
                 self._trouble(True)
                 self._closed.wait(backoff)
-                backoff = min(backoff * 2, LAST_BACKOFF)
+                backoff = min(backoff * 2, MAX_BACKOFF)
                 continue
             except Exception as error:
                 if self._closed.is_set():

@@ -10,9 +10,9 @@ import msgspec
 
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.machine import RunMachine
 from turnout.model.rows import NewRun, RunWrite, StoredRun, TaskRow
-from turnout.model.turn import Turn
+from turnout.model.run_machine import RunMachine
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun, PendingResult, RunCommand
 
 
@@ -51,7 +51,7 @@ class PendingCommit(msgspec.Struct, gc=False):
     """A turn on its way through the ledger, and what is to be done when it is applied."""
 
     owned: ActiveRun
-    turn: Turn
+    transition: Transition
     write: RunWrite
     events: list[tuple[str, TaskReadyEvent]]
     """Attempts to hand over, by executor key; their places are reserved."""

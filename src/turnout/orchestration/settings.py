@@ -8,8 +8,8 @@ import msgspec
 
 from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting, InvalidWorkflow
-from turnout.model.bounds import at_least, positive_seconds
 from turnout.model.breaker import BreakerSettings
+from turnout.model.checks import at_least, positive_seconds
 from turnout.model.durations import Duration, seconds
 from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.model.verdict import Limits

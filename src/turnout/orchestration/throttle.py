@@ -9,8 +9,8 @@ from typing import Any
 
 from turnout.errors import TooBusy
 
-SHORTEST_RETRY = 1.0
-LONGEST_RETRY = 60.0
+MIN_RETRY = 1.0
+MAX_RETRY = 60.0
 
 
 class Throttle:
@@ -57,4 +57,4 @@ class Throttle:
     def retry_after(self) -> float:
         """Seconds until there should be room, by how quickly requests were answered so far."""
         rate = self._done / max(time.monotonic() - self._since, 0.001)
-        return min(max(self._under_way / rate if rate else LONGEST_RETRY, SHORTEST_RETRY), LONGEST_RETRY)
+        return min(max(self._under_way / rate if rate else MAX_RETRY, MIN_RETRY), MAX_RETRY)

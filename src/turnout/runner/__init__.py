@@ -7,10 +7,10 @@ from turnout.model.retention import Deleted
 from turnout.model.workers import WorkerView
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
 from turnout.orchestration.settings import EngineSettings, Retention
-from turnout.runner.asynchronous import AsyncRunHandle, AsyncRunner
+from turnout.runner.async_runner import AsyncRunHandle, AsyncRunner
 from turnout.runner.attempts import AttemptView
 from turnout.runner.poller import Poller
-from turnout.runner.synchronous import RunHandle, Runner
+from turnout.runner.runner import RunHandle, Runner
 from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import RunView, TaskView
 

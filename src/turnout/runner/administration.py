@@ -17,7 +17,7 @@ from turnout.model.durations import Duration, seconds
 from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState
-from turnout.model.texts import LONGEST_REASON, checked_text
+from turnout.model.texts import MAX_REASON_LENGTH, checked_text
 from turnout.model.workers import WorkerView
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.settings import Retention, ended_states
@@ -114,7 +114,7 @@ class Administration:
     def command(self, run_id: str, kind: str, reason: str | None = None) -> Future[None]:
         self._loop.check_open()
         if reason is not None:
-            checked_text(reason, "reason", longest=LONGEST_REASON)
+            checked_text(reason, "reason", longest=MAX_REASON_LENGTH)
         return self._loop.call(self._engine.commands.carry_out(run_id, kind, reason))
 
     def owns(self, run_id: str) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from turnout.errors import DefinitionError, InvalidSetting
 from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
 from turnout.executors.workers.settings import HubSettings
-from turnout.model.bounds import Ratio
+from turnout.model.checks import Ratio
 from turnout.model.durations import Duration, seconds
 from turnout.model.suggestions import close
 from turnout.model.texts import checked_text

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnout.contracts.store import OwnershipStore
 from turnout.model.health import Orchestrator, read_status
-from turnout.model.overview import health_report
+from turnout.model.health_summary import health_report
 from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.stages.stage import Stage
 from turnout.runner.drivers import OpenCounts

@@ -22,15 +22,15 @@ from turnout.model.names import new_run_id
 from turnout.model.rerun import new_input
 from turnout.model.rows import NewRun, TaskRow
 from turnout.model.spec import WorkflowSpec
-from turnout.model.texts import LONGEST_KEY, checked_text
+from turnout.model.texts import MAX_KEY_LENGTH, checked_text
 from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading.reruns import reused_rows
 from turnout.orchestration.messages import Submission
+from turnout.runner.composition import refuse_workers
 from turnout.runner.engine_loop import EngineLoop, closed_error
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
-from turnout.runner.wiring import refuse_workers
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +119,7 @@ class Submitter:
         text = dump_output(dict(input), limit=self._config.max_output_bytes, what="input")
         digest = ""
         if options.key is not None:
-            checked_text(options.key, "key", longest=LONGEST_KEY)
+            checked_text(options.key, "key", longest=MAX_KEY_LENGTH)
             canonical = msgspec.json.encode(dict(input), order="deterministic")
             digest = hashlib.sha256(canonical).hexdigest()
         new = NewRun(

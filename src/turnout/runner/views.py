@@ -9,9 +9,9 @@ import msgspec
 
 from turnout.errors import RunCancelled, RunError, RunFailed, RunTimedOut, TaskFailure
 from turnout.model.events import ErrorInfo
-from turnout.model.machine import begun_before
 from turnout.model.names import is_hook
 from turnout.model.rows import StoredRun, TaskRow
+from turnout.model.run_machine import begun_before
 from turnout.model.states import RunState, TaskState
 
 _BEGUN = (TaskState.RUNNING, TaskState.COMPLETED)

@@ -13,10 +13,10 @@ from turnout.model.health import Orchestrator
 from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec
 from turnout.model.suggestions import close
-from turnout.model.texts import LONGEST_REASON, checked_text
+from turnout.model.texts import MAX_REASON_LENGTH, checked_text
 from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, over_hubs
 from turnout.orchestration.lease import seen_dead
-from turnout.wire.translation import handler_of
+from turnout.wire.step_codec import handler_of
 
 KIND = "worker"
 NAMED = 5
@@ -115,7 +115,7 @@ def find_worker(views: Sequence[WorkerView], wanted: str) -> WorkerView:
 
 def drain(store: OwnershipStore, worker: WorkerView, reason: str) -> None:
     """Tell it, by way of its hubs, to finish what it has and to leave."""
-    checked_text(reason, "reason", longest=LONGEST_REASON)
+    checked_text(reason, "reason", longest=MAX_REASON_LENGTH)
     if not store.drain_worker(worker.id, reason):
         raise InvalidInput(f"worker {worker.name!r} has left", code="worker_not_found", worker=worker.name)
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 
 from turnout.errors import StoreRejected
-from turnout.store.blocks import Dialect
+from turnout.store.queries import Dialect
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 Execute: TypeAlias = Callable[..., Rows]

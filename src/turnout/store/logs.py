@@ -7,7 +7,7 @@ from uuid import UUID
 
 from turnout.model.logs import LogLine, LogRow
 from turnout.store.database import Database, json_list
-from turnout.store.decoding import canonical
+from turnout.store.row_codec import canonical
 
 BUCKETS = 64
 """Writers of different runs rarely meet in one, and the locks of one write stay few."""

@@ -9,7 +9,7 @@ from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.rows import Command, InboxRow, PolledTask
 from turnout.store.database import Database, json_list, json_text
-from turnout.store.decoding import canonical
+from turnout.store.row_codec import canonical
 
 
 class Messages:

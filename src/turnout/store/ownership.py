@@ -10,7 +10,7 @@ import msgspec
 from turnout.errors import WorkerInUse
 from turnout.model.rows import Glance, HeldAttempt, Holder, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
 from turnout.store.database import Database, Execute, json_list
-from turnout.store.decoding import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
+from turnout.store.row_codec import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
 
 
 class Ownership:

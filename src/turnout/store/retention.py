@@ -8,7 +8,7 @@ from turnout.errors import RunNotFound
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState
 from turnout.store.database import Database, json_list
-from turnout.store.decoding import canonical
+from turnout.store.row_codec import canonical
 
 RUN_TABLES = ("log", "history", "inbox", "command", "run_number", "task")
 """Every table with a ``run_id``, in the order in which its rows go; the run itself goes last."""

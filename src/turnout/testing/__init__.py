@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnout.testing.clock import ManualClock
 from turnout.testing.executor import FakeExecutor, completes, crashes, fails, refuses, times_out, vanishes
 from turnout.testing.inline import inline, run_inline
-from turnout.testing.stepping import InlineRun, InlineTask
+from turnout.testing.inline_run import InlineRun, InlineTask
 
 __all__ = [
     "FakeExecutor",

@@ -8,8 +8,8 @@ from copy import copy
 from typing import Any, NoReturn
 
 from turnout.authoring.annotations import annotations_of
-from turnout.authoring.calling import fill, open_signature, slots_of
 from turnout.authoring.context import Context
+from turnout.authoring.invocation import fill, open_signature, slots_of
 from turnout.authoring.registry import Registry
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow

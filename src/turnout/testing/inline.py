@@ -8,7 +8,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidWorkflow
 from turnout.testing.clock import ManualClock
 from turnout.testing.fakes import Fakes
-from turnout.testing.stepping import InlineRun
+from turnout.testing.inline_run import InlineRun
 
 R = TypeVar("R")
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import msgspec
 
+from turnout.wire.lenient_results import salvage_json, salvage_msgpack
 from turnout.wire.limits import check_lists
 from turnout.wire.messages import ALWAYS_JSON, KIND_OF, KINDS, Malformed, Message
 from turnout.wire.received import JsonResults, MsgpackResults
-from turnout.wire.salvage import salvage_json, salvage_msgpack
 
 JSON, MSGPACK = "json", "msgpack"
 CODECS = (MSGPACK, JSON)
 """In order of liking."""
-LONGEST_KIND, LONGEST_SESSION = 32, 64
+MAX_KIND_LENGTH, MAX_SESSION_LENGTH = 32, 64
 
 
 class UnknownKind(ValueError):
@@ -97,7 +97,7 @@ def envelope(frames: Sequence[bytes]) -> tuple[str, str]:
     if bytes(frames[3]) != check_of(frames[:3]):
         raise Malformed("the check does not fit")
     kind, session = frames[0], frames[1]
-    if not 0 < len(kind) <= LONGEST_KIND or len(session) > LONGEST_SESSION:
+    if not 0 < len(kind) <= MAX_KIND_LENGTH or len(session) > MAX_SESSION_LENGTH:
         raise Malformed("kind or session is empty or too long")
     try:
         return kind.decode("ascii"), session.decode("ascii")

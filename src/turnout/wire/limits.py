@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from turnout.wire.messages import KINDS, MOST_CREDITS, Message, OverLimit
+from turnout.wire.messages import KINDS, MAX_CREDITS, Message, OverLimit
 
 MAX_RESULTS = 5_000
 """Steps, results or lines of one message."""
-MAX_TOKENS = 2 * MOST_CREDITS
+MAX_TOKENS = 2 * MAX_CREDITS
 """Tokens, or held steps: those that run and wait, and those whose results are not acknowledged."""
 MAX_SAID_BACK = 1_000
 """Unknown tokens that one answer names."""

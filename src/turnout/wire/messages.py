@@ -12,8 +12,8 @@ VERSION = "1.0"
 
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """What every language can count with, and every codec can say again."""
-MOST_CREDITS = 100_000
-Credits: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MOST_CREDITS)]
+MAX_CREDITS = 100_000
+Credits: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_CREDITS)]
 
 HeldState: TypeAlias = Literal["waiting", "running", "done"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from turnout.wire.documents import ResultMetadata, StepError, StepResult, StepResults
+from turnout.wire.lenient_results import forgiving, unreadable
 from turnout.wire.limits import MAX_OUTPUT_FACTOR, check_complexity
-from turnout.wire.salvage import forgiving, unreadable
 
 Decode = Callable[[msgspec.Raw], Any]
 

@@ -22,9 +22,9 @@ from turnout.wire.documents import (
     StepResults,
     StepStatus,
 )
+from turnout.wire.lenient_results import forgiving
 from turnout.wire.limits import MAX_OUTPUT_FACTOR, check_complexity, check_results
 from turnout.wire.messages import Malformed, OverLimit
-from turnout.wire.salvage import forgiving
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from turnout.model.extras import optional_packages
 from turnout.wire.documents import Step, StepResult
 from turnout.worker.handlers import Handlers, handler
 from turnout.worker.settings import WorkerSettings, from_environment
-from turnout.worker.trying import run_step
+from turnout.worker.single_step import run_step
 
 if TYPE_CHECKING:
     from turnout.worker.worker import Worker

@@ -12,9 +12,9 @@ from turnout.bodies.in_processes import ProcessExecutor
 from turnout.bodies.in_threads import ThreadExecutor
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
-from turnout.wire.answers import answer_of
 from turnout.wire.documents import Step, StepResult
-from turnout.wire.translation import event_of
+from turnout.wire.result_codec import answer_of
+from turnout.wire.step_codec import event_of
 from turnout.worker.handlers import Handlers
 from turnout.worker.loading import StepLoader, refused
 

@@ -11,17 +11,17 @@ from math import inf
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from turnout.wire.link import Link, LinkState
+from turnout.wire.worker_session import Link, LinkState
 from turnout.worker.settings import WorkerSettings
 
 log = logging.getLogger("turnout.worker")
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+INITIAL_BACKOFF, MAX_PAUSE = 0.1, 5.0
 GREETING_LIMIT = 15.0
 """Seconds after which a hub that has not answered is tried over a new connection."""
 SOON = 3.0
 """Seconds after which it is said that a hub has not answered."""
-MOST_AT_ONCE = 1_000
+MAX_AT_ONCE = 1_000
 ROUND_SECONDS = 0.1
 """The next message of a round is taken only before that."""
 _WATCHED = (
@@ -58,7 +58,7 @@ class Connection:
         self._trace = trace
         self._opens_at = -inf
         self._opened = -inf
-        self._pause = FIRST_PAUSE
+        self._pause = INITIAL_BACKOFF
         self._welcomed = self._missed = False
 
     # -- the socket -------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ class Connection:
         socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
         socket.setsockopt(zmq.IPV6, "[" in self.address)
         socket.setsockopt(zmq.RECONNECT_IVL, 100)
-        socket.setsockopt(zmq.RECONNECT_IVL_MAX, int(LONGEST_PAUSE * 1000))
+        socket.setsockopt(zmq.RECONNECT_IVL_MAX, int(MAX_PAUSE * 1000))
         if (keys := self._settings.keys) is not None:
             socket.curve_serverkey = keys.server.encode()
             socket.curve_publickey = keys.public.encode()
@@ -102,12 +102,12 @@ class Connection:
         self.close()
         self.reconnects += 1
         self._opens_at = now + pause
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._pause = min(2 * self._pause, MAX_PAUSE)
 
     def welcomed(self) -> None:
         """It answers: the next pause is a short one, unless the hub has sent a message over the limit."""
         if not self.link.over_limit:
-            self._pause = FIRST_PAUSE
+            self._pause = INITIAL_BACKOFF
         if not self._welcomed:
             self._welcomed, self._missed = True, False
             log.info("hub %s is there", self.address)
@@ -125,7 +125,7 @@ class Connection:
     def receive(self, now: float) -> None:
         """Take all that is there, up to a bound: other hubs want to be answered too."""
         ends = time.monotonic() + ROUND_SECONDS
-        for _ in range(MOST_AT_ONCE):
+        for _ in range(MAX_AT_ONCE):
             if self.socket is None or self.link.state is LinkState.REFUSED or time.monotonic() >= ends:
                 return
             try:

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from turnout.authoring.annotations import annotations_of
-from turnout.authoring.calling import open_signature
+from turnout.authoring.invocation import open_signature
 from turnout.authoring.options import RetryPredicate, checked, predicates
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import DefinitionError
 from turnout.wire.documents import Step
-from turnout.wire.greeting import LONGEST_TEXT
-from turnout.wire.translation import SHELL_HANDLER
+from turnout.wire.handshake import MAX_TEXT_LENGTH
+from turnout.wire.step_codec import SHELL_HANDLER
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,8 +67,10 @@ def handler(name: str, *, version: str = "", conditions: Sequence[Callable[..., 
     results before). The function itself stays as it is. ``version`` is recorded with every result. ``conditions`` are
     the predicates that it may wait for with ``Defer(condition=…)``; the remote task names them, too.
     """
-    if not name or len(name) > LONGEST_TEXT:
-        raise DefinitionError(f"handler({name!r}): give a name of 1 to {LONGEST_TEXT} characters", code="bad_handler")
+    if not name or len(name) > MAX_TEXT_LENGTH:
+        raise DefinitionError(
+            f"handler({name!r}): give a name of 1 to {MAX_TEXT_LENGTH} characters", code="bad_handler"
+        )
 
     predicates(checked({"conditions": conditions}, name), name)
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import msgspec
 
 from turnout.errors import InvalidSetting
-from turnout.worker.figures import Figures, exposition
+from turnout.worker.status import Figures, exposition
 
 
 class HealthServer:

@@ -10,18 +10,18 @@ from math import inf
 import zmq
 
 from turnout.wire.addresses import can_be_connected_to
-from turnout.wire.holdings import Holding, Holdings
-from turnout.wire.link import Action, Link, LinkState
+from turnout.wire.held_steps import Holding, Holdings
 from turnout.wire.messages import Hello
+from turnout.wire.worker_session import Action, Link, LinkState
 from turnout.worker.connection import Connection, Trace
-from turnout.worker.figures import HubFigures
 from turnout.worker.settings import WorkerSettings
+from turnout.worker.status import HubFigures
 
 log = logging.getLogger("turnout.worker")
 
 TICK = 0.2
 """Seconds between two looks at everything that is due by time: heartbeats, repetitions, lines."""
-MOST_DISCOVERED = 64
+MAX_DISCOVERED = 64
 """Connections to hubs that only other hubs have named."""
 LAST_WORDS = 1.0
 """Seconds that what was said last has to go out, to a hub that is there."""
@@ -196,7 +196,7 @@ class Hubs:
 
     def _discover(self, addresses: Sequence[str], now: float) -> None:
         for address in filter(can_be_connected_to, addresses if self.discovering else ()):
-            if len(self._connections) < len(self._settings.connect) + MOST_DISCOVERED:
+            if len(self._connections) < len(self._settings.connect) + MAX_DISCOVERED:
                 self._connect(address, now, discovered=True)
 
     def _one_of_each(self, connection: Connection) -> None:

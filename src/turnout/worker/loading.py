@@ -6,7 +6,7 @@ from math import inf
 
 import msgspec
 
-from turnout.authoring.calling import caller
+from turnout.authoring.invocation import caller
 from turnout.bodies.attempt import Key, is_async, key_of
 from turnout.bodies.conditions import once_met
 from turnout.bodies.outcome import describe
@@ -14,10 +14,10 @@ from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
-from turnout.wire.answers import answer_of
 from turnout.wire.documents import Step, StepResult
-from turnout.wire.holdings import unable
-from turnout.wire.translation import SHELL_HANDLER, event_of, work_of
+from turnout.wire.held_steps import unable
+from turnout.wire.result_codec import answer_of
+from turnout.wire.step_codec import SHELL_HANDLER, event_of, work_of
 from turnout.worker.handlers import Handlers
 
 

@@ -15,7 +15,7 @@ from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
 from turnout.model.texts import checked_text
 from turnout.wire.addresses import can_be_connected_to
-from turnout.wire.greeting import LONGEST_TEXT
+from turnout.wire.handshake import MAX_TEXT_LENGTH
 from turnout.wire.keys import own_pair
 from turnout.worker.keys import CurveKeys
 
@@ -37,7 +37,7 @@ VARIABLES = (CONNECT, NAME, LABELS, CONCURRENCY, SERVER_KEY, PUBLIC_KEY, SECRET_
 SLIP = 0.93
 """How much alike two names are of which one was written for the other."""
 DEFAULT_CONCURRENCY = 4
-MOST_CONCURRENCY = 10_000
+MAX_CONCURRENCY = 10_000
 """Each place is a thread or a process; hubs give a tenth of a million credits at most."""
 
 
@@ -75,15 +75,15 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidSetting(
                     f"connect has {address!r}: write tcp://host:port or ipc:///path", field="connect", value=address
                 )
-        if not 1 <= self.concurrency <= MOST_CONCURRENCY:
+        if not 1 <= self.concurrency <= MAX_CONCURRENCY:
             raise InvalidSetting(
-                f"concurrency is {self.concurrency}: write a number from 1 to {MOST_CONCURRENCY}", field="concurrency"
+                f"concurrency is {self.concurrency}: write a number from 1 to {MAX_CONCURRENCY}", field="concurrency"
             )
         for field, text in (("name", self.name), *(("labels", part) for pair in self.labels.items() for part in pair)):
             checked_text(text, field, error=InvalidSetting)
-            if len(text) > LONGEST_TEXT:
+            if len(text) > MAX_TEXT_LENGTH:
                 raise InvalidSetting(
-                    f"{field} has {text[:40]!r}…, {len(text)} characters: write at most {LONGEST_TEXT}", field=field
+                    f"{field} has {text[:40]!r}…, {len(text)} characters: write at most {MAX_TEXT_LENGTH}", field=field
                 )
         if self.grace < 0 or self.kill_grace < 0:
             raise InvalidSetting("grace and kill_grace are seconds, not below 0", field="grace")
@@ -103,7 +103,7 @@ def from_environment(environment: Mapping[str, str], *, server_key: str = "") ->
     said = environment.get(CONCURRENCY, "").strip() or str(DEFAULT_CONCURRENCY)
     if not said.isdecimal():
         raise InvalidSetting(
-            f"{CONCURRENCY} is {said!r}: write a number from 1 to {MOST_CONCURRENCY}", field=CONCURRENCY
+            f"{CONCURRENCY} is {said!r}: write a number from 1 to {MAX_CONCURRENCY}", field=CONCURRENCY
         )
     return WorkerSettings(
         connect=tuple(part.strip() for part in environment.get(CONNECT, "").split(",") if part.strip()),

@@ -25,23 +25,23 @@ from turnout.contracts.clock import boot_time
 from turnout.errors import WorkerRefused
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
-from turnout.wire.holdings import Holding, Holdings, unable
-from turnout.wire.link import DrainAsked, LinkState, Parted, Reconnect, Stop
+from turnout.wire.held_steps import Holding, Holdings, unable
 from turnout.wire.messages import VERSION, Hello, Progress
-from turnout.worker.asking import Asking, waits_too_long
+from turnout.wire.worker_session import DrainAsked, LinkState, Parted, Reconnect, Stop
 from turnout.worker.attempts import Attempts
 from turnout.worker.connection import Trace
-from turnout.worker.figures import Figures
 from turnout.worker.handlers import Handlers
 from turnout.worker.hubs import Hubs
-from turnout.worker.saying import Spoken, progress_in
+from turnout.worker.prefetch import Prefetch, waits_too_long
 from turnout.worker.settings import WorkerSettings
+from turnout.worker.status import Figures
+from turnout.worker.step_output import StepOutput, progress_in
 
 log = logging.getLogger("turnout.worker")
 
 FAREWELL = 1.0
 """Seconds that a hub has to answer bye."""
-MOST_UNACKNOWLEDGED = 1_000
+MAX_UNACKNOWLEDGED = 1_000
 """With so many results that no hub has acknowledged, nothing more is asked for until half of them are."""
 STUCK = 5.0
 """Seconds after which a thread whose body was ended, and has not returned, does not count as a place any more."""
@@ -61,7 +61,7 @@ class Worker:
         os.set_blocking(self._woken, False)
         self._poller.register(self._waking, zmq.POLLIN)
         self._signalled = False
-        self._spoken = Spoken(settings.logs)
+        self._spoken = StepOutput(settings.logs)
         self._holdings = Holdings()
         self._hubs = Hubs(self._hello(handlers), self._holdings, settings, self._poller, trace)
         self._attempts = Attempts(
@@ -72,7 +72,7 @@ class Worker:
             output=self._spoken if settings.logs.capture else None,
             wake=self._wake,
         )
-        self._asking = Asking()
+        self._asking = Prefetch()
         self._asked_to_stop = 0
         self._stop_by = inf
         self._said_bye = inf
@@ -306,7 +306,7 @@ class Worker:
         stuck = self._attempts.stuck
         self._stuck_since = min(self._stuck_since, now) if stuck else inf
         unacknowledged = len(self._holdings) - len(self._holdings.waiting) - len(self._attempts)
-        self._full = unacknowledged >= (MOST_UNACKNOWLEDGED // 2 if self._full else MOST_UNACKNOWLEDGED)
+        self._full = unacknowledged >= (MAX_UNACKNOWLEDGED // 2 if self._full else MAX_UNACKNOWLEDGED)
         if self._asked_to_stop or self._full:
             return 0
         held = stuck if now - self._stuck_since > STUCK else 0

@@ -9,7 +9,7 @@ import pytest
 
 import turnout
 from turnout import Context, TaskInfo
-from turnout.authoring.calling import call, caller, open_signature, slots_of
+from turnout.authoring.invocation import call, caller, open_signature, slots_of
 from turnout.contracts.executor import Work
 from turnout.errors import PermanentFailure
 from turnout.model.events import TaskReadyEvent

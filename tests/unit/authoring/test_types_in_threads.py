@@ -12,7 +12,7 @@ PROGRAM = """
 import sys, threading
 import msgspec
 from turnout.authoring.annotations import types_of
-from turnout.authoring.calling import needs_of
+from turnout.authoring.invocation import needs_of
 
 sys.setswitchinterval(1e-6)
 DEFINITION = '''

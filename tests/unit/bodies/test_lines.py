@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnout.bodies.lines import LONGEST_LINE, Lines
+from turnout.bodies.lines import MAX_LINE_LENGTH, Lines
 
 
 def lines_of(*parts: bytes) -> list[str]:
@@ -30,8 +30,8 @@ def test_the_lines_are_the_same_wherever_the_bytes_are_cut(text: str, cuts: list
 
 
 def test_a_line_that_does_not_end_is_handed_on_in_pieces() -> None:
-    pieces = lines_of(b"x" * (2 * LONGEST_LINE + 1))
-    assert [len(piece) for piece in pieces] == [LONGEST_LINE, LONGEST_LINE, 1]
+    pieces = lines_of(b"x" * (2 * MAX_LINE_LENGTH + 1))
+    assert [len(piece) for piece in pieces] == [MAX_LINE_LENGTH, MAX_LINE_LENGTH, 1]
 
 
 def test_bytes_that_are_no_text_are_replaced_and_windows_line_ends_taken_off() -> None:

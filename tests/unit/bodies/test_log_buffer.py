@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.bodies.log_buffer import MOST_ATTEMPTS, OVERHEAD, LogBuffer, LogSettings
+from turnout.bodies.log_buffer import MAX_ATTEMPTS, OVERHEAD, LogBuffer, LogSettings
 from turnout.bodies.log_lines import Line
 from turnout.errors import InvalidSetting
 
@@ -187,11 +187,11 @@ def test_what_is_being_written_makes_no_new_line_give_way() -> None:
 
 def test_attempts_that_were_heard_long_ago_are_forgotten() -> None:
     some = buffer()
-    for number in range(MOST_ATTEMPTS + 50):
+    for number in range(MAX_ATTEMPTS + 50):
         said(some, "x\n", key=("run", number, 1))
         some.take(1)
     assert not some.knows(("run", 0, 1))
-    assert some.knows(("run", MOST_ATTEMPTS + 49, 1))
+    assert some.knows(("run", MAX_ATTEMPTS + 49, 1))
 
 
 @pytest.mark.parametrize("field", ["log_flush", "max_line", "max_attempt_logs", "max_waiting_logs"])

@@ -6,17 +6,17 @@ import msgspec
 import pytest
 
 from turnout.conformance.forms import written
-from turnout.conformance.giving import batch
 from turnout.conformance.hub import ScriptedHub
 from turnout.conformance.rules import Rules
+from turnout.conformance.step_shorthand import batch
 from turnout.contracts.executor import Work
 from turnout.model.events import TaskReadyEvent
 from turnout.model.spec import Body, TaskSpec
 from turnout.wire.documents import Step, StepBatch, StepMetadata
 from turnout.wire.frames import JSON, MSGPACK, pack
-from turnout.wire.greeting import HubFacts
+from turnout.wire.handshake import HubFacts
 from turnout.wire.messages import KIND_OF, Ack, Bye, Cancel, Drain, Error, Heartbeat, Logged, Message, Started
-from turnout.wire.translation import step_of
+from turnout.wire.step_codec import step_of
 
 STEP = Step(step_id="7", task_id="r", step_name="s", handler_class="h", metadata=StepMetadata(token="7.1"))
 SENT: list[Message] = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from turnout.conformance.acts import Drop, Kill, Look, Post, Relaunch, Verdict
-from turnout.conformance.giving import batch
+from turnout.conformance.actions import Drop, Kill, Look, Post, Relaunch, Verdict
 from turnout.conformance.hub import frames_of
-from turnout.conformance.player import GRACE, Player
+from turnout.conformance.interpreter import GRACE, Player
 from turnout.conformance.script import read
+from turnout.conformance.step_shorthand import batch
 from turnout.wire.frames import unpack
 
 HELLO: dict[str, Any] = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kit.examples import examples
 
-from turnout.dispatcher.guard import Guard
+from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.model.breaker import BREAKER_MOVES, BreakerSettings, BreakerState
 
 
@@ -19,7 +19,7 @@ class Attempts(RuleBasedStateMachine):
         self.now = 0.0
         self.probes = probes
         settings = BreakerSettings(threshold=threshold, recovery=1.0, longest=4.0, probes=probes)
-        self.guard = Guard("key", settings, lambda: self.now)
+        self.guard = ExecutorBreaker("key", settings, lambda: self.now)
         self.guard.moved = self.moved
         self.reserved = 0
         self.flying: list[int] = []

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.dispatcher import ErrorInfo, ExecutionResult, ExecutionStatus, ExecutorUnavailable, NoCapacity, Work
-from turnout.dispatcher.intake import accepted, raised
+from turnout.dispatcher.result_validation import accepted, raised
 from turnout.errors import PermanentFailure, RetryAfter
-from turnout.model.blame import at_fault
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Deferral
 from turnout.model.events import TaskReadyEvent
+from turnout.model.fault import at_fault
 from turnout.model.info import info_of
 from turnout.model.spec import Body, TaskSpec
 

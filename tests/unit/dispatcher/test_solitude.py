@@ -8,18 +8,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnout.dispatcher.executor_adapter import ExecutorAdapter
-from turnout.dispatcher.slot import ExecutorSlot
-from turnout.dispatcher.solitude import (
-    FIRST_WINDOW,
+from turnout.dispatcher.exclusive import (
     FORGOTTEN,
+    INITIAL_WINDOW,
     LAST_RESORT,
-    LONGEST_WINDOW,
     MAX_EXCLUSIVE,
+    MAX_WINDOW,
     SHORT,
-    Solitude,
+    ExclusiveUse,
     make_way,
 )
+from turnout.dispatcher.executor_adapter import ExecutorAdapter
+from turnout.dispatcher.slot import ExecutorSlot
 
 
 def slot_of(key: str, executor: Any) -> ExecutorSlot:
@@ -30,14 +30,14 @@ def slot_of(key: str, executor: Any) -> ExecutorSlot:
 @given(st.floats(0, 100_000))
 def test_nobody_makes_way_for_longer_than_a_window_at_a_time(waited: float) -> None:
     if make_way(waited):
-        assert not all(make_way(waited + step * LONGEST_WINDOW / 100) for step in range(101))
+        assert not all(make_way(waited + step * MAX_WINDOW / 100) for step in range(101))
 
 
 def test_others_have_at_least_half_of_the_time_but_for_the_last_window() -> None:
     made_way = 0
     for second in range(10_000):
         made_way += make_way(second + 0.5)
-        assert made_way <= second / 2 + LONGEST_WINDOW / 2 + FIRST_WINDOW
+        assert made_way <= second / 2 + MAX_WINDOW / 2 + INITIAL_WINDOW
 
 
 def test_windows_grow_until_bodies_of_minutes_have_time_to_end() -> None:
@@ -45,11 +45,11 @@ def test_windows_grow_until_bodies_of_minutes_have_time_to_end() -> None:
     for second in range(int(LAST_RESORT)):
         current = current + 1 if make_way(second) else 0
         longest = max(longest, current)
-    assert longest == LONGEST_WINDOW
+    assert longest == MAX_WINDOW
 
 
 def test_in_an_empty_executor_somebody_may_be_alone_at_once_and_then_nobody_else_starts() -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
     assert solitude.closed_to_others(MAX_EXCLUSIVE / 2)
     solitude.left(1.0)
@@ -58,7 +58,7 @@ def test_in_an_empty_executor_somebody_may_be_alone_at_once_and_then_nobody_else
 
 
 def test_nobody_waits_for_somebody_who_is_alone_for_longer_than_a_bound() -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
     assert not solitude.closed_to_others(MAX_EXCLUSIVE)
     assert solitude.taken, "no other suspect starts beside it"
@@ -66,7 +66,7 @@ def test_nobody_waits_for_somebody_who_is_alone_for_longer_than_a_bound() -> Non
 
 @given(st.floats(SHORT, 100))
 def test_those_who_were_turned_away_have_as_much_time_before_the_next_is_alone(used: float) -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
     solitude.turn_away()
     solitude.left(used)
@@ -77,30 +77,30 @@ def test_those_who_were_turned_away_have_as_much_time_before_the_next_is_alone(u
 
 
 def test_without_others_the_next_is_alone_at_once() -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
     solitude.left(3.0)
     assert solitude.ask(3.0, empty=True)
 
 
 def test_while_others_are_there_he_waits_and_they_make_way() -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     assert not solitude.ask(0.0, empty=False)
-    assert solitude.closed_to_others(FIRST_WINDOW / 2)
-    assert not solitude.ask(FIRST_WINDOW, empty=False)
-    assert not solitude.closed_to_others(FIRST_WINDOW)
-    assert solitude.ask(FIRST_WINDOW + 1, empty=True)
+    assert solitude.closed_to_others(INITIAL_WINDOW / 2)
+    assert not solitude.ask(INITIAL_WINDOW, empty=False)
+    assert not solitude.closed_to_others(INITIAL_WINDOW)
+    assert solitude.ask(INITIAL_WINDOW + 1, empty=True)
 
 
 def test_after_an_hour_he_starts_in_company() -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     assert not solitude.ask(0.0, empty=False)
     assert solitude.ask(LAST_RESORT, empty=False)
     assert not solitude.taken
 
 
 def test_nobody_makes_way_for_somebody_who_does_not_ask_any_more() -> None:
-    solitude = Solitude()
+    solitude = ExclusiveUse()
     solitude.ask(0.0, empty=False)
     assert not solitude.closed_to_others(FORGOTTEN + 1)
     assert not solitude.wanted

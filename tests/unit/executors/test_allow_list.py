@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.allow_list import ANY, AllowedWorker, AllowList, parse
-from turnout.executors.workers.allowed import AllowedWorkers
-from turnout.executors.workers.refusals import MOST_IN_A_WHILE, SAID_AGAIN, WHILE, Refusals
+from turnout.executors.workers.allow_list_file import AllowedWorkers
+from turnout.executors.workers.refusals import MAX_IN_A_WHILE, SAID_AGAIN, WHILE, Refusals
 from turnout.wire.messages import Hello
 
 KEY, OTHER = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
@@ -240,8 +240,8 @@ def test_whoever_tries_many_keys_does_not_fill_the_log(caplog: pytest.LogCapture
     refusals = Refusals(lambda: now)
     for number in range(1000):
         refusals.note("one", f"key {number}")
-    assert len(caplog.records) == MOST_IN_A_WHILE + 1
+    assert len(caplog.records) == MAX_IN_A_WHILE + 1
     assert caplog.records[-1].getMessage() == f"more were refused; the next lines about that come in {WHILE:.0f} s"
     now = WHILE
     refusals.note("one", "key 999")
-    assert len(caplog.records) == MOST_IN_A_WHILE + 2
+    assert len(caplog.records) == MAX_IN_A_WHILE + 2

@@ -15,15 +15,15 @@ from unit.wire.network import hello
 
 from turnout.errors import StoreUnreachable
 from turnout.executors.workers.executor import WorkersExecutor
-from turnout.executors.workers.flights import attempt_of, token_of
-from turnout.executors.workers.giving import PATIENCE
+from turnout.executors.workers.in_flight import attempt_of, token_of
 from turnout.executors.workers.settings import HubSettings
+from turnout.executors.workers.step_sender import PATIENCE
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.rows import Renewal, Session
 from turnout.model.spec import Body, TaskSpec
 from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
-from turnout.wire.hub import LONG
+from turnout.wire.hub_sessions import LONG
 from turnout.wire.messages import (
     Ack,
     Cancel,

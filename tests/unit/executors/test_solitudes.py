@@ -6,16 +6,16 @@ from collections import OrderedDict
 
 import pytest
 
-from turnout.dispatcher.solitude import FIRST_WINDOW, LAST_RESORT
-from turnout.executors.workers.roll import Roll
-from turnout.executors.workers.solitudes import Solitudes
-from turnout.executors.workers.watching import Watch
+from turnout.dispatcher.exclusive import INITIAL_WINDOW, LAST_RESORT
+from turnout.executors.workers.exclusive import ExclusiveWorkers
+from turnout.executors.workers.worker_breakers import WorkerBreakers
+from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.reasons import NO_CAPACITY, TO_BE_ALONE_ON_A_WORKER
 from turnout.wire.documents import Step, StepMetadata
-from turnout.wire.greeting import HubFacts
-from turnout.wire.hub import HubProtocol
+from turnout.wire.handshake import HubFacts
+from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Hello
-from turnout.wire.roster import Given, WorkerEntry
+from turnout.wire.worker_entries import SentStep, WorkerEntry
 
 PLACES = 2
 
@@ -36,7 +36,7 @@ def worker_of(name: str) -> WorkerEntry:
 
 def give(worker: WorkerEntry, token: str) -> None:
     step = Step(step_id="s", task_id="t", step_name="n", handler_class="h", metadata=StepMetadata(token=token))
-    worker.out[token] = Given(step=step, batch_id="b", sent=0.0)
+    worker.out[token] = SentStep(step=step, batch_id="b", sent=0.0)
 
 
 class Hall:
@@ -47,7 +47,7 @@ class Hall:
         self.workers = {name: worker_of(name) for name in ("a", "b")}
         protocol = HubProtocol(HubFacts(hub_id="hub"), lambda: "id")
         protocol.workers = self.workers
-        self.roll = Roll(protocol, Watch())
+        self.roll = WorkerPool(protocol, WorkerBreakers())
         self.roll._solitudes._clock = lambda: self.now
         self.company, self.alone = self.roll.line("h", {}), self.roll.line("h", {}, alone=True)
         self._number = 0
@@ -101,14 +101,14 @@ def test_nobody_makes_way_for_ever(hall: Hall) -> None:
     for name in hall.workers:
         give(hall.workers[name], f"long {name}")
     assert hall.assign(hall.alone) is None
-    hall.now = FIRST_WINDOW + 1
+    hall.now = INITIAL_WINDOW + 1
     assert hall.assign(hall.alone) is None
     assert hall.fill(hall.company) == ["a", "b"]
 
 
 def test_in_the_end_it_runs_in_company_but_only_where_there_is_a_place() -> None:
     now, busy = [0.0], {"a": PLACES}
-    solitudes = Solitudes(lambda worker: busy[worker.id], lambda: now[0])
+    solitudes = ExclusiveWorkers(lambda worker: busy[worker.id], lambda: now[0])
     worker = worker_of("a")
     assert solitudes.choose([worker]) is None
     now[0] = LAST_RESORT + 1

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from kit.examples import examples
 
-from turnout.executors.workers.flights import Flight, token_of
-from turnout.executors.workers.watching import Watch
+from turnout.executors.workers.in_flight import InFlight, token_of
+from turnout.executors.workers.worker_breakers import WorkerBreakers
 from turnout.model.breaker import BreakerSettings
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.wire.messages import Hello
-from turnout.wire.roster import WorkerEntry
+from turnout.wire.worker_entries import WorkerEntry
 
 NAMES = ("a", "b", "c")
 LONGEST = 4.0
@@ -34,18 +34,18 @@ def worker_of(name: str, incarnation: int = 0, host: str = "box") -> WorkerEntry
     return WorkerEntry(hello=hello, route=b"r", key=None, heard=0.0, session="s", credits=8, finished=OrderedDict())
 
 
-def flight_of(worker_id: str, number: int) -> Flight:
+def flight_of(worker_id: str, number: int) -> InFlight:
     event = TaskReadyEvent(
         run_id="r", task_id=f"r.{number}", task_name="w::t", attempt=1, max_attempts=1, holder=worker_id
     )
-    return Flight(event, lambda result: None, token_of(event.task_id, 1))
+    return InFlight(event, lambda result: None, token_of(event.task_id, 1))
 
 
-def watch_of(clock: list[float], threshold: int = 2) -> Watch:
-    return Watch(BreakerSettings(threshold=threshold, recovery=1.0, longest=LONGEST), lambda: clock[0])
+def watch_of(clock: list[float], threshold: int = 2) -> WorkerBreakers:
+    return WorkerBreakers(BreakerSettings(threshold=threshold, recovery=1.0, longest=LONGEST), lambda: clock[0])
 
 
-def run(watch: Watch, worker: WorkerEntry, number: int, at_fault: bool | None) -> bool:
+def run(watch: WorkerBreakers, worker: WorkerEntry, number: int, at_fault: bool | None) -> bool:
     """One attempt from its place to its end; whether it got there."""
     watch.reserved(worker.id)
     flight = flight_of(worker.id, number)
@@ -138,7 +138,7 @@ class Workers(RuleBasedStateMachine):
         self.there: dict[str, WorkerEntry] = {}
         self.reserved: list[str] = []
         """Ids of workers, also of some that have left since."""
-        self.flying: list[Flight] = []
+        self.flying: list[InFlight] = []
         self.count = 0
 
     @rule(seconds=st.sampled_from([0.5, 1.0, LONGEST]))

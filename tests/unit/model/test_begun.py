@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.model.machine import begun_before
-from turnout.model.memo import Memo, write_memo
+from turnout.model.carry_over import Memo, write_memo
 from turnout.model.rows import TaskRow
+from turnout.model.run_machine import begun_before
 from turnout.model.states import TaskState
 
 

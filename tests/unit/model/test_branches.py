@@ -13,14 +13,14 @@ from kit.runs import TinyRun, graph_of, new_run, task
 from turnout import Branch, always
 from turnout import task as authored
 from turnout.errors import InvalidInput
-from turnout.model.choices import left_out
+from turnout.model.branches import left_out
+from turnout.model.carry_over import read_memo
 from turnout.model.events import ExecutionResult
-from turnout.model.machine import RunMachine
-from turnout.model.memo import read_memo
 from turnout.model.rows import TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.spec import TaskSpec
 from turnout.model.states import RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import Limits
 
 
@@ -112,7 +112,7 @@ def test_a_name_that_is_no_dependent_fails_the_task_for_good() -> None:
 def test_a_choice_while_the_run_is_cancelled_counts_as_done_and_starts_nothing() -> None:
     run = forked()
     event = run.events["decide"]
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     run.answer(ExecutionResult.success(event, Branch("ship")))
     assert run.states() == {"decide": "completed", "ship": "cancelled", "hold": "cancelled"}
     assert read_memo(run.row("decide").memo).chosen == ("ship",)
@@ -131,9 +131,9 @@ def test_a_choice_survives_the_owner() -> None:
     run = forked(task("done", "ship", "hold"))
     run.complete("decide", output=Branch("ship"))
     machine = run.table.adopt("owner-2", run.graph, run.new, Limits())
-    turn = Turn(machine, 1.0)
-    turn.begin()
-    assert turn.empty
+    transition = Transition(machine, 1.0)
+    transition.begin()
+    assert transition.empty
     assert machine.tasks[2].reason == "not_chosen:decide"
 
 

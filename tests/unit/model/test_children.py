@@ -128,22 +128,22 @@ def test_a_child_with_nothing_left_to_do_tells_its_parent_when_it_is_inserted() 
     done.complete("a")
     reuse = [msgspec.structs.replace(done.row("a"), was=None, was_attempt=0)]
     run = TinyRun(task("a"), reuse=reuse, run_id=new_run_id(), parent_run=PARENT, parent_pos=0, parent_attempt=1)
-    turn = run.turn()
-    turn.begin()
-    turn.finish()
-    write = turn.insert("owner")
+    transition = run.transition()
+    transition.begin()
+    transition.finish()
+    write = transition.insert("owner")
     assert write.run is not None and write.run.state is RunState.COMPLETED
     assert write.answer is not None and write.owner is None
 
 
 def test_a_cancelled_run_waits_for_its_child() -> None:
     run = TinyRun(task("a"))
-    turn = run.turn()
-    turn.begin()
-    turn.place(0, DispatchDecision(CHILD, "child run"), CHILD)
-    run.table.insert(turn.insert("owner-1"))
-    run.machine.adopt(turn)
-    run.commit(lambda turn: turn.cancel("not needed"))
+    transition = run.transition()
+    transition.begin()
+    transition.place(0, DispatchDecision(CHILD, "child run"), CHILD)
+    run.table.insert(transition.insert("owner-1"))
+    run.machine.adopt(transition)
+    run.commit(lambda transition: transition.cancel("not needed"))
     assert run.run_state is RunState.CANCELLING
     end = child_result(child(), RunRow(state=RunState.CANCELLED, reason="parent_cancelled: not needed"))
     run.answer(msgspec.structs.replace(end, run_id=run.new.run_id, task_id=f"{run.new.run_id}.0", attempt=1))

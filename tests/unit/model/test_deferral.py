@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kit.runs import TinyRun, task
 
 from turnout.errors import InvalidInput, InvalidWorkflow, NotJson, TooLarge
+from turnout.model.carry_over import NOTHING, Memo, read_memo, write_memo
 from turnout.model.conditions import vetted
 from turnout.model.deferral import Condition, Defer, Deferral, Unmet
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.memo import NOTHING, Memo, read_memo, write_memo
 from turnout.model.states import RunState, TaskState
 from turnout.model.verdict import Limits, postponed
 
@@ -167,13 +167,13 @@ def test_deferrals_are_bounded() -> None:
 def test_a_deferred_task_is_cancelled_like_any_that_has_not_started() -> None:
     run = TinyRun(task("wait")).start()
     put_off(run, "wait", Defer(30))
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     assert (run.state("wait"), run.run_state) == (TaskState.CANCELLED, RunState.CANCELLED)
 
 
 def test_a_task_that_defers_itself_while_the_run_is_cancelled_is_cancelled() -> None:
     run = TinyRun(task("wait")).start()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     put_off(run, "wait", Defer(30))
     assert run.state("wait") is TaskState.CANCELLED
 

@@ -10,7 +10,7 @@ from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.rules import always, context_value, task_failed
 from turnout.model.spec import FromParam, FromTask, Hook, ListOf
 from turnout.model.states import RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import Limits
 
 ITEMS = FromTask("list")
@@ -305,7 +305,7 @@ def test_an_adopter_goes_on_in_the_middle_of_a_pipe() -> None:
 def test_cancelling_ends_the_whole_with_the_last_item_that_stops() -> None:
     run = TinyRun(mapped("m", over=[1, 2, 3], max_parallel=2)).start()
     asked: list[int] = []
-    run.commit(lambda turn: asked.extend(turn.cancel("enough")))
+    run.commit(lambda transition: asked.extend(transition.cancel("enough")))
     assert asked == [run.pos("m[0]"), run.pos("m[1]")]
     assert (run.state("m"), run.state("m[2]")) == ("running", "cancelled")
     run.answer(ExecutionResult.cancelled(run.events["m[0]"]))
@@ -315,8 +315,10 @@ def test_cancelling_ends_the_whole_with_the_last_item_that_stops() -> None:
 
 def test_a_map_with_nothing_started_is_cancelled_at_once() -> None:
     run = TinyRun(task("list"), mapped("m", over=ITEMS)).start()
-    run.commit(lambda turn: turn.result(ExecutionResult.success(run.events["list"], [1, 2]), 0), place=False)
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(
+        lambda transition: transition.result(ExecutionResult.success(run.events["list"], [1, 2]), 0), place=False
+    )
+    run.commit(lambda transition: transition.cancel("enough"))
     assert set(run.states().values()) == {"completed", "cancelled"}
     assert run.run_state is RunState.CANCELLED
 
@@ -325,29 +327,29 @@ def test_hooks_are_called_when_items_come_and_are_cancelled_in_one_turn() -> Non
     hook = msgspec.structs.replace(task("on_exit.tell"), hook=Hook(on="exit", of="", takes_outcome=False))
     run = TinyRun(task("list"), mapped("m", over=ITEMS), hook).start()
 
-    def list_and_cancel(turn: Turn) -> None:
-        turn.result(ExecutionResult.success(run.events["list"], [1, 2]), 0)
-        turn.cancel("enough")
+    def list_and_cancel(transition: Transition) -> None:
+        transition.result(ExecutionResult.success(run.events["list"], [1, 2]), 0)
+        transition.cancel("enough")
 
     run.commit(list_and_cancel)
     assert (run.state("m[0]"), run.state("m"), run.run_state) == ("cancelled", "cancelled", "cancelling")
-    run.commit(lambda turn: None)
+    run.commit(lambda transition: None)
     run.complete("on_exit.tell")
     assert run.run_state is RunState.CANCELLED
 
 
 def test_a_paused_run_may_get_its_items_but_starts_none() -> None:
     run = TinyRun(task("list"), mapped("m", over=ITEMS)).start()
-    run.commit(lambda turn: turn.pause())
+    run.commit(lambda transition: transition.pause())
     run.complete("list", output=[1, 2])
     assert (run.state("m"), run.state("m[0]")) == ("running", "ready")
-    run.commit(lambda turn: turn.resume())
+    run.commit(lambda transition: transition.resume())
     assert running(run) == ["m[0]", "m[1]"]
 
 
 def test_a_run_that_the_store_rejects_ends_with_all_of_its_items() -> None:
     run = TinyRun(mapped("m", over=[1, 2])).start()
-    run.commit(lambda turn: turn.reject(ErrorInfo("StoreRejected", "poison")))
+    run.commit(lambda transition: transition.reject(ErrorInfo("StoreRejected", "poison")))
     assert set(run.states().values()) == {"cancelled"}
     assert run.run_state is RunState.FAILED
 

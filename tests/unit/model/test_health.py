@@ -17,7 +17,7 @@ from turnout.model.health import (
     PoolStatus,
     StageStatus,
 )
-from turnout.model.overview import executors_together, health_report, pools_together
+from turnout.model.health_summary import executors_together, health_report, pools_together
 
 POOLS = ("task_request_processor", "task_claimer")
 

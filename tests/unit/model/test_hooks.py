@@ -109,7 +109,7 @@ def test_a_cancelled_run_calls_on_exit_and_one_that_timed_out_on_failure_too(
     reason: str, expected: list[str], state: RunState
 ) -> None:
     run = TinyRun(task("a"), task("b", "a"), *hooks()).start()
-    run.commit(lambda turn: turn.cancel(reason))
+    run.commit(lambda transition: transition.cancel(reason))
     assert (run.state("b"), run.run_state) == (TaskState.CANCELLED, RunState.CANCELLING)
     run.answer(ExecutionResult.cancelled(run.events["a"]))
     settle(run)
@@ -136,7 +136,7 @@ def test_a_failing_hook_is_seen_and_changes_nothing() -> None:
 
 def test_a_hook_is_retried_by_its_policy_also_while_the_run_is_cancelled() -> None:
     run = TinyRun(task("a"), hook("exit", attempts=2)).start()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     run.answer(ExecutionResult.cancelled(run.events["a"]))
     settle(run)
     run.fail("on_exit.tell")
@@ -147,12 +147,12 @@ def test_a_hook_is_retried_by_its_policy_also_while_the_run_is_cancelled() -> No
 
 def test_a_second_order_to_cancel_ends_the_hooks_too() -> None:
     run = TinyRun(task("a"), hook("exit"), hook("exit", "a")).start()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     run.answer(ExecutionResult.cancelled(run.events["a"]))
     settle(run)
     assert (run.state("a.on_exit.tell"), run.state("on_exit.tell")) == (TaskState.RUNNING, TaskState.PENDING)
     asked: list[int] = []
-    run.commit(lambda turn: asked.extend(turn.cancel("really")))
+    run.commit(lambda transition: asked.extend(transition.cancel("really")))
     assert asked == [run.graph.position["a.on_exit.tell"]], "its executor is asked to stop"
     assert (run.state("a.on_exit.tell"), run.state("on_exit.tell")) == (TaskState.CANCELLED, TaskState.CANCELLED)
     assert (run.run_state, run.table.run.reason) == (RunState.CANCELLED, "enough")
@@ -162,7 +162,7 @@ def test_hooks_may_take_longer_than_the_run_s_timeout() -> None:
     run = TinyRun(task("a"), hook("exit")).start()
     run.complete("a")
     settle(run)
-    assert run.commit(lambda turn: turn.cancel("run_timed_out")).applied
+    assert run.commit(lambda transition: transition.cancel("run_timed_out")).applied
     assert run.run_state is RunState.RUNNING
     run.complete("on_exit.tell")
     assert run.run_state is RunState.COMPLETED
@@ -170,9 +170,9 @@ def test_hooks_may_take_longer_than_the_run_s_timeout() -> None:
 
 def test_a_timeout_after_a_cancellation_is_no_second_order() -> None:
     run = TinyRun(task("a"), hook("exit")).start()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     run.answer(ExecutionResult.cancelled(run.events["a"]))
-    run.commit(lambda turn: turn.cancel("run_timed_out"))
+    run.commit(lambda transition: transition.cancel("run_timed_out"))
     settle(run)
     assert run.state("on_exit.tell") is TaskState.RUNNING
 
@@ -181,7 +181,7 @@ def test_cancelling_while_hooks_run_wins_and_lets_them_finish() -> None:
     run = TinyRun(task("a"), hook("success"), hook("exit")).start()
     run.complete("a")
     settle(run)
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     assert (run.state("on_success.tell"), run.run_state) == (TaskState.RUNNING, RunState.CANCELLING)
     run.complete("on_success.tell")
     settle(run)
@@ -191,17 +191,17 @@ def test_cancelling_while_hooks_run_wins_and_lets_them_finish() -> None:
 
 def test_a_paused_run_calls_its_hooks_when_it_is_resumed() -> None:
     run = TinyRun(task("a"), hook("exit")).start()
-    run.commit(lambda turn: turn.pause())
+    run.commit(lambda transition: transition.pause())
     run.complete("a")
     assert run.state("on_exit.tell") is TaskState.PENDING
-    run.commit(lambda turn: turn.resume())
+    run.commit(lambda transition: transition.resume())
     settle(run)
     assert run.state("on_exit.tell") is TaskState.RUNNING
 
 
 def test_data_that_the_database_refuses_ends_the_run_without_hooks() -> None:
     run = TinyRun(task("a"), *hooks(), *hooks("a")).start()
-    run.commit(lambda turn: turn.reject(ErrorInfo("StoreRejected", "poison")))
+    run.commit(lambda transition: transition.reject(ErrorInfo("StoreRejected", "poison")))
     assert run.run_state is RunState.FAILED
     assert set(run.states().values()) <= {"cancelled", "skipped"}
 
@@ -234,14 +234,14 @@ def test_a_task_that_never_ran_calls_no_hook() -> None:
     skipped.fail("a")
     assert (called(skipped, "b"), skipped.run_state) == ([], RunState.FAILED)
     cancelled = TinyRun(task("a"), task("b", "a"), *hooks("b")).start()
-    cancelled.commit(lambda turn: turn.cancel("enough"))
+    cancelled.commit(lambda transition: transition.cancel("enough"))
     cancelled.complete("a")
     assert (called(cancelled, "b"), cancelled.run_state) == ([], RunState.CANCELLED)
 
 
 def test_a_task_that_was_cancelled_while_it_ran_calls_on_exit() -> None:
     run = TinyRun(task("a"), *hooks("a")).start()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     run.answer(ExecutionResult.cancelled(run.events["a"]))
     settle(run)
     assert called(run, "a") == ["exit"]

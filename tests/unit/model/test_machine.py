@@ -15,13 +15,13 @@ from turnout.model.events import (
     TaskReadyEvent,
     error_info,
 )
-from turnout.model.machine import RunMachine
 from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import TaskRow, WriteOutcome
 from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import Limits
 
 POLLED = DispatchDecision("pollers", "a rule")
@@ -57,7 +57,7 @@ def test_a_new_run_is_stored_with_its_roots_running_in_one_commit() -> None:
 
 def test_a_new_run_for_any_claimer_is_stored_pending_and_untouched() -> None:
     machine = RunMachine.fresh(graph_of(task("a")), new_run(), Limits())
-    write = Turn(machine, 1.0).insert(None)
+    write = Transition(machine, 1.0).insert(None)
     assert write.run is not None and write.run.state is RunState.PENDING and write.owner is None
     assert [row.state for row in write.tasks] == [TaskState.PENDING]
     assert [(move.old, move.new) for move in write.history] == [(None, "pending")]
@@ -103,41 +103,41 @@ def test_a_task_that_returns_nothing_has_the_output_null() -> None:
 def test_ready_tasks_come_oldest_first_and_stay_ready_until_placed() -> None:
     run = TinyRun(task("a"), task("b", "a"), task("c")).start()
     run.commit(
-        lambda turn: turn.result(ExecutionResult.returned(run.events["c"], "no_capacity"), 2),
-        lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0),
+        lambda transition: transition.result(ExecutionResult.returned(run.events["c"], "no_capacity"), 2),
+        lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0),
         place=False,
     )
-    assert list(run.turn().ready()) == [1]
+    assert list(run.transition().ready()) == [1]
     run.machine.due(2)
-    assert list(run.turn().ready()) == [1, 2]
+    assert list(run.transition().ready()) == [1, 2]
 
 
 def test_a_reason_is_only_noted_on_a_task_that_the_turn_itself_makes_ready() -> None:
     run = TinyRun(task("a"), task("b", "a")).start()
     run.commit(
-        lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0),
-        lambda turn: turn.explain(1, "no_capacity"),
+        lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0),
+        lambda transition: transition.explain(1, "no_capacity"),
         place=False,
     )
     assert run.row("b").reason == "no_capacity"
-    turn = run.turn()
-    turn.explain(1, "breaker_open")
-    assert turn.empty
+    transition = run.transition()
+    transition.explain(1, "breaker_open")
+    assert transition.empty
 
 
 def test_a_reason_that_people_look_for_is_worth_a_commit_of_its_own_but_only_once_and_moves_nothing() -> None:
     run = TinyRun(task("a"), task("b", "a"), task("c", "a")).start()
-    run.commit(lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0), place=False)
+    run.commit(lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0), place=False)
     seq = run.machine.seq
-    run.commit(lambda turn: turn.explain_anew(1, "breaker_open"), place=False)
+    run.commit(lambda transition: transition.update_wait_reason(1, "breaker_open"), place=False)
     row = run.row("b")
     assert (row.state, row.reason, row.was, row.attempt) == (TaskState.READY, "breaker_open", TaskState.READY, 0)
-    assert list(run.turn().ready()) == [1, 2]
+    assert list(run.transition().ready()) == [1, 2]
     assert run.machine.seq == seq
-    turn = run.turn()
-    turn.explain_anew(1, "breaker_open")
-    turn.explain_anew(0, "breaker_open")
-    assert turn.empty
+    transition = run.transition()
+    transition.update_wait_reason(1, "breaker_open")
+    transition.update_wait_reason(0, "breaker_open")
+    assert transition.empty
 
 
 def test_outputs_above_the_inline_limit_are_not_kept_in_memory_unless_a_rule_reads_them() -> None:
@@ -178,7 +178,7 @@ def test_a_retry_with_a_delay_waits_as_ready_and_starts_when_it_is_due() -> None
     run.fail("a")
     row = run.row("a")
     assert (row.state, row.reason, row.retry_in, row.failures, row.attempt) == (TaskState.READY, "retry_at", SOON, 1, 1)
-    assert list(run.turn().ready()) == []
+    assert list(run.transition().ready()) == []
     run.due("a")
     assert run.moves("a") == ["pending→ready", "ready→running", "running→ready", "ready→running"]
     assert (run.state("a"), run.row("a").attempt) == (TaskState.RUNNING, 2)
@@ -209,9 +209,9 @@ def test_the_last_attempt_fails_the_task_and_the_run_with_its_error() -> None:
 
 def test_jitter_comes_from_the_turn_and_nowhere_else() -> None:
     run = TinyRun(task("a", retry=RetryPolicy(attempts=2, delay=10.0, jitter=1.0))).start()
-    turn = Turn(run.machine, 0.0, lambda: 0.25)
-    turn.result(ExecutionResult.failed(run.events["a"], "x"), 0)
-    assert turn.rows[0].retry_in == 7.5
+    transition = Transition(run.machine, 0.0, lambda: 0.25)
+    transition.result(ExecutionResult.failed(run.events["a"], "x"), 0)
+    assert transition.rows[0].retry_in == 7.5
 
 
 def test_a_permanent_failure_is_not_tried_again() -> None:
@@ -321,12 +321,12 @@ def test_a_skip_cascades_through_a_chain_longer_than_the_stack_is_deep() -> None
     names = [f"t{number}" for number in range(3_000)]
     chain = [task(name, *names[max(0, number - 1) : number]) for number, name in enumerate(names)]
     run = TinyRun(*chain).start()
-    turn = run.turn()
-    turn.result(ExecutionResult.failed(run.events["t0"], "broken"), 0)
-    turn.finish()
-    assert {row.state for row in turn.rows.values()} == {TaskState.FAILED, TaskState.SKIPPED}
-    assert len(turn.rows) == 3_000
-    assert turn.run is not None and turn.run.state is RunState.FAILED
+    transition = run.transition()
+    transition.result(ExecutionResult.failed(run.events["t0"], "broken"), 0)
+    transition.finish()
+    assert {row.state for row in transition.rows.values()} == {TaskState.FAILED, TaskState.SKIPPED}
+    assert len(transition.rows) == 3_000
+    assert transition.run is not None and transition.run.state is RunState.FAILED
 
 
 def test_a_failure_is_excused_by_a_completed_dependent_whose_rule_names_it() -> None:
@@ -432,7 +432,7 @@ def test_cancel_ends_what_has_not_started_and_names_what_must_be_stopped() -> No
     run = TinyRun(task("a"), task("b", "a"), task("c", attempts=2, delay=SOON)).start()
     run.fail("c")
     running: list[int] = []
-    run.commit(lambda turn: running.extend(turn.cancel("enough")))
+    run.commit(lambda transition: running.extend(transition.cancel("enough")))
     assert running == [0]
     assert run.states() == {"a": "running", "b": "cancelled", "c": "cancelled"}
     assert run.run_state is RunState.CANCELLING
@@ -443,17 +443,17 @@ def test_cancel_ends_what_has_not_started_and_names_what_must_be_stopped() -> No
 def test_cancel_with_nothing_running_ends_the_run_in_one_commit() -> None:
     run = TinyRun(task("a", attempts=2, delay=SOON)).start()
     run.fail("a")
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     assert run.run_state is RunState.CANCELLED
     assert [move.new for move in run.table.history if move.pos == -1] == ["running", "cancelling", "cancelled"]
 
 
 def test_a_second_cancel_changes_nothing() -> None:
     run = TinyRun(task("a")).start()
-    run.commit(lambda turn: turn.cancel("first"))
-    turn = run.turn()
-    assert turn.cancel("second") == []
-    assert turn.empty
+    run.commit(lambda transition: transition.cancel("first"))
+    transition = run.transition()
+    assert transition.cancel("second") == []
+    assert transition.empty
 
 
 @pytest.mark.parametrize(
@@ -468,7 +468,7 @@ def test_a_second_cancel_changes_nothing() -> None:
 )
 def test_while_cancelling_a_running_task_ends_as_it_says_but_nothing_starts_again(end, state) -> None:
     run = TinyRun(task("a", attempts=5), task("b", "a")).start()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     run.answer(end(run.events["a"]))
     assert run.states() == {"a": state.value, "b": "cancelled"}
     assert run.run_state is RunState.CANCELLED
@@ -476,20 +476,20 @@ def test_while_cancelling_a_running_task_ends_as_it_says_but_nothing_starts_agai
 
 def test_an_attempt_that_does_not_answer_a_cancellation_can_be_ended_without_it() -> None:
     run = TinyRun(task("a")).start()
-    run.commit(lambda turn: turn.cancel("enough"))
-    run.commit(lambda turn: turn.stop_running(0, "no answer"))
+    run.commit(lambda transition: transition.cancel("enough"))
+    run.commit(lambda transition: transition.stop_running(0, "no answer"))
     assert (run.row("a").reason, run.run_state) == ("no answer", RunState.CANCELLED)
-    turn = run.turn()
-    turn.stop_running(0, "again")
-    assert turn.empty
+    transition = run.transition()
+    transition.stop_running(0, "again")
+    assert transition.empty
 
 
 def test_a_result_and_a_cancel_in_one_turn_leave_nothing_ready() -> None:
     run = TinyRun(task("a"), task("b", "a"), task("c", attempts=2)).start()
     run.commit(
-        lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0),
-        lambda turn: turn.result(ExecutionResult.failed(run.events["c"], "x"), 2),
-        lambda turn: turn.cancel("enough"),
+        lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0),
+        lambda transition: transition.result(ExecutionResult.failed(run.events["c"], "x"), 2),
+        lambda transition: transition.cancel("enough"),
     )
     assert run.states() == {"a": "completed", "b": "cancelled", "c": "cancelled"}
     assert run.run_state is RunState.CANCELLED
@@ -497,56 +497,56 @@ def test_a_result_and_a_cancel_in_one_turn_leave_nothing_ready() -> None:
 
 def test_a_run_that_timed_out_ends_failed() -> None:
     run = TinyRun(task("a"), task("b", "a")).start()
-    run.commit(lambda turn: turn.cancel("run_timed_out"))
+    run.commit(lambda transition: transition.cancel("run_timed_out"))
     run.answer(ExecutionResult.cancelled(run.events["a"]))
     assert (run.run_state, run.table.run.reason) == (RunState.FAILED, "run_timed_out")
 
 
 def test_a_paused_run_takes_results_but_starts_nothing_until_resumed() -> None:
     run = TinyRun(task("a"), task("b", "a")).start()
-    run.commit(lambda turn: turn.pause())
+    run.commit(lambda transition: transition.pause())
     assert (run.run_state, run.table.run.reason) == (RunState.PAUSED, "paused")
     run.complete("a")
     assert run.states() == {"a": "completed", "b": "ready"}
-    run.commit(lambda turn: turn.resume())
+    run.commit(lambda transition: transition.resume())
     assert (run.run_state, run.state("b")) == (RunState.RUNNING, TaskState.RUNNING)
 
 
 def test_tasks_that_wait_because_their_run_is_paused_say_so_until_it_is_resumed() -> None:
     run = TinyRun(task("a"), task("b", "a"), task("c", "a"), task("d", "b")).start()
     run.answer(ExecutionResult.success(run.events["a"], "1"), place=False)
-    run.commit(lambda turn: turn.pause())
+    run.commit(lambda transition: transition.pause())
     assert (run.row("b").reason, run.row("c").reason) == ("paused", "paused")
-    run.commit(lambda turn: turn.resume(), place=False)
+    run.commit(lambda transition: transition.resume(), place=False)
     assert (run.row("b").reason, run.row("c").reason) == (None, None)
-    run.commit(lambda turn: None)
-    run.commit(lambda turn: turn.pause())
+    run.commit(lambda transition: None)
+    run.commit(lambda transition: transition.pause())
     run.complete("b")
     assert (run.row("d").state, run.row("d").reason) == (TaskState.READY, "paused")
 
 
 def test_a_paused_run_whose_tasks_have_all_ended_ends_when_resumed() -> None:
     run = TinyRun(task("a")).start()
-    run.commit(lambda turn: turn.pause())
+    run.commit(lambda transition: transition.pause())
     run.complete("a")
     assert run.run_state is RunState.PAUSED
-    run.commit(lambda turn: turn.resume())
+    run.commit(lambda transition: transition.resume())
     assert run.run_state is RunState.COMPLETED
 
 
 def test_a_paused_run_can_be_cancelled() -> None:
     run = TinyRun(task("a")).start()
-    run.commit(lambda turn: turn.pause())
-    run.commit(lambda turn: turn.cancel("enough"), lambda turn: turn.stop_running(0, "enough"))
+    run.commit(lambda transition: transition.pause())
+    run.commit(lambda transition: transition.cancel("enough"), lambda transition: transition.stop_running(0, "enough"))
     assert run.run_state is RunState.CANCELLED
 
 
 def test_pause_and_resume_in_one_turn_are_a_legal_write_with_both_moves_recorded() -> None:
     run = TinyRun(task("a")).start()
-    run.commit(lambda turn: turn.pause(), lambda turn: turn.resume())
+    run.commit(lambda transition: transition.pause(), lambda transition: transition.resume())
     assert run.run_state is RunState.RUNNING
-    run.commit(lambda turn: turn.pause())
-    run.commit(lambda turn: turn.resume(), lambda turn: turn.pause())
+    run.commit(lambda transition: transition.pause())
+    run.commit(lambda transition: transition.resume(), lambda transition: transition.pause())
     assert run.run_state is RunState.PAUSED
     assert [move.new for move in run.table.history if move.pos == -1] == [
         *("running", "paused", "running", "paused", "running", "paused")
@@ -555,14 +555,14 @@ def test_pause_and_resume_in_one_turn_are_a_legal_write_with_both_moves_recorded
 
 def test_resume_of_a_run_that_is_not_paused_and_pause_of_one_that_is_cancelling_change_nothing() -> None:
     run = TinyRun(task("a")).start()
-    turn = run.turn()
-    turn.resume()
-    assert turn.empty
-    run.commit(lambda turn: turn.cancel("enough"))
-    turn = run.turn()
-    turn.pause()
-    turn.resume()
-    assert turn.empty
+    transition = run.transition()
+    transition.resume()
+    assert transition.empty
+    run.commit(lambda transition: transition.cancel("enough"))
+    transition = run.transition()
+    transition.pause()
+    transition.resume()
+    assert transition.empty
 
 
 # -- what comes late, twice or from elsewhere -------------------------------------------------------------------
@@ -571,39 +571,39 @@ def test_a_result_that_comes_twice_counts_once() -> None:
     first = ExecutionResult.success(run.events["a"], 1)
     run.answer(first, ExecutionResult.success(run.events["a"], 2))
     assert run.row("a").output == "1"
-    turn = run.turn()
-    assert not turn.result(ExecutionResult.failed(run.events["a"], "late"), 0)
-    assert turn.empty
+    transition = run.transition()
+    assert not transition.result(ExecutionResult.failed(run.events["a"], "late"), 0)
+    assert transition.empty
 
 
 def test_a_result_of_an_older_attempt_changes_nothing() -> None:
     run = TinyRun(task("a", attempts=2)).start()
     old = run.events["a"]
     run.fail("a")
-    turn = run.turn()
-    assert not turn.result(ExecutionResult.success(old, 1), 0)
-    assert turn.empty
+    transition = run.transition()
+    assert not transition.result(ExecutionResult.success(old, 1), 0)
+    assert transition.empty
 
 
 def test_a_result_of_an_attempt_that_waits_for_its_retry_changes_nothing() -> None:
     run = TinyRun(task("a", attempts=2, delay=SOON)).start()
     run.fail("a")
-    turn = run.turn()
-    assert not turn.result(ExecutionResult.success(run.events["a"], 1), 0)
-    assert turn.empty
+    transition = run.transition()
+    assert not transition.result(ExecutionResult.success(run.events["a"], 1), 0)
+    assert transition.empty
 
 
 def test_a_shadow_result_changes_nothing() -> None:
     run = TinyRun(task("a")).start()
-    turn = run.turn()
+    transition = run.transition()
     shadow = msgspec.structs.replace(run.machine.event(0), shadow=True)
-    assert not turn.result(ExecutionResult.success(shadow, 1), 0)
-    assert turn.empty and turn.answered == []
+    assert not transition.result(ExecutionResult.success(shadow, 1), 0)
+    assert transition.empty and transition.answered == []
 
 
 def test_a_turn_that_did_not_apply_is_forgotten() -> None:
     run = TinyRun(task("a"), task("b", "a")).start()
-    lost_turn = run.turn()
+    lost_turn = run.transition()
     lost_turn.result(ExecutionResult.success(run.events["a"], 1), 0)
     run.complete("a", output=2)
     assert run.row("a").output == "2"
@@ -615,14 +615,14 @@ def test_a_fenced_owner_changes_nothing() -> None:
     zombie, before = run.machine, msgspec.json.encode(list(run.table.tasks.values()))
     run.machine = run.table.adopt("owner-2", run.graph, run.new, run.limits)
     for step in (
-        lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0),
-        lambda turn: turn.cancel("enough"),
-        lambda turn: turn.pause(),
+        lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0),
+        lambda transition: transition.cancel("enough"),
+        lambda transition: transition.pause(),
     ):
-        turn = Turn(zombie, 1.0)
-        step(turn)
-        turn.finish()
-        assert set(run.table.commit(turn.write()).stale) >= {*turn.rows, *([-1] if turn.run else [])}
+        transition = Transition(zombie, 1.0)
+        step(transition)
+        transition.finish()
+        assert set(run.table.commit(transition.write()).stale) >= {*transition.rows, *([-1] if transition.run else [])}
     assert msgspec.json.encode(list(run.table.tasks.values())) == before
 
 
@@ -638,9 +638,9 @@ def test_an_adopter_goes_on_where_the_dead_owner_stopped() -> None:
 
 def test_an_adopter_of_a_run_that_nobody_had_begun_starts_its_roots() -> None:
     run = TinyRun(task("a"), task("b", "a"))
-    run.table.insert(run.turn().insert(None))
+    run.table.insert(run.transition().insert(None))
     run.machine = run.table.adopt(OWNER, run.graph, run.new, run.limits)
-    run.commit(lambda turn: turn.begin())
+    run.commit(lambda transition: transition.begin())
     assert (run.run_state, run.states()) == (RunState.RUNNING, {"a": "running", "b": "pending"})
 
 
@@ -649,7 +649,8 @@ def offered() -> TinyRun:
     """``a`` completed, ``b`` offered to pollers."""
     run = TinyRun(task("a"), task("b", "a"), task("c", "b")).start()
     run.commit(
-        lambda turn: turn.result(ExecutionResult.success(run.events["a"]), 0), lambda turn: turn.offer(1, POLLED)
+        lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0),
+        lambda transition: transition.offer(1, POLLED),
     )
     return run
 
@@ -663,7 +664,7 @@ def test_an_offered_task_stays_ready_with_its_decision_and_is_never_placed_here(
         "pollers",
         "waiting_for_poller",
     )
-    assert list(run.turn().ready()) == []
+    assert list(run.transition().ready()) == []
     assert run.moves("b") == ["pending→ready"]
 
 
@@ -691,45 +692,45 @@ def test_a_claim_is_only_observed_on_an_offered_task_and_for_its_next_attempt() 
 def test_a_pollers_result_without_its_claim_changes_nothing() -> None:
     run = offered()
     run.table.claim_ready(1, "poller-1")
-    turn = run.turn()
+    transition = run.transition()
     event = msgspec.structs.replace(run.machine.event(1), attempt=1)
-    assert not turn.result(ExecutionResult.success(event, 5), 1)
+    assert not transition.result(ExecutionResult.success(event, 5), 1)
 
 
 def test_a_retry_of_a_polled_task_that_is_offered_again_waits_for_its_time() -> None:
     run = TinyRun(task("a", attempts=2, delay=SOON))
-    turn = run.turn()
-    turn.begin()
-    turn.offer(0, POLLED)
-    run.table.insert(turn.insert(OWNER))
-    run.machine.adopt(turn)
+    transition = run.transition()
+    transition.begin()
+    transition.offer(0, POLLED)
+    run.table.insert(transition.insert(OWNER))
+    run.machine.adopt(transition)
     run.table.claim_ready(0, "poller-1")
     run.machine.observe_claim(0, 1, "poller-1")
     result = ExecutionResult.failed(run.machine.event(0), "broken")
-    run.commit(lambda turn: turn.result(result, 0), lambda turn: turn.offer(0, POLLED))
+    run.commit(lambda transition: transition.result(result, 0), lambda transition: transition.offer(0, POLLED))
     assert (run.row("a").poll_key, run.row("a").retry_in, run.row("a").was) == ("pollers", SOON, TaskState.RUNNING)
     assert run.table.claim_ready(0, "poller-1") is None
     run.table.waited(0)
     run.machine.due(0)
-    assert list(run.turn().ready()) == []
+    assert list(run.transition().ready()) == []
     assert run.table.claim_ready(0, "poller-1") == 2
 
 
 def test_a_cancel_that_crosses_a_pollers_claim_does_not_end_the_run_over_the_running_attempt() -> None:
     run = offered()
     run.table.claim_ready(1, "poller-1")
-    outcome = run.commit(lambda turn: turn.cancel("enough"))
+    outcome = run.commit(lambda transition: transition.cancel("enough"))
     assert outcome.stale == (1,)
     assert run.table.run.state is RunState.CANCELLING
     run.machine = run.table.adopt(OWNER, run.graph, run.new, run.limits)
-    run.commit(lambda turn: [turn.stop_running(pos, "enough") for pos in turn.go_on_cancelling()])
+    run.commit(lambda transition: [transition.stop_running(pos, "enough") for pos in transition.go_on_cancelling()])
     assert run.run_state is RunState.CANCELLED
     assert run.states() == {"a": "completed", "b": "cancelled", "c": "cancelled"}
 
 
 def test_a_cancel_of_an_offered_task_ends_the_run_only_when_it_is_known_to_be_applied() -> None:
     run = offered()
-    run.commit(lambda turn: turn.cancel("enough"))
+    run.commit(lambda transition: transition.cancel("enough"))
     assert (run.run_state, run.state("b")) == (RunState.CANCELLING, TaskState.CANCELLED)
     run.commit()
     assert run.run_state is RunState.CANCELLED
@@ -741,10 +742,10 @@ def test_a_run_that_the_store_rejects_fails_with_everything_open_cancelled(befor
     run = TinyRun(task("a"), task("b", "a"), task("c", "a", rule=always()), task("d", attempts=2, delay=SOON)).start()
     run.fail("d")
     if before == "pause":
-        run.commit(lambda turn: turn.pause())
+        run.commit(lambda transition: transition.pause())
     elif before == "cancel":
-        run.commit(lambda turn: turn.cancel("enough"))
-    run.commit(lambda turn: turn.reject(ErrorInfo("StoreRejected", "poison")), place=False)
+        run.commit(lambda transition: transition.cancel("enough"))
+    run.commit(lambda transition: transition.reject(ErrorInfo("StoreRejected", "poison")), place=False)
     assert set(run.states().values()) == {"cancelled"}
     assert (run.run_state, run.table.run.reason) == (RunState.FAILED, "store_rejected")
     assert run.table.run.error == ErrorInfo("StoreRejected", "poison")

@@ -13,10 +13,9 @@ from kit.examples import examples
 from kit.runs import HERE, SOON, RunTable, graph_of, new_run, task
 
 from turnout.model.branch import Branch
-from turnout.model.choices import by_choice
+from turnout.model.branches import by_choice
 from turnout.model.deferral import Defer, Unmet
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
-from turnout.model.machine import RunMachine
 from turnout.model.names import hook_name, is_hook, split_task_id
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.rules import (
@@ -32,9 +31,10 @@ from turnout.model.rules import (
     task_success,
 )
 from turnout.model.rules import TaskFailed as FailureOf
+from turnout.model.run_machine import RunMachine
 from turnout.model.spec import FromTask, Hook, HookedOn, Literally, Mapped, TaskSpec
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import Limits
 
 POLLED = DispatchDecision("pollers", "a rule")
@@ -151,15 +151,15 @@ class RunLife(RuleBasedStateMachine):
         self.attempts: dict[int, int] = {}
         self.final: bytes | None = None
         self.machine = RunMachine.fresh(self.graph, self.new, LIMITS)
-        turn = Turn(self.machine, 0.0)
+        transition = Transition(self.machine, 0.0)
         events: list[TaskReadyEvent] = []
         if owned:
-            turn.begin()
-            events = self.place(turn)
-            turn.finish()
-        self.table.insert(turn.insert(self.owner if owned else None))
+            transition.begin()
+            events = self.place(transition)
+            transition.finish()
+        self.table.insert(transition.insert(self.owner if owned else None))
         if owned:
-            self.machine.adopt(turn)
+            self.machine.adopt(transition)
             self.dispatch(events)
         else:
             self.take_over()
@@ -172,11 +172,15 @@ class RunLife(RuleBasedStateMachine):
         return self.table.run.state.terminal
 
     # -- what an owner does -------------------------------------------------------------------------------------
-    def place(self, turn: Turn) -> list[TaskReadyEvent]:
-        for pos in turn.offerable():
-            if self.left_to_pollers(turn.task(pos)) and turn.task(pos).state is TaskState.READY:
-                turn.offer(pos, POLLED)
-        return [turn.place(pos, HERE, self.owner) for pos in turn.ready() if not self.left_to_pollers(turn.task(pos))]
+    def place(self, transition: Transition) -> list[TaskReadyEvent]:
+        for pos in transition.offerable():
+            if self.left_to_pollers(transition.task(pos)) and transition.task(pos).state is TaskState.READY:
+                transition.offer(pos, POLLED)
+        return [
+            transition.place(pos, HERE, self.owner)
+            for pos in transition.ready()
+            if not self.left_to_pollers(transition.task(pos))
+        ]
 
     def left_to_pollers(self, row: TaskRow) -> bool:
         return (row.pos if row.group is None else row.group) in self.polled
@@ -196,29 +200,29 @@ class RunLife(RuleBasedStateMachine):
             self.in_flight[pos, event.attempt] = event
             self.holders[pos, event.attempt] = self.owner
 
-    def turn_of(self, machine: RunMachine) -> tuple[Turn, list[TaskReadyEvent]]:
-        turn = Turn(machine, 1.0)
+    def turn_of(self, machine: RunMachine) -> tuple[Transition, list[TaskReadyEvent]]:
+        transition = Transition(machine, 1.0)
         for result in self.mail:
-            turn.result(result, split_task_id(result.task_id)[1])
+            transition.result(result, split_task_id(result.task_id)[1])
         running: list[int] = []
-        if self.fresh and turn.run_row.state is RunState.CANCELLING:
-            running += turn.go_on_cancelling()
+        if self.fresh and transition.run_row.state is RunState.CANCELLING:
+            running += transition.go_on_cancelling()
         elif self.fresh:
-            turn.begin()
+            transition.begin()
         for order in self.orders:
             match order:
                 case "pause":
-                    turn.pause()
+                    transition.pause()
                 case "resume":
-                    turn.resume()
+                    transition.resume()
                 case reason:
-                    running += turn.cancel(reason)
+                    running += transition.cancel(reason)
         for pos in running:
-            if turn.task(pos).holder != self.owner:
-                turn.stop_running(pos, "cancelled")
-        events = self.place(turn)
-        turn.finish()
-        return turn, events
+            if transition.task(pos).holder != self.owner:
+                transition.stop_running(pos, "cancelled")
+        events = self.place(transition)
+        transition.finish()
+        return transition, events
 
     def take_over(self, *, died: bool = False) -> None:
         """A new machine from the rows, under another epoch. What its dead or forgetful owner held and lost is lost."""
@@ -235,9 +239,9 @@ class RunLife(RuleBasedStateMachine):
             if row.state is TaskState.RUNNING and (never_sent or dead):
                 self.mail.append(ExecutionResult.lost(self.machine.event(row.pos), "its owner is gone"))
 
-    def settled(self, turn: Turn, events: Sequence[TaskReadyEvent]) -> None:
+    def settled(self, transition: Transition, events: Sequence[TaskReadyEvent]) -> None:
         """The turn was applied."""
-        self.machine.adopt(turn)
+        self.machine.adopt(transition)
         self.mail, self.orders, self.fresh = [], [], False
         self.dispatch(events)
         self.memory_equals_the_database()
@@ -246,15 +250,15 @@ class RunLife(RuleBasedStateMachine):
     @precondition(lambda self: not self.over())
     @rule(fate=st.sampled_from(["applied"] * 5 + ["lost", "unknown"]))
     def take_a_turn(self, fate: str) -> None:
-        turn, events = self.turn_of(self.machine)
-        if turn.empty:
+        transition, events = self.turn_of(self.machine)
+        if transition.empty:
             self.mail, self.orders, self.fresh = [], [], False
             return
         if fate == "lost":
             return
-        outcome = self.table.commit(turn.write())
+        outcome = self.table.commit(transition.write())
         if outcome.applied and fate == "applied":
-            self.settled(turn, events)
+            self.settled(transition, events)
         elif not self.over():
             # The database disagrees, or the answer to the commit was lost: read the run anew.
             self.take_over()
@@ -330,25 +334,25 @@ class RunLife(RuleBasedStateMachine):
         if not self.zombies:
             return
         zombie = self.zombies[which % len(self.zombies)]
-        turn = Turn(zombie, 2.0)
+        transition = Transition(zombie, 2.0)
         for row in zombie.tasks:
             if doing == "results" and row.state is TaskState.RUNNING:
-                turn.result(ExecutionResult.success(zombie.event(row.pos), {"k": 9}), row.pos)
+                transition.result(ExecutionResult.success(zombie.event(row.pos), {"k": 9}), row.pos)
             elif doing == "due":
                 zombie.due(row.pos)
         match doing:
             case "cancel":
-                turn.cancel("too late")
+                transition.cancel("too late")
             case "pause":
-                turn.pause()
+                transition.pause()
             case "resume":
-                turn.resume()
-            case "reject" if not turn.run_row.state.terminal:
-                turn.reject(ErrorInfo("StoreRejected", "poison"))
-        for pos in turn.ready():
-            turn.place(pos, HERE, "zombie")
-        turn.finish()
-        self.stays_as_it_is(turn.write())
+                transition.resume()
+            case "reject" if not transition.run_row.state.terminal:
+                transition.reject(ErrorInfo("StoreRejected", "poison"))
+        for pos in transition.ready():
+            transition.place(pos, HERE, "zombie")
+        transition.finish()
+        self.stays_as_it_is(transition.write())
 
     def stays_as_it_is(self, write: RunWrite) -> None:
         before = self.image(), len(self.table.history)

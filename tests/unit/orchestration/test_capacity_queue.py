@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.runs import graph_of, new_run, task
 
-from turnout.model.machine import RunMachine
+from turnout.model.run_machine import RunMachine
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.capacity_queue import PATIENCE, CapacityQueue

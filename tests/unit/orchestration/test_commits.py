@@ -10,10 +10,10 @@ from kit.runs import graph_of, task
 
 from turnout.errors import StoreRejected, StoreUnreachable
 from turnout.model.events import DispatchDecision, ExecutionResult
-from turnout.model.machine import RunMachine
 from turnout.model.reasons import STORE_REJECTED
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun, RunCommand
 from turnout.orchestration.messages import PendingCommit
 
@@ -23,10 +23,10 @@ Build = Callable[..., Parts]
 
 def start(parts: Parts, owned: ActiveRun) -> PendingCommit:
     """The turn that starts what is ready."""
-    turn = Turn(owned.machine, 100.0)
-    move = PendingCommit(owned, turn, turn.write(), [])
-    parts.starter.start_ready(owned, turn, move.events)
-    move.write = turn.write()
+    transition = Transition(owned.machine, 100.0)
+    move = PendingCommit(owned, transition, transition.write(), [])
+    parts.starter.start_ready(owned, transition, move.events)
+    move.write = transition.write()
     owned.busy = True
     return move
 

@@ -33,7 +33,7 @@ def lost_twice(parts: Parts) -> ActiveRun:
     return owned
 
 
-def turn(parts: Parts, owned: ActiveRun) -> None:
+def transition(parts: Parts, owned: ActiveRun) -> None:
     owned.queued = True
     parts.loop.run(parts.scheduler.process([owned]))
 
@@ -41,14 +41,14 @@ def turn(parts: Parts, owned: ActiveRun) -> None:
 def test_a_suspect_goes_to_an_executor_that_gives_it_a_process_of_its_own(build: Build) -> None:
     parts = build(GRAPH, default=2, process=2)
     parts.dispatcher.isolating = {"default": "process", "process": "process"}
-    turn(parts, lost_twice(parts))
+    transition(parts, lost_twice(parts))
     assert [(key, event.attempt) for key, event in parts.dispatcher.dispatched] == [("process", 3), ("default", 1)]
     assert parts.store.tables["run-1"].tasks[0].decision == ISOLATED
 
 
 def test_a_suspect_that_cannot_be_isolated_has_its_executor_for_itself(build: Build) -> None:
     parts = build(GRAPH, default=2)
-    turn(parts, lost_twice(parts))
+    transition(parts, lost_twice(parts))
     assert parts.dispatcher.reserved_alone == ["default"] and parts.dispatcher.names()[0] == "a"
 
 
@@ -71,14 +71,14 @@ def test_a_suspect_waits_while_its_executor_has_something_to_do_and_says_why(bui
 def test_other_tasks_do_not_wait_for_a_suspect(build: Build) -> None:
     parts = build(GRAPH, default=4)
     parts.submit(ONE, run_id="another")
-    turn(parts, lost_twice(parts))
+    transition(parts, lost_twice(parts))
     assert parts.dispatcher.names() == ["a", "b"], "a of the other run, b of this one"
 
 
 def test_a_suspect_of_an_executor_whose_breaker_is_open_says_so(build: Build) -> None:
     parts = build(GRAPH)
     parts.dispatcher.breakers["default"] = BreakerState.OPEN
-    turn(parts, lost_twice(parts))
+    transition(parts, lost_twice(parts))
     assert parts.store.tables["run-1"].tasks[0].reason == BREAKER_OPEN
 
 
@@ -86,7 +86,7 @@ def test_a_suspect_of_workers_waits_in_a_line_of_its_own(build: Build) -> None:
     parts = build(GRAPH, default=4)
     parts.dispatcher.assigners["default"] = FakeAssigner()
     owned = lost_twice(parts)
-    turn(parts, owned)
+    transition(parts, owned)
     assert owned.queued_for == {"default alone", "default any"} and parts.dispatcher.reserved_alone == []
 
 
@@ -95,7 +95,7 @@ def test_a_task_that_was_lost_once_is_no_suspect(build: Build) -> None:
     parts.dispatcher.isolating = {"default": "process"}
     owned = lost_twice(parts)
     owned.machine.tasks[0] = msgspec.structs.replace(owned.machine.tasks[0], losses=1)
-    turn(parts, owned)
+    transition(parts, owned)
     assert {key for key, _ in parts.dispatcher.dispatched} == {"default"}
 
 
@@ -114,7 +114,7 @@ def test_a_body_that_another_process_does_not_find_goes_back_to_where_the_rules_
     parts = build(GRAPH, default=1, process=1)
     parts.dispatcher.isolating = {"default": "process", "process": "process"}
     owned = lost_twice(parts)
-    turn(parts, owned)
+    transition(parts, owned)
     counted = isolated_result(parts, owned, NotImportable.__name__, ExecutionStatus.FAILED)
     assert counted.status is ExecutionStatus.RETURNED, "it costs no attempt"
     decision = parts.exclusive_tasks.decide(owned.machine, owned.machine.tasks[0])
@@ -129,5 +129,5 @@ def test_any_other_result_of_a_suspect_counts_as_it_is(build: Build, error: str,
     parts = build(GRAPH, default=1, process=1)
     parts.dispatcher.isolating = {"default": "process", "process": "process"}
     owned = lost_twice(parts)
-    turn(parts, owned)
+    transition(parts, owned)
     assert isolated_result(parts, owned, error, status).status is status

@@ -109,7 +109,7 @@ def outcomes_of(store: HeldStore, *writes: RunWrite) -> tuple[list[WriteOutcome]
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FIRST_BACKOFF", 0.0)
+    monkeypatch.setattr(module, "INITIAL_BACKOFF", 0.0)
 
 
 async def begun(store: HeldStore) -> list[str]:

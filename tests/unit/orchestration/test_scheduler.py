@@ -31,7 +31,7 @@ LONG = 1_000.0
 Build = Callable[..., Parts]
 
 
-def turn(parts: Parts, owned: ActiveRun) -> None:
+def transition(parts: Parts, owned: ActiveRun) -> None:
     owned.queued = True
     parts.loop.run(parts.scheduler.process([owned]))
 
@@ -43,7 +43,7 @@ def row(parts: Parts, pos: int, run_id: str = "run-1") -> object:
 # -- starting --------------------------------------------------------------------------------------------------------
 def test_every_slot_is_reserved_before_the_commit_and_used_after_it(build: Build) -> None:
     parts = build(PAIR)
-    turn(parts, parts.idle_run(PAIR))
+    transition(parts, parts.idle_run(PAIR))
     assert parts.journal == ["reserve", "reserve", "commit", "dispatch"]
     assert parts.dispatcher.names() == ["a", "b"]
 
@@ -58,7 +58,7 @@ def test_the_runs_of_one_batch_are_committed_together(build: Build, loop: Manual
 def test_a_task_without_a_slot_stays_ready_and_its_run_waits_in_line(build: Build) -> None:
     parts = build(PAIR, default=1)
     owned = parts.idle_run(PAIR)
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.states() == {"a": "running", "b": "ready"}
     assert parts.dispatcher.names() == ["a"] and owned.queued_for == {"default"}
 
@@ -76,7 +76,7 @@ def test_a_task_that_becomes_ready_while_nothing_has_room_is_stored_with_its_rea
 def test_a_waiting_run_comes_back_when_its_executor_reports_room(build: Build) -> None:
     parts = build(A, default=0)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.journal == [] and owned.queued_for == {"default"} and not owned.queued
     parts.dispatcher.free["default"] = 1
     parts.starter.on_capacity("default")
@@ -87,7 +87,7 @@ def test_a_waiting_run_comes_back_when_its_executor_reports_room(build: Build) -
 def test_an_executor_without_room_brings_no_run_back(build: Build) -> None:
     parts = build(A, default=0)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     parts.starter.on_capacity("default")
     assert not owned.queued and owned.queued_for == {"default"}
 
@@ -95,7 +95,7 @@ def test_an_executor_without_room_brings_no_run_back(build: Build) -> None:
 def test_the_sweep_brings_runs_back_whose_executor_did_not_report_its_room(build: Build, loop: ManualLoop) -> None:
     parts = build(A, default=0)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     loop.run(parts.starter.sweep())
     assert not owned.queued
     parts.dispatcher.free["default"] = 1
@@ -106,7 +106,7 @@ def test_the_sweep_brings_runs_back_whose_executor_did_not_report_its_room(build
 def test_the_first_slot_goes_to_the_waiting_run_with_the_highest_priority(build: Build) -> None:
     parts = build(A, default=0)
     for run_id, priority in (("low", 1), ("high", 9), ("middle", 5)):
-        turn(parts, parts.idle_run(A, run_id=run_id, priority=priority))
+        transition(parts, parts.idle_run(A, run_id=run_id, priority=priority))
     parts.dispatcher.free["default"] = 1
     parts.starter.on_capacity("default")
     parts.drive()
@@ -117,7 +117,7 @@ def test_the_first_slot_goes_to_the_waiting_run_with_the_highest_priority(build:
 def test_tasks_of_one_run_start_by_their_own_priority(build: Build) -> None:
     graph = graph_of(task("low", priority=1), task("high", priority=7), task("middle", priority=3))
     parts = build(graph, default=2)
-    turn(parts, parts.idle_run(graph))
+    transition(parts, parts.idle_run(graph))
     assert parts.dispatcher.names() == ["high", "middle"]
 
 
@@ -126,7 +126,7 @@ def test_a_run_goes_straight_on_until_another_has_waited_too_long(build: Build, 
     parts = build(A, default=1)
     before, owned = parts.idle_run(A, run_id="before"), parts.idle_run(A, run_id="owned")
     parts.capacity_queue.add(before, "default", time.monotonic() - waited)
-    turn(parts, owned)
+    transition(parts, owned)
     assert bool(parts.dispatcher.dispatched) is starts
     assert (owned.queued_for == set()) is starts
 
@@ -135,7 +135,7 @@ def test_a_full_executor_does_not_keep_tasks_of_another_from_starting(build: Bui
     parts = build(PAIR, default=0, other=1)
     parts.dispatcher.routes["b"] = DispatchDecision("other", "a rule")
     owned = parts.idle_run(PAIR)
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.dispatcher.names() == ["b"] and owned.queued_for == {"default"}
 
 
@@ -143,7 +143,7 @@ def test_nothing_is_reserved_while_the_session_may_not_start_anything(build: Bui
     parts = build(A)
     owned = parts.idle_run(A)
     parts.session.keeper.fenced = True
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.journal == [] and parts.states() == {"a": "ready"}
     parts.session.keeper.fenced = False
     loop.run(parts.starter.sweep())
@@ -157,7 +157,7 @@ def test_an_orchestrator_that_stops_or_does_not_drive_starts_nothing(build: Buil
     owned = parts.idle_run(A)
     if why == "stopping":
         parts.session.begin_stopping()
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.journal == [] and parts.states() == {"a": "ready"}
 
 
@@ -188,14 +188,14 @@ def test_a_later_attempt_reuses_the_stored_decision(build: Build, loop: ManualLo
 def test_tasks_that_pollers_serve_are_offered_and_never_dispatched(build: Build) -> None:
     parts = build(PAIR, polled=frozenset({"far"}))
     parts.dispatcher.routes["b"] = DispatchDecision("far", "a rule")
-    turn(parts, parts.idle_run(PAIR))
+    transition(parts, parts.idle_run(PAIR))
     assert parts.dispatcher.names() == ["a"]
     assert (row(parts, 1).state, row(parts, 1).poll_key) == (TaskState.READY, "far")
 
 
 def test_without_a_dispatcher_everything_is_offered(build: Build) -> None:
     parts = build(PAIR, polled=None)
-    turn(parts, parts.idle_run(PAIR))
+    transition(parts, parts.idle_run(PAIR))
     assert parts.journal == ["commit"]
     assert [row(parts, pos).poll_key for pos in (0, 1)] == ["default", "default"]
 
@@ -203,7 +203,7 @@ def test_without_a_dispatcher_everything_is_offered(build: Build) -> None:
 def test_the_result_of_an_attempt_that_a_poller_claimed_completes_the_task(build: Build) -> None:
     parts = build(A, polled=None)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.store.tables["run-1"].claim_ready(0, "poller-1") == 1
     result = ExecutionResult(
         run_id="run-1", task_id=task_id("run-1", 0), attempt=1, status=ExecutionStatus.COMPLETED, output="5"
@@ -218,7 +218,7 @@ def test_an_executor_that_assigns_names_the_holder_of_the_attempt(build: Build) 
     parts = build(PAIR, hub=5)
     parts.dispatcher.assigners["hub"] = assigner = FakeAssigner(one=1)
     owned = parts.idle_run(PAIR)
-    turn(parts, owned)
+    transition(parts, owned)
     assert row(parts, 0).holder == "one" and parts.dispatcher.dispatched[0][1].holder == "one"
     assert (row(parts, 1).state, row(parts, 1).reason) == (TaskState.READY, "no_worker")
     assert assigner.free == {"one": 0} and owned.queued_for == {"hub any"}
@@ -227,14 +227,14 @@ def test_an_executor_that_assigns_names_the_holder_of_the_attempt(build: Build) 
 def test_a_holder_is_not_kept_when_its_executor_has_no_slot(build: Build) -> None:
     parts = build(A, hub=0)
     parts.dispatcher.assigners["hub"] = assigner = FakeAssigner(one=1)
-    turn(parts, parts.idle_run(A))
+    transition(parts, parts.idle_run(A))
     assert assigner.free == {"one": 1} and parts.dispatcher.dispatched == []
 
 
 def test_the_sweep_stores_another_reason_for_which_tasks_wait(build: Build, loop: ManualLoop) -> None:
     parts = build(A, hub=5)
     parts.dispatcher.assigners["hub"] = assigner = FakeAssigner()
-    turn(parts, parts.idle_run(A))
+    transition(parts, parts.idle_run(A))
     assert row(parts, 0).reason == "no_worker"
     assigner.reason = "workers_busy"
     loop.run(parts.starter.sweep())
@@ -245,14 +245,14 @@ def test_the_sweep_stores_another_reason_for_which_tasks_wait(build: Build, loop
 def test_a_task_of_an_executor_whose_breaker_is_open_says_so(build: Build) -> None:
     parts = build(A)
     parts.dispatcher.breakers["default"] = BreakerState.OPEN
-    turn(parts, parts.idle_run(A))
+    transition(parts, parts.idle_run(A))
     assert (row(parts, 0).state, row(parts, 0).reason) == (TaskState.READY, BREAKER_OPEN)
 
 
 def test_runs_that_wait_say_so_when_the_breaker_opens(build: Build) -> None:
     parts = build(A, default=0)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     parts.dispatcher.breakers["default"] = BreakerState.OPEN
     parts.starter.on_capacity("default")
     assert owned.queued
@@ -329,7 +329,7 @@ def test_results_that_arrive_during_a_commit_are_taken_with_the_next(build: Buil
 def test_the_items_of_a_mapped_task_start_as_far_as_there_is_room(build: Build) -> None:
     graph = graph_of(mapped("each", over=[1, 2, 3]))
     parts = build(graph, default=2)
-    turn(parts, parts.idle_run(graph))
+    transition(parts, parts.idle_run(graph))
     parts.drive()
     assert len(parts.dispatcher.dispatched) == 2
     states = [each.state.value for each in parts.store.tables["run-1"].tasks.values()]
@@ -341,7 +341,7 @@ def test_a_turn_that_fails_once_is_taken_again_and_nothing_is_lost(build: Build,
     parts = build(PAIR, default=2)
     owned = parts.idle_run(PAIR)
     parts.dispatcher.faults["b"] = RuntimeError("a rule raised")
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.journal == ["reserve"] and parts.dispatcher.free == {"default": 2}, "the slot of a is free again"
     del parts.dispatcher.faults["b"]
     loop.advance(0.9)
@@ -355,7 +355,7 @@ def test_a_turn_that_fails_twice_in_the_same_way_fails_its_run(build: Build, loo
     parts = build(A)
     parts.dispatcher.faults["a"] = RuntimeError("a rule raised")
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     loop.advance(1.5)
     parts.drive()
     stored = parts.store.tables["run-1"].run
@@ -465,7 +465,7 @@ def test_attempts_that_others_hold_end_with_the_cancellation(build: Build) -> No
     parts = build(A, hub=1)
     parts.dispatcher.assigners["hub"] = FakeAssigner(one=1)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     assert row(parts, 0).holder == "one"
     parts.dispatcher.flying.clear()  # the orchestrator that sent it is gone
     parts.runs.command(owned, RunCommand("cancel", None))
@@ -496,7 +496,7 @@ def test_a_run_that_was_claimed_goes_on_cancelling(build: Build) -> None:
     parts = build(CHAIN)
     owned = parts.idle_run(CHAIN, RunState.CANCELLING)
     owned.just_claimed = True
-    turn(parts, owned)
+    transition(parts, owned)
     assert parts.states() == {"a": "cancelled", "b": "cancelled"}
     assert parts.store.tables["run-1"].run.state is RunState.CANCELLED
     assert parts.store.tables["run-1"].owner is None and ME not in parts.runs
@@ -505,7 +505,7 @@ def test_a_run_that_was_claimed_goes_on_cancelling(build: Build) -> None:
 def test_a_cancel_that_a_poller_forestalled_is_made_again_with_the_attempt_that_it_claimed(build: Build) -> None:
     parts = build(A, polled=None)
     owned = parts.idle_run(A)
-    turn(parts, owned)
+    transition(parts, owned)
     table = parts.store.tables["run-1"]
     parts.store.known_holders["poller-1"] = Holder(session=Session(id="poller-1", kind="poller"), alive=True, lease=9.0)
     assert table.claim_ready(0, "poller-1") == 1, "memory does not know of it"

@@ -95,7 +95,7 @@ def test_each_attempt_is_compared_with_its_own_shadow() -> None:
 
 
 def test_the_oldest_are_forgotten_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED", 2)
+    monkeypatch.setattr(module, "MAX_REMEMBERED", 2)
     shadows = Shadows()
     for attempt in (1, 2, 3):
         shadows.expect(msgspec.structs.replace(EVENT, attempt=attempt))

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import pytest
 
 from turnout.errors import TooBusy
-from turnout.orchestration.throttle import LONGEST_RETRY, SHORTEST_RETRY, Throttle
+from turnout.orchestration.throttle import MAX_RETRY, MIN_RETRY, Throttle
 
 DONE: Future[str] = Future()
 
@@ -26,7 +26,7 @@ def test_above_it_one_is_told_when_to_come_back() -> None:
     with pytest.raises(TooBusy) as caught:
         throttle.admit(1, 0)
     assert caught.value.code == "too_busy"
-    assert SHORTEST_RETRY <= caught.value.fields["retry_after"] <= LONGEST_RETRY
+    assert MIN_RETRY <= caught.value.fields["retry_after"] <= MAX_RETRY
     assert throttle.under_way == 3, "who was refused does not count"
 
 

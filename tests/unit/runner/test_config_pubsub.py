@@ -13,9 +13,9 @@ from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidRouting, InvalidSetting
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
 from turnout.executors.pubsub.settings import PubSubSettings
+from turnout.runner.composition import make_dispatcher
 from turnout.runner.config import Config, read_config
 from turnout.runner.settings import runner_config
-from turnout.runner.wiring import make_dispatcher
 
 AS_WRITTEN = """
 step_execution:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from turnout.store import connect
-from turnout.store.blocks import load_blocks
+from turnout.store.queries import load_blocks
 
 REPEATED = (
     "any_claimable",

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.wire.documents import ResultMetadata, Step, StepMetadata, StepResult
-from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Ended, EndedElsewhere, Greeted, Lost, NeverBegun, StartAsked
-from turnout.wire.holdings import Holdings
-from turnout.wire.hub import HubProtocol
-from turnout.wire.link import Link, LinkState, Parted, Reconnect, Stop
+from turnout.wire.handshake import HubFacts
+from turnout.wire.held_steps import Holdings
+from turnout.wire.hub_events import Ended, EndedElsewhere, HelloReceived, StartAsked, StepsLost, StepsReturned
+from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Hello
+from turnout.wire.worker_session import Link, LinkState, Parted, Reconnect, Stop
 
 ids = itertools.count(1)
 
@@ -168,7 +168,7 @@ class Network:
         events, self.hub.events = self.hub.events, []
         for event in events:
             match event:
-                case Greeted():
+                case HelloReceived():
                     self.hub.welcome(event.worker, [h.token for h in event.unknown if h.token not in self.waiting])
                 case Ended() | EndedElsewhere():
                     for result in event.results:
@@ -177,9 +177,9 @@ class Network:
                             self.ended[result.token] += 1
                     if self.acknowledges:
                         self.hub.acknowledge(event.worker, [result.token for result in event.results])
-                case Lost():
+                case StepsLost():
                     self._over(self.lost, event.steps)
-                case NeverBegun():
+                case StepsReturned():
                     self._over(self.returned, event.steps)
                 case StartAsked():
                     self.granted.update(event.tokens)

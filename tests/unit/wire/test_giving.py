@@ -10,11 +10,19 @@ from unit.wire.network import done, hello, ids, step
 
 from turnout.wire.documents import Step, StepBatch, StepResults
 from turnout.wire.frames import check_of, pack, unpack
-from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Ended, Event, Greeted, Lost, NeverBegun, Overdue, Unsendable
-from turnout.wire.hub import HubProtocol
+from turnout.wire.handshake import HubFacts
+from turnout.wire.hub_events import (
+    Ended,
+    Event,
+    HelloReceived,
+    StepNotEncodable,
+    StepsLost,
+    StepsOverdue,
+    StepsReturned,
+)
+from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Drain, Error, Heartbeat, Held, Message, Received
-from turnout.wire.roster import WorkerEntry
+from turnout.wire.worker_entries import WorkerEntry
 
 
 class Hub:
@@ -25,7 +33,7 @@ class Hub:
         self.codec, self.now, self._seq = codec, 0.0, 0
         self.protocol.receive(b"r", pack(hello("w", codecs=(codec,), credits=credits), ""), 0.0)
         for event in self.events():
-            if isinstance(event, Greeted):
+            if isinstance(event, HelloReceived):
                 self.protocol.welcome(event.worker)
         self.said()
 
@@ -70,8 +78,8 @@ def tokens_in(messages: list[Message]) -> list[str]:
     return [each.token for message in messages if isinstance(message, StepBatch) for each in message.steps]
 
 
-def unsendable(hub: Hub) -> list[Unsendable]:
-    return [event for event in hub.events() if isinstance(event, Unsendable)]
+def unsendable(hub: Hub) -> list[StepNotEncodable]:
+    return [event for event in hub.events() if isinstance(event, StepNotEncodable)]
 
 
 def test_steps_that_are_too_large_together_travel_apart_also_when_they_are_said_again() -> None:
@@ -149,12 +157,12 @@ def test_the_silence_of_a_time_in_which_the_hub_itself_was_not_there_does_not_co
     hub.beat(("a.1", "running"))
     hub.pass_time(60)
     assert "w" in hub.protocol.workers, "what it said meanwhile is still to be heard"
-    assert Overdue not in map(type, hub.events())
+    assert StepsOverdue not in map(type, hub.events())
     for _ in range(14):
         hub.pass_time(1)
     assert "w" in hub.protocol.workers
     hub.pass_time(2)
-    assert not hub.protocol.workers and Lost in map(type, hub.events())
+    assert not hub.protocol.workers and StepsLost in map(type, hub.events())
 
 
 def test_what_was_taken_over_is_named_until_its_worker_has_it_no_more() -> None:
@@ -183,8 +191,10 @@ def test_what_another_hub_may_have_given_before_never_counts_as_not_begun_becaus
     hub.give(step("b.1"))
     hub.events()
     hub.protocol.receive(b"r2", pack(hello("w", codecs=("json",), seq=1), ""), 1.0)
-    found = {type(event): event.steps[0].token for event in hub.events() if isinstance(event, Lost | NeverBegun)}
-    assert found == {Lost: "a.1", NeverBegun: "b.1"}
+    found = {
+        type(event): event.steps[0].token for event in hub.events() if isinstance(event, StepsLost | StepsReturned)
+    }
+    assert found == {StepsLost: "a.1", StepsReturned: "b.1"}
 
 
 def test_what_is_given_again_may_begin_also_if_the_worker_has_it_from_the_other_hub() -> None:
@@ -198,7 +208,8 @@ def test_what_is_given_again_may_begin_also_if_the_worker_has_it_from_the_other_
 
 
 @pytest.mark.parametrize(
-    ("again", "listed", "outcome"), [(False, False, NeverBegun), (True, True, NeverBegun), (True, False, Lost)]
+    ("again", "listed", "outcome"),
+    [(False, False, StepsReturned), (True, True, StepsReturned), (True, False, StepsLost)],
 )
 def test_what_is_taken_back_and_may_be_another_hubs_never_began_only_if_its_worker_had_named_it(
     again: bool, listed: bool, outcome: type[Event]
@@ -211,4 +222,4 @@ def test_what_is_taken_back_and_may_be_another_hubs_never_began_only_if_its_work
     hub.protocol.take_back(hub.worker, ["a.1"], "paused")
     hub.beat()
     hub.beat()
-    assert [type(event) for event in hub.events() if isinstance(event, Lost | NeverBegun)] == [outcome]
+    assert [type(event) for event in hub.events() if isinstance(event, StepsLost | StepsReturned)] == [outcome]

@@ -13,14 +13,14 @@ import turnout.wire
 from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import ResultMetadata, StepResult, StepResults
 from turnout.wire.frames import JSON, MSGPACK, check_of, pack, read, unpack
-from turnout.wire.greeting import HubFacts
-from turnout.wire.happenings import Greeted, Left
-from turnout.wire.holdings import Holdings
-from turnout.wire.hub import SUSPENSION, HubProtocol
+from turnout.wire.handshake import HubFacts
+from turnout.wire.held_steps import Holdings
+from turnout.wire.hub_events import HelloReceived, WorkerLeft
+from turnout.wire.hub_sessions import SUSPENSION, HubProtocol
 from turnout.wire.limits import LIMITS, MAX_RESULTS, MAX_SAID_BACK
-from turnout.wire.link import Link, LinkState, Reconnect
 from turnout.wire.messages import ALWAYS_JSON, KINDS, Ack, Heartbeat, Held, Hello, Malformed, OverLimit, Start, Welcome
 from turnout.wire.topics import read_results
+from turnout.wire.worker_session import Link, LinkState, Reconnect
 from turnout.worker.connection import Connection
 from turnout.worker.settings import WorkerSettings
 
@@ -118,7 +118,7 @@ class Hub:
         hello = Hello(versions=("1.0",), worker_id=worker_id, seq=seq, codecs=("json",), credits=1, handlers=("h",))
         self.protocol.receive(route, pack(hello, ""), now, key)
         for event in self.protocol.events:
-            if isinstance(event, Greeted):
+            if isinstance(event, HelloReceived):
                 self.protocol.welcome(event.worker)
         self.protocol.events.clear()
         worker = self.protocol.worker_at(route)
@@ -138,7 +138,7 @@ def test_a_worker_over_the_limit_is_told_why_expelled_and_not_heard_again() -> N
     hub.protocol.receive(b"r1", attack, 1.0)
     [error] = hub.said(b"r1")
     assert (error.code, error.retry) == ("over_limit", False) and "the limit is" in error.message
-    assert [type(event) for event in hub.protocol.events] == [Left]
+    assert [type(event) for event in hub.protocol.events] == [WorkerLeft]
     assert not hub.protocol.workers
     hub.protocol.receive(b"r1", attack, 1.0)
     hub.protocol.receive(b"r1", pack(Heartbeat(seq=1), session), 1.0)

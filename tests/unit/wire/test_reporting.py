@@ -9,10 +9,10 @@ from unit.wire.network import done, hello, step
 
 from turnout.wire.documents import StepResult, StepResults
 from turnout.wire.frames import pack, unpack
-from turnout.wire.greeting import HubFacts
-from turnout.wire.holdings import Holdings
-from turnout.wire.link import Link, LinkState, Parted, Reconnect
+from turnout.wire.handshake import HubFacts
+from turnout.wire.held_steps import Holdings
 from turnout.wire.messages import Log, Logged, Message, Start, StepBatch, Welcome
+from turnout.wire.worker_session import Link, LinkState, Parted, Reconnect
 
 
 class Side:

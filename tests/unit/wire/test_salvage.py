@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.model.values import MAX_BYTES
-from turnout.wire.answers import result_of
 from turnout.wire.documents import StepResult, StepResults
 from turnout.wire.frames import JSON, MSGPACK, Malformed, check_of, read, unpack
+from turnout.wire.result_codec import result_of
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.1", task_name="a::b::c::t", attempt=1, max_attempts=1)
 SOUND = '{"step_id":"2","status":"completed","output":"fine","metadata":{"token":"sound"}}'

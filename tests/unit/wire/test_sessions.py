@@ -11,11 +11,11 @@ from kit.examples import examples
 from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.happenings import EndedElsewhere
-from turnout.wire.holdings import Holdings
-from turnout.wire.link import Link, LinkState
+from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.held_steps import Holdings
+from turnout.wire.hub_events import EndedElsewhere
 from turnout.wire.messages import Error, Heartbeat, Hello, Message, Start
+from turnout.wire.worker_session import Link, LinkState
 
 
 def last_of(network: Network, route: bytes) -> Message:

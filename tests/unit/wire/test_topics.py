@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
-from turnout.wire.answers import result_of
 from turnout.wire.documents import ResultMetadata, Step, StepBatch, StepMetadata, StepResult, StepResults
 from turnout.wire.frames import Malformed
+from turnout.wire.result_codec import result_of
 from turnout.wire.topics import channel_of, is_for_steps, read_results, read_steps, results_frame, steps_frame
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="a::b::c::t", attempt=1, max_attempts=1)

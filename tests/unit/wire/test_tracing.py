@@ -12,7 +12,7 @@ from unit.wire.network import done, step
 from turnout.wire.documents import StepBatch, StepError, StepResults
 from turnout.wire.frames import check_of, pack
 from turnout.wire.messages import KINDS, Ack, Line, Log
-from turnout.wire.tracing import PAYLOAD, shown
+from turnout.wire.wire_log import PAYLOAD, shown
 
 
 def test_tokens_are_shown_and_payloads_are_not() -> None:

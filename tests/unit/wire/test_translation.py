@@ -15,11 +15,11 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, Ta
 from turnout.model.retry import RetryPolicy, last_attempt
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
-from turnout.wire.answers import answer_of, result_of
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.wire.frames import JSON, pack, unpack
 from turnout.wire.messages import VERSION, StepBatch, StepResults
-from turnout.wire.translation import event_of, handler_of, step_of, work_of
+from turnout.wire.result_codec import answer_of, result_of
+from turnout.wire.step_codec import event_of, handler_of, step_of, work_of
 
 EVENT = TaskReadyEvent(run_id="run", task_id="run.3", task_name="public::p::w::t", attempt=2, max_attempts=4, begun=1)
 RETRIES = 3

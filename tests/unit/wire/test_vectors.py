@@ -11,10 +11,10 @@ import pytest
 
 import turnout.wire
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
-from turnout.wire.answers import result_of
 from turnout.wire.documents import StepResults
 from turnout.wire.frames import Malformed, UnknownKind, check_of, pack, unpack
 from turnout.wire.messages import ALWAYS_JSON, KINDS, VERSION
+from turnout.wire.result_codec import result_of
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.1", task_name="t", attempt=1, max_attempts=1)
 VECTORS = json.loads((Path(turnout.wire.__file__).parent / "vectors" / "messages.json").read_text())

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.wire.documents import Step, StepMetadata
-from turnout.wire.holdings import Holding
-from turnout.worker.asking import MOST_AHEAD, PATIENCE, Asking, waits_too_long
+from turnout.wire.held_steps import Holding
+from turnout.worker.prefetch import MAX_AHEAD, PATIENCE, Prefetch, waits_too_long
 
 
-def after(asking: Asking, ended: int, places: int, now: float) -> int:
+def after(asking: Prefetch, ended: int, places: int, now: float) -> int:
     for _ in range(ended):
         asking.ended()
     return asking.credits(places, now)
@@ -23,35 +23,35 @@ def held(number: int, arrived: float, asks: bool = False) -> Holding:
 
 
 def test_a_worker_that_knows_nothing_asks_for_twice_its_places() -> None:
-    assert Asking().credits(8, 0.0) == 16
+    assert Prefetch().credits(8, 0.0) == 16
 
 
 def test_bodies_that_take_long_are_not_asked_for_ahead() -> None:
-    asking = Asking()
+    asking = Prefetch()
     asking.credits(8, 0.0)
     # Eight places, half a second each.
     assert [after(asking, 3, 8, 0.2 * tick) for tick in range(1, 50)] == [16] * 49
 
 
 def test_quick_bodies_are_asked_for_ahead_and_the_less_the_longer_none_has_ended() -> None:
-    asking = Asking()
+    asking = Prefetch()
     asking.credits(8, 0.0)
     asked = [after(asking, 100, 8, 0.2), *(asking.credits(8, 0.2 * tick) for tick in range(2, 20))]
     assert asked[0] == 108 and asked == sorted(asked, reverse=True) and asked[-1] == 16
 
 
 def test_without_places_nothing_is_asked_for() -> None:
-    asking = Asking()
+    asking = Prefetch()
     asking.credits(8, 0.0)
     assert after(asking, 1_000, 0, 0.2) == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 2_000), st.floats(0.0, 10.0)), max_size=20), st.integers(1, 100))
 def test_what_is_asked_for_stays_within_its_bounds(ticks: list[tuple[int, float]], places: int) -> None:
-    asking, now = Asking(), 0.0
+    asking, now = Prefetch(), 0.0
     for ended, seconds in ticks:
         now += seconds
-        assert 2 * places <= after(asking, ended, places, now) <= 2 * places + MOST_AHEAD
+        assert 2 * places <= after(asking, ended, places, now) <= 2 * places + MAX_AHEAD
 
 
 def test_what_was_asked_for_ahead_and_waits_for_long_is_for_others() -> None:

@@ -9,8 +9,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from turnout.errors import InvalidSetting
-from turnout.worker.figures import Figures, HubFigures, exposition
 from turnout.worker.health import HealthServer
+from turnout.worker.status import Figures, HubFigures, exposition
 
 
 def figures(in_contact: bool = True, draining: bool = False) -> Figures:

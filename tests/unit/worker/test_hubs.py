@@ -6,10 +6,10 @@ import zmq
 from unit.wire.network import hello
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.holdings import Holdings
-from turnout.wire.link import Link
+from turnout.wire.held_steps import Holdings
 from turnout.wire.messages import Hello, Welcome
-from turnout.worker.connection import FIRST_PAUSE
+from turnout.wire.worker_session import Link
+from turnout.worker.connection import INITIAL_BACKOFF
 from turnout.worker.hubs import Hubs
 from turnout.worker.settings import WorkerSettings
 
@@ -81,6 +81,6 @@ def test_a_hub_that_lets_a_worker_in_and_leaves_in_the_same_moment_is_looked_for
     let_in(connection.link, 70.0)
     hubs.receive({}, 70.0)
     hubs.lost(connection, 70.0, "it said bye")
-    hubs.tick(70.0 + FIRST_PAUSE)
+    hubs.tick(70.0 + INITIAL_BACKOFF)
     assert connection.socket is not None, "the pause is the shortest again"
     hubs.leave()

@@ -15,7 +15,7 @@ from curve_keys import new_pair
 
 from turnout.errors import InvalidSetting
 from turnout.runner.config import Config, read_config
-from turnout.runner.working import handlers_of, worker_settings
+from turnout.runner.worker_config import handlers_of, worker_settings
 from turnout.wire.keys import pair_text
 from turnout.worker import WorkerSettings, from_environment
 from turnout.worker.keys import CurveKeys

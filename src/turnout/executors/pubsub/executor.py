@@ -22,12 +22,12 @@ from turnout.errors import StoreError
 from turnout.executors.pubsub.numbers import KnownNumbers
 from turnout.executors.pubsub.publisher import NOBODY, Publisher
 from turnout.executors.pubsub.settings import PUBSUB, PubSubSettings
-from turnout.executors.workers.flights import token_of
+from turnout.executors.workers.in_flight import token_of
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.spec import TaskSpec
-from turnout.wire.answers import result_of
 from turnout.wire.documents import Step, StepResult
-from turnout.wire.translation import step_of
+from turnout.wire.result_codec import result_of
+from turnout.wire.step_codec import step_of
 
 ONCE = (
     "it runs at most once, and a step that is not answered is published again: let workers have it, "

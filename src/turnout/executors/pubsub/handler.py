@@ -31,7 +31,7 @@ from turnout.wire.topics import STEPS, VERSION, read_steps, results_frame
 
 log = logging.getLogger("turnout.pubsub.handler")
 
-REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 """Answers that are kept, to be given again."""
 
 Handler = Callable[[Step], Any]
@@ -140,7 +140,7 @@ class ZmqPubSubHandler:
             known = [result for step in batch.steps if (result := self._seen.get(step.token)) is not None]
             new = [step for step in batch.steps if step.token not in self._seen]
             self._seen.update(dict.fromkeys(step.token for step in new))
-            while len(self._seen) > REMEMBERED:
+            while len(self._seen) > MAX_REMEMBERED:
                 self._seen.popitem(last=False)
         if known or not batch.steps:
             self._answer(batch, known)

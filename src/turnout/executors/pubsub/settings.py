@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from turnout.errors import InvalidSetting
-from turnout.model.bounds import at_least
+from turnout.model.checks import at_least
 from turnout.model.suggestions import close
 
 STEP_EXECUTION = "step_execution"

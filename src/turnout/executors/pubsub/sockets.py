@@ -23,7 +23,7 @@ TURN_SECONDS = 0.02
 """The same in time: the next message of a turn is taken only before that."""
 LINGER_MS = 200
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-LONGEST_TOPIC = 1024
+MAX_TOPIC_LENGTH = 1024
 """Bytes of a subscription: nothing else comes in where steps go out."""
 
 Heard = Callable[[list[bytes]], None]
@@ -85,7 +85,7 @@ class Sockets:
         # Who subscribes is told to us, one by one, and gets what we say; and a queue that is full says so.
         socket.setsockopt(zmq.XPUB_MANUAL, 1)
         socket.setsockopt(zmq.XPUB_NODROP, 1)
-        socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
+        socket.setsockopt(zmq.MAXMSGSIZE, MAX_TOPIC_LENGTH)
         self.step_endpoint = self._bind(socket, self._settings.rust_step_publisher, "rust_step_publisher")
         self._loop.add_reader(socket.fileno(), self.look)
         return socket

@@ -14,7 +14,7 @@ import msgspec
 
 from turnout.wire.topics import is_for_steps
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+INITIAL_BACKOFF, MAX_PAUSE = 0.05, 1.0
 """Seconds between two questions of a round."""
 PATIENCE = 3.0
 """After so long without an answer a lone subscriber is served all the same, and others are asked too."""
@@ -46,7 +46,7 @@ class Subscribers:
         self._numbers = 0
         self._round = 0
         self._since = self._next = 0.0
-        self._pause = FIRST_PAUSE
+        self._pause = INITIAL_BACKOFF
         self._asked = 0
 
     @property
@@ -97,7 +97,7 @@ class Subscribers:
             return []
         self._next = now + self._pause
         self._asked += 1
-        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        self._pause = min(self._pause * 2, MAX_PAUSE)
         patient = self._first is not None and now - self._since < PATIENCE
         asked = [self._first] if patient and self._first is not None else list(self._known.values())
         return [(each.channel, self._question(each)) for each in asked]
@@ -122,7 +122,7 @@ class Subscribers:
         self.served, self._first = None, first
         self._round += 1
         self._since = self._next = now
-        self._pause = FIRST_PAUSE
+        self._pause = INITIAL_BACKOFF
         self._asked = 0
 
     def _question(self, subscriber: Subscriber) -> str:

@@ -21,18 +21,18 @@ from turnout.bodies.background_tasks import BackgroundTasks
 from turnout.bodies.single import execute_one
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders
-from turnout.executors.workers.door import TURN_SECONDS, Door
-from turnout.executors.workers.flights import Flight, Flights, token_of
-from turnout.executors.workers.gate import Gate
-from turnout.executors.workers.giving import Giving
+from turnout.executors.workers.curve_auth import CurveAuthenticator
+from turnout.executors.workers.in_flight import InFlight, InFlightTable, token_of
+from turnout.executors.workers.membership import Membership
 from turnout.executors.workers.outcomes import Outcomes
 from turnout.executors.workers.ports import OrchestratorPorts
 from turnout.executors.workers.pump import Pump
-from turnout.executors.workers.reception import Reception
-from turnout.executors.workers.roll import Roll
+from turnout.executors.workers.router_socket import TURN_SECONDS, RouterSocket
 from turnout.executors.workers.settings import HubSettings, reached_at
-from turnout.executors.workers.watching import Watch, name_of, trace
+from turnout.executors.workers.step_sender import StepSender
 from turnout.executors.workers.withdrawal import Withdrawal
+from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of, trace
+from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
@@ -40,26 +40,26 @@ from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
-from turnout.wire.greeting import Greeting, HubFacts
-from turnout.wire.happenings import (
+from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.hub_events import (
+    CapacityChanged,
     Ended,
     EndedElsewhere,
     Event,
-    Greeted,
-    Left,
-    Lost,
-    NeverBegun,
-    Overdue,
+    HelloReceived,
+    LinesReceived,
     Progressed,
-    Room,
-    Said,
     StartAsked,
-    Unsendable,
-    Waits,
+    StepNotEncodable,
+    StepsLost,
+    StepsOverdue,
+    StepsReturned,
+    StepsWaiting,
     Withdrawn,
+    WorkerLeft,
 )
-from turnout.wire.hub import HubProtocol
-from turnout.wire.translation import handler_of, step_of
+from turnout.wire.hub_sessions import HubProtocol
+from turnout.wire.step_codec import handler_of, step_of
 
 log = logging.getLogger("turnout.hub")
 
@@ -99,16 +99,16 @@ class WorkersExecutor(RemoteExecutor):
             resend_ms=int(seconds(self.settings.resend) * 1000),
             max_message_bytes=self.settings.max_message_bytes,
         )
-        self.gate = Gate.of(self.settings) if listens else None
+        self.gate = CurveAuthenticator.of(self.settings) if listens else None
         greeting = None if self.gate is None else Greeting(self.gate.permission)
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
         self._pump = Pump(self._carry_on)
         self.carry_on = self._pump.run
         """Acts on what was heard or done, and sends what follows from it."""
-        self.door = Door(self.settings, self._heard, self.carry_on, self.gate)
-        self.watch = Watch(breaker)
-        self.roll = Roll(self.protocol, self.watch)
-        self.flights = Flights()
+        self.door = RouterSocket(self.settings, self._heard, self.carry_on, self.gate)
+        self.watch = WorkerBreakers(breaker)
+        self.roll = WorkerPool(self.protocol, self.watch)
+        self.flights = InFlightTable()
         self.ports = OrchestratorPorts()
         self.background = BackgroundTasks(log)
         self.outcomes = Outcomes(
@@ -122,9 +122,9 @@ class WorkersExecutor(RemoteExecutor):
             name=name,
             max_output_bytes=max_output_bytes,
         )
-        self._giving = Giving(self.protocol, self.flights, self.roll, self.outcomes, self.settings.batch)
+        self._giving = StepSender(self.protocol, self.flights, self.roll, self.outcomes, self.settings.batch)
         self._withdrawal = Withdrawal(self.protocol, self.flights, self.outcomes, self._pump)
-        self.reception = Reception(
+        self.reception = Membership(
             self.protocol,
             self.roll,
             self.watch,
@@ -247,7 +247,7 @@ class WorkersExecutor(RemoteExecutor):
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
         """Send these to the workers that were chosen for them."""
         for event in events:
-            flight = Flight(event, report, token_of(event.task_id, event.attempt, event.shadow))
+            flight = InFlight(event, report, token_of(event.task_id, event.attempt, event.shadow))
             self.flights.add(flight)
             if not self.watch.handed_over(flight):
                 self.outcomes.end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
@@ -263,7 +263,7 @@ class WorkersExecutor(RemoteExecutor):
                 self._give(flight, work)
         self.carry_on()
 
-    async def _load(self, flight: Flight) -> None:
+    async def _load(self, flight: InFlight) -> None:
         try:
             work = await self.ports.loader.load(flight.event)
         except Exception as error:
@@ -272,7 +272,7 @@ class WorkersExecutor(RemoteExecutor):
             self._give(flight, work)
             self.carry_on()
 
-    def _give(self, flight: Flight, work: Work) -> None:
+    def _give(self, flight: InFlight, work: Work) -> None:
         if flight.ended:
             return  # cancelled while it was being loaded
         flight.work, flight.confirms, flight.begun = work, work.task.at_most_once, flight.event.again
@@ -375,32 +375,32 @@ class WorkersExecutor(RemoteExecutor):
         match event:
             case Ended():
                 self._ended(event)
-            case Room():
+            case CapacityChanged():
                 self.roll.changed()
                 self.room()
-            case Greeted():
+            case HelloReceived():
                 self.background.spawn(self.reception.let_in(event))
             case EndedElsewhere():
                 self.background.spawn(self.outcomes.pass_on(event))
             case StartAsked():
                 self.outcomes.start(event)
-            case Waits():
+            case StepsWaiting():
                 self.protocol.take_back(event.worker, self.roll.misplaced(event.worker), BETTER_ELSEWHERE)
             case Withdrawn():
                 self.flights.withdrawn(event.tokens)
-            case NeverBegun():
+            case StepsReturned():
                 self.outcomes.returned([step.token for step in event.steps], event.reason)
-            case Unsendable():
+            case StepNotEncodable():
                 self.outcomes.unsendable(event)
-            case Overdue():
+            case StepsOverdue():
                 self.outcomes.overdue(event)
-            case Lost():
+            case StepsLost():
                 self.outcomes.lost(event)
-            case Said():
+            case LinesReceived():
                 self.outcomes.say(event)
             case Progressed():
                 self.outcomes.progress(event)
-            case Left():
+            case WorkerLeft():
                 self.reception.left(event)
 
     def _ended(self, event: Ended) -> None:

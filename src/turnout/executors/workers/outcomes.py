@@ -13,29 +13,29 @@ import msgspec
 
 from turnout.bodies.background_tasks import BackgroundTasks
 from turnout.bodies.capture import relay
-from turnout.dispatcher.intake import accepted
+from turnout.dispatcher.result_validation import accepted
 from turnout.errors import RunNotFound, StoreError
-from turnout.executors.workers.flights import Flight, Flights, attempt_of, token_of
+from turnout.executors.workers.in_flight import InFlight, InFlightTable, attempt_of, token_of
 from turnout.executors.workers.ports import OrchestratorPorts
 from turnout.executors.workers.pump import Pump
-from turnout.executors.workers.roll import Roll
-from turnout.executors.workers.watching import Watch, blame
+from turnout.executors.workers.worker_breakers import WorkerBreakers, blame
+from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.printable import printable
 from turnout.model.values import MAX_BYTES
-from turnout.wire.answers import result_of
 from turnout.wire.documents import StepResult
-from turnout.wire.happenings import (
+from turnout.wire.hub_events import (
     EndedElsewhere,
-    Lost,
-    Overdue,
+    LinesReceived,
     Progressed,
-    Said,
     StartAsked,
-    Unsendable,
+    StepNotEncodable,
+    StepsLost,
+    StepsOverdue,
 )
-from turnout.wire.hub import HubProtocol
-from turnout.wire.roster import WorkerEntry
+from turnout.wire.hub_sessions import HubProtocol
+from turnout.wire.result_codec import result_of
+from turnout.wire.worker_entries import WorkerEntry
 
 log = logging.getLogger("turnout.hub")
 
@@ -46,9 +46,9 @@ class Outcomes:
     def __init__(
         self,
         protocol: HubProtocol,
-        flights: Flights,
-        roll: Roll,
-        watch: Watch,
+        flights: InFlightTable,
+        roll: WorkerPool,
+        watch: WorkerBreakers,
         ports: OrchestratorPorts,
         *,
         background: BackgroundTasks,
@@ -83,7 +83,9 @@ class Outcomes:
         at_fault = blame(result, ended, lambda: self._roll.others(worker, flight.work))
         self.end(flight, ended, keep=True, at_fault=at_fault)
 
-    def end(self, flight: Flight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None) -> None:
+    def end(
+        self, flight: InFlight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None
+    ) -> None:
         """Hand the result in. One that a worker sent is kept until it is durable. Everything but an output, which was
         made by ``dump_output``, may hold what a worker said: it is made sound here, and not looked at again."""
         if result.status is not STATUS_COMPLETED or result.chosen is not None:
@@ -101,32 +103,32 @@ class Outcomes:
             if not flight.ended:
                 self.end(flight, ExecutionResult.returned(flight.event, reason))
 
-    def not_sent(self, flight: Flight, reason: str) -> None:
+    def not_sent(self, flight: InFlight, reason: str) -> None:
         """This hub did not send it. It never began, unless a hub that is gone had sent it."""
         make = ExecutionResult.lost if flight.event.again else ExecutionResult.returned
         self.end(flight, make(flight.event, reason))
 
-    def not_loaded(self, flight: Flight, error: Exception) -> None:
+    def not_loaded(self, flight: InFlight, error: Exception) -> None:
         """What it needs cannot be had: for want of a database, which costs it nothing, or at all."""
         if isinstance(error, StoreError):
             self.not_sent(flight, error.code)
         else:
             self.end(flight, ExecutionResult.failed(flight.event, error))
 
-    def unsendable(self, event: Unsendable) -> None:
+    def unsendable(self, event: StepNotEncodable) -> None:
         """The next attempt would be the same."""
         said = ErrorInfo(event.kind, f"its arguments do not go into a message to a worker: {event.reason}")
         for flight in self._flights.remove([event.step.token]):
             self.end(flight, ExecutionResult.failed(flight.event, said, retryable=False))
 
-    def overdue(self, event: Overdue) -> None:
+    def overdue(self, event: StepsOverdue) -> None:
         """Its worker should have ended it long ago. What still comes of it is acknowledged and dropped."""
         for flight in self._flights.remove([step.token for step in event.steps]):
             if not flight.ended and flight.work is not None and flight.work.timeout is not None:
                 result = ExecutionResult.timed_out(flight.event, flight.work.timeout)
                 self.end(flight, result, at_fault=True)
 
-    def lost(self, event: Lost) -> None:
+    def lost(self, event: StepsLost) -> None:
         # However many it had, it was lost once.
         at_fault: bool | None = True
         for flight in self._flights.remove([step.token for step in event.steps]):
@@ -152,7 +154,7 @@ class Outcomes:
         if granted or denied:
             self._protocol.answer_start(event.worker, granted, denied)
 
-    def say(self, event: Said) -> None:
+    def say(self, event: LinesReceived) -> None:
         flight = self._flights.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
             for line in event.lines:

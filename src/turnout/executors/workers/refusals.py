@@ -10,7 +10,7 @@ log = logging.getLogger("turnout.hub")
 
 SAID_AGAIN = 600.0
 """Seconds after which the same refusal is worth another line."""
-MOST_IN_A_WHILE, WHILE = 50, 60.0
+MAX_IN_A_WHILE, WHILE = 50, 60.0
 """Lines in one such time: whoever tries many keys does not fill the disk."""
 
 
@@ -34,8 +34,8 @@ class Refusals:
             self._began, self._lines = now, 0
             self._said = {each: said for each, said in self._said.items() if now - said < SAID_AGAIN}
         self._lines += 1
-        if self._lines <= MOST_IN_A_WHILE:
+        if self._lines <= MAX_IN_A_WHILE:
             self._said[peer, reason] = now
             log.warning("%s was refused: %s", peer, reason)
-        elif self._lines == MOST_IN_A_WHILE + 1:
+        elif self._lines == MAX_IN_A_WHILE + 1:
             log.warning("more were refused; the next lines about that come in %.0f s", self._began + WHILE - now)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from turnout.errors import InvalidSetting
-from turnout.model.bounds import at_least, positive_seconds
+from turnout.model.checks import at_least, positive_seconds
 from turnout.model.durations import Duration, seconds
 from turnout.wire.addresses import can_be_listened_on
 from turnout.wire.limits import MAX_RESULTS

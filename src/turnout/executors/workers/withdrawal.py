@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
-from turnout.executors.workers.flights import Flight, Flights
+from turnout.executors.workers.in_flight import InFlight, InFlightTable
 from turnout.executors.workers.outcomes import Outcomes
 from turnout.executors.workers.pump import Pump
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.reasons import CANCELLED
-from turnout.wire.hub import HubProtocol
+from turnout.wire.hub_sessions import HubProtocol
 
 
 class Withdrawal:
     """Takes steps back."""
 
-    def __init__(self, protocol: HubProtocol, flights: Flights, outcomes: Outcomes, pump: Pump) -> None:
+    def __init__(self, protocol: HubProtocol, flights: InFlightTable, outcomes: Outcomes, pump: Pump) -> None:
         self._protocol = protocol
         self._flights = flights
         self._outcomes = outcomes
@@ -29,7 +29,7 @@ class Withdrawal:
 
         A cancelled run does not wait for that: its workers are told to stop as soon as the cancellation is stored.
         """
-        asked: dict[str, list[Flight]] = {}
+        asked: dict[str, list[InFlight]] = {}
         for event in events:
             flight = self._flights.of(event)
             if flight is None or flight.ended:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from turnout.dispatcher.guard import Guard
+from turnout.dispatcher.executor_breaker import ExecutorBreaker
 
 
-class Watched(msgspec.Struct, eq=False):
+class WorkerRecord(msgspec.Struct, eq=False):
     """What is known of one worker, over its sessions."""
 
-    guard: Guard
+    guard: ExecutorBreaker
     ended: dict[str, int]
     """Attempts by outcome."""
     reserved: int = 0

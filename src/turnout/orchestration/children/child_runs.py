@@ -18,7 +18,7 @@ from turnout.model.children import CHILD, CHILD_REFUSED, PARENT_GONE, child_run_
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult
 from turnout.model.rows import InboxRow, NewRun, TaskRow
 from turnout.model.states import RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun, RunCommand
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background
@@ -63,30 +63,30 @@ class ChildRuns:
         """By the child's id: it is being looked for, or inserted."""
 
     # -- hooks of the stages ------------------------------------------------------------------------------------
-    def place(self, owned: ActiveRun, turn: Turn) -> None:
+    def place(self, owned: ActiveRun, transition: Transition) -> None:
         """Ready to running, for child runs: they take no executor's place."""
         machine = owned.machine
         if not self._session.may_start:
             return
         graph = machine.graph
-        for pos in list(turn.ready()):
-            row = turn.task(pos)
+        for pos in list(transition.ready()):
+            row = transition.task(pos)
             if not is_child(graph, row):
                 continue
             name = graph.tasks[pos if row.group is None else row.group].body.ref
             if self._registry.child_of(machine.new, name) is None:
-                turn.explain(pos, f"no_orchestrator_has{{{name}}}")
+                transition.explain(pos, f"no_orchestrator_has{{{name}}}")
                 continue
             child = child_run_id(owned.run_id, pos, row.attempt + 1)
-            turn.place(pos, DispatchDecision(CHILD, f"child run {child}"), CHILD)
+            transition.place(pos, DispatchDecision(CHILD, f"child run {child}"), CHILD)
 
-    def applied(self, owned: ActiveRun, turn: Turn, orders: Sequence[RunCommand]) -> None:
+    def applied(self, owned: ActiveRun, transition: Transition, orders: Sequence[RunCommand]) -> None:
         """A parent's turn is committed: its new children are born, the others do as it does."""
-        for row in turn.rows.values():
+        for row in transition.rows.values():
             if row.state is TaskState.RUNNING and row.holder == CHILD:
                 self._make_sure(owned, row, fresh=True)
         # A pause is acknowledged when the children have paused too: after it nothing new starts in any of them.
-        moved = turn.run is not None and not turn.run.state.terminal
+        moved = transition.run is not None and not transition.run.state.terminal
         pauses = [order for order in orders if order.kind == "pause" and moved]
         for order in orders:
             if order not in pauses:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from turnout.errors import RunNotFound, StoreError
 from turnout.model.children import CHILD, Told, child_result, child_run_id, follow
 from turnout.model.events import ExecutionResult
-from turnout.model.machine import RunMachine
 from turnout.model.rows import StoredRun, TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.active_runs import ActiveRuns

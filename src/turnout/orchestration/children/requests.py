@@ -23,9 +23,9 @@ from turnout.model.children import (
     shorter,
 )
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
 from turnout.model.rows import NewRun, StoredRun, TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
 from turnout.orchestration.active_run import ActiveRun

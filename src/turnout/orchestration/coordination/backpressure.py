@@ -11,7 +11,7 @@ BAND = 0.1
 """A fall of the factor that is smaller than this is not made."""
 RECOVERY = 0.2
 """The most that the factor rises from one look to the next: falling is at once, rising is by steps."""
-SHORTEST_PATIENCE, LONGEST_PATIENCE = 2, 32
+MIN_PATIENCE, MAX_PATIENCE = 2, 32
 """Looks without pressure before the factor rises. Who slows down takes the pressure away by that, so a rise may bring
 it back: each time it does, the next rise waits twice as long. Else the factor would swing for as long as others hold
 what we want."""
@@ -24,7 +24,7 @@ class Backpressure(msgspec.Struct, frozen=True):
     """1.0 is full speed."""
     quiet: int = 0
     """Looks in a row that saw no pressure."""
-    patience: int = SHORTEST_PATIENCE
+    patience: int = MIN_PATIENCE
     risen: bool = False
     """Whether the factor has risen since it last fell."""
 
@@ -43,14 +43,14 @@ class Backpressure(msgspec.Struct, frozen=True):
     def _pressed(self, wanted: float) -> Backpressure:
         if wanted >= self.factor or (self.factor - wanted < BAND and wanted != FLOOR):
             return self._with(quiet=0)
-        patience = min(self.patience * 2, LONGEST_PATIENCE) if self.risen else self.patience
+        patience = min(self.patience * 2, MAX_PATIENCE) if self.risen else self.patience
         return Backpressure(wanted, patience=patience)
 
     def _relieved(self) -> Backpressure:
         quiet = self.quiet + 1
         if not self.engaged:
             # Quiet for long at full speed: the next pressure is another one.
-            calm = quiet > LONGEST_PATIENCE
+            calm = quiet > MAX_PATIENCE
             return Backpressure() if calm else self._with(quiet=quiet)
         if quiet < self.patience:
             return self._with(quiet=quiet)

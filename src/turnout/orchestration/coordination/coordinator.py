@@ -21,7 +21,7 @@ from turnout.orchestration.stages.stage import Stage
 
 log = logging.getLogger("turnout.coordinator")
 
-REMEMBERED_EVENTS = 200
+MAX_REMEMBERED_EVENTS = 200
 UNUSED = StoreUse(size=0, active=0, waiting=0, saturation=0.0)
 
 
@@ -42,7 +42,7 @@ class OrchestrationLoopCoordinator:
         self.backpressure = Backpressure()
         self.store_use = UNUSED
         self.backpressure_events = 0
-        self.events: deque[Event] = deque(maxlen=REMEMBERED_EVENTS)
+        self.events: deque[Event] = deque(maxlen=MAX_REMEMBERED_EVENTS)
         self.started_at: float | None = None
         self._store_use = store_use
         self._slow_down = slow_down

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from turnout.model.breaker import Breaker, BreakerSettings, BreakerState
 
-SHORTEST_LOOK, LONGEST_LOOK = 0.1, 1.0
+MIN_LOOK, MAX_LOOK = 0.1, 1.0
 """Who waits at the gate looks so often, to notice that it is to stop."""
 
 
@@ -39,7 +39,7 @@ class PoolBreaker:
         Who goes through says how it went: ``succeeded``, ``failed``, or ``withdrew`` if there was nothing to do."""
         now = self._clock()
         if not self.breaker.allows(now):
-            await self._pause(min(max(self.breaker.until - now, SHORTEST_LOOK), LONGEST_LOOK))
+            await self._pause(min(max(self.breaker.until - now, MIN_LOOK), MAX_LOOK))
             now = self._clock()
             if not self.breaker.allows(now):
                 return False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from turnout.model.bounds import Ratio, at_least, in_order, positive_seconds, share
 from turnout.model.breaker import BreakerSettings
+from turnout.model.checks import Ratio, at_least, in_order, positive_seconds, share
 
-LONGEST_OPEN = 5.0
+MAX_OPEN = 5.0
 """Seconds that a pool's breaker stays open at most, so that a database that is back is noticed soon."""
 
 
@@ -25,7 +25,7 @@ class PoolSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def breaker(self) -> BreakerSettings:
-        return BreakerSettings(threshold=self.circuit_breaker_threshold, longest=LONGEST_OPEN)
+        return BreakerSettings(threshold=self.circuit_breaker_threshold, longest=MAX_OPEN)
 
     def check(self, path: str) -> None:
         for name in (

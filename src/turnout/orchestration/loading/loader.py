@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.authoring.calling import caller
+from turnout.authoring.invocation import caller
 from turnout.authoring.registry import Registry
 from turnout.bodies.attempt import is_async
 from turnout.bodies.conditions import once_met
@@ -20,24 +20,24 @@ from turnout.contracts.executor import RunWork, Work
 from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
-from turnout.model.ending import RowOf
+from turnout.model.carry_over import Memo, read_memo
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.hooks import told
 from turnout.model.info import Output
-from turnout.model.machine import begun_before
 from turnout.model.mapping import rows_near
-from turnout.model.memo import Memo, read_memo
 from turnout.model.names import split_task_id
 from turnout.model.outputs import Outputs
 from turnout.model.rows import NewRun, RunRow, TaskRow
+from turnout.model.run_machine import begun_before
+from turnout.model.run_outcome import RowOf
 from turnout.model.states import TaskState
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.loading.arguments import Call
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.split_lists import SplitLists
 
-REMEMBERED_RUNS = 256
+MAX_REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""
 
 HANDLER = "handler"
@@ -114,7 +114,7 @@ class StoreLoader:
         known = self._items_known.get(run_id, {})
         own = next((group for group, some in known.items() if pos in some), pos)
         if own >= len(graph.tasks) or any(dep in graph.mapped and dep not in known for dep in graph.sources(own)):
-            if len(self._items_known) >= REMEMBERED_RUNS:
+            if len(self._items_known) >= MAX_REMEMBERED_RUNS:
                 self._items_known.clear()
             known = self._items_known[run_id] = self._store.items(run_id)
         return known

@@ -23,7 +23,7 @@ from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.adoption")
 
-FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.5, 5.0
 """Seconds until a run that could not be read anew is tried again. There may be many of them."""
 
 
@@ -133,14 +133,14 @@ class Claims:
         await self._takeover.take_over(claimed)
         return len(claimed)
 
-    async def reload(self, owned: ActiveRun, pause: float = FIRST_PAUSE) -> None:
+    async def reload(self, owned: ActiveRun, pause: float = INITIAL_BACKOFF) -> None:
         """Reads a run anew under a new epoch, since memory and database disagree about it, or lets it go."""
         try:
             if await self.claim([owned.run_id]):
                 return
         except StoreError as error:
             log.debug("run %s will be read anew later: %s", owned.run_id, error)
-            again = min(pause * 2, LAST_PAUSE)
+            again = min(pause * 2, MAX_BACKOFF)
             self._background.later(pause, lambda: self._background.spawn(self.reload(owned, again)))
             return
         log.info("run %s belongs to another orchestrator now", owned.run_id)

@@ -13,12 +13,12 @@ from turnout.contracts.dispatcher import Dispatcher
 from turnout.errors import StoreUnreachable
 from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, TaskReadyEvent, printable
-from turnout.model.machine import RunMachine
 from turnout.model.names import split_task_id
 from turnout.model.reasons import GIVEN_UP, STORE_REJECTED
 from turnout.model.rows import WriteOutcome
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import RUN_TERMINAL, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun, PendingResult
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background
@@ -110,29 +110,29 @@ class Commits:
 
     # -- applied ------------------------------------------------------------------------------------------------
     def _applied(self, pending: PendingCommit, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
-        owned, turn = pending.owned, pending.turn
+        owned, transition = pending.owned, pending.transition
         machine = owned.machine
         shadowing = self._dispatcher.has_shadows
-        machine.adopt(turn)
+        machine.adopt(transition)
         if pending.submission is not None:
             self._replies.inserted(pending, pending.submission)
         for key, event in pending.events:
             dispatches.setdefault(key, []).append(event)
             if shadowing:
                 self._shadow(machine, event, dispatches)
-        for row in turn.rows.values():
+        for row in transition.rows.values():
             if row.retry_in and row.poll_key is None:
                 self._timers.retry(owned, row)
         for pos in pending.to_cancel:
             self._cancel_attempt(owned, pos)
         if machine.graph.children:
-            self._children.applied(owned, turn, pending.commands)
+            self._children.applied(owned, transition, pending.commands)
         else:
             for order in pending.commands:
                 order.acknowledge()
         if machine.graph.hooks:
-            self._warn_of_hooks(owned, turn)
-        self._go_on(owned, turn)
+            self._warn_of_hooks(owned, transition)
+        self._go_on(owned, transition)
         owned.trouble = ""
 
     def settled(self, answers: Sequence[PendingResult]) -> None:
@@ -143,7 +143,7 @@ class Commits:
             except Exception:
                 log.exception("who sent %d results could not be told that they have arrived", len(answers))
 
-    def _go_on(self, owned: ActiveRun, turn: Turn) -> None:
+    def _go_on(self, owned: ActiveRun, transition: Transition) -> None:
         """Bring the run to where it has to go next."""
         machine = owned.machine
         if machine.row.state in RUN_TERMINAL:
@@ -157,15 +157,15 @@ class Commits:
             or owned.results
             or owned.commands
             or not machine.open
-            or turn.contested
+            or transition.awaits_claim_check
             or machine.settling
         ) or (machine.ready and not owned.queued_for):
             self._runs.enqueue(owned)
 
     @staticmethod
-    def _warn_of_hooks(owned: ActiveRun, turn: Turn) -> None:
+    def _warn_of_hooks(owned: ActiveRun, transition: Transition) -> None:
         """The failure of a hook changes nothing, so somebody has to be told."""
-        for pos, row in turn.rows.items():
+        for pos, row in transition.rows.items():
             if pos in owned.machine.graph.hooks and row.state is TaskState.FAILED:
                 said = f"{row.error.type}: {row.error.message}" if row.error else row.reason
                 log.warning("run %s: hook %s failed: %s", owned.run_id, owned.machine.graph.tasks[pos].name, said)
@@ -201,7 +201,7 @@ class Commits:
         owned.commands[:0] = pending.commands
         owned.results[:0] = pending.results
         owned.busy = True
-        if outcome.rejected is not None and pending.turn.run_row.reason not in GIVEN_UP:
+        if outcome.rejected is not None and pending.transition.run_row.reason not in GIVEN_UP:
             error = ErrorInfo("StoreRejected", printable(outcome.rejected))
             self._spawn(self.write([given_up(owned, error, STORE_REJECTED)]))
         else:

@@ -13,11 +13,11 @@ from turnout.contracts.dispatcher import Dispatcher
 from turnout.errors import NotImportable
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.machine import RunMachine
 from turnout.model.reasons import BREAKER_OPEN, TO_BE_ALONE
 from turnout.model.rows import TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.spec import TaskSpec
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import suspect
 from turnout.orchestration.active_run import ActiveRun, PendingResult
 from turnout.orchestration.capacity_queue import CapacityQueue
@@ -56,13 +56,13 @@ class ExclusiveTasks:
         return DispatchDecision(isolated, ISOLATED)
 
     def place(
-        self, owned: ActiveRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
+        self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
     ) -> list[int]:
         """Starts those that have to be alone in their executor, or lets them wait; returns the other tasks."""
         dispatcher = self._dispatcher
         others: list[int] = []
         for pos in list(ready):
-            row = turn.task(pos)
+            row = transition.task(pos)
             if not suspect(row):
                 others.append(pos)
                 continue
@@ -72,9 +72,9 @@ class ExclusiveTasks:
                 # It has to be alone on a worker, and waits for one in a line of its own; or it has its own process.
                 others.append(pos)
             elif dispatcher.reserve(key, alone=True):
-                events.append((key, turn.place(pos, decision, self._session.id)))
+                events.append((key, transition.place(pos, decision, self._session.id)))
             else:
-                turn.explain(pos, BREAKER_OPEN if dispatcher.breaker(key) != CLOSED else TO_BE_ALONE)
+                transition.explain(pos, BREAKER_OPEN if dispatcher.breaker(key) != CLOSED else TO_BE_ALONE)
                 self._capacity_queue.add_exclusive(owned, key)
         return others
 

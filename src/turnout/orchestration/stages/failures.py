@@ -10,7 +10,7 @@ from turnout.model.events import ErrorInfo, printable
 from turnout.model.reasons import TURN_FAILED, because
 from turnout.model.rows import HistoryRow, LoadedRun, RunRow, RunWrite
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.messages import PendingCommit
 
@@ -22,12 +22,12 @@ def error_of(error: BaseException) -> ErrorInfo:
 
 def given_up(owned: ActiveRun, error: ErrorInfo, reason: str = TURN_FAILED) -> PendingCommit:
     """The pending that fails a run, and answers what waits for its next turn."""
-    turn = Turn(owned.machine, time.time())
-    turn.reject(error, reason)
-    write = turn.write()
+    transition = Transition(owned.machine, time.time())
+    transition.reject(error, reason)
+    write = transition.write()
     write.inbox_done = [answer.inbox for answer in owned.results if answer.inbox is not None]
     results, owned.results = owned.results, []
-    return PendingCommit(owned, turn, write, [], results=results)
+    return PendingCommit(owned, transition, write, [], results=results)
 
 
 def unreadable(loaded: LoadedRun, error: BaseException) -> RunWrite:

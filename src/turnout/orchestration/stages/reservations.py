@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from turnout.contracts.dispatcher import Delivery
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, TaskReadyEvent
-from turnout.model.machine import RunMachine
 from turnout.model.reasons import BREAKER_OPEN, NO_CAPACITY
 from turnout.model.rows import TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.verdict import suspect
 from turnout.orchestration.capacity_queue import key_of, line_of, rest_of
 from turnout.orchestration.session import OrchestratorSession

@@ -17,7 +17,7 @@ from turnout.model.children import CHILD
 from turnout.model.events import TaskReadyEvent
 from turnout.model.reasons import TURN_FAILED
 from turnout.model.states import RunState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun, RunCommand, portion
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background
@@ -109,7 +109,7 @@ class Scheduler:
         return None
 
     def _turn(self, owned: ActiveRun, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit | None:
-        turn = Turn(owned.machine, time.time(), random.random)
+        transition = Transition(owned.machine, time.time(), random.random)
         results, orders = portion(owned.results, LARGEST), owned.commands
         held: Sequence[RunCommand] = ()
         if orders:
@@ -118,64 +118,64 @@ class Scheduler:
             if answer.holder is not None:
                 result = answer.result
                 owned.machine.observe_claim(answer.pos, result.attempt, answer.holder, result.started_at)
-            turn.result(self._checks.checked(owned, answer), answer.pos)
-        to_cancel = self._take_up(owned, turn) if owned.just_claimed else []
+            transition.result(self._checks.checked(owned, answer), answer.pos)
+        to_cancel = self._take_up(owned, transition) if owned.just_claimed else []
         if orders:
-            to_cancel += self._obey(turn, orders)
+            to_cancel += self._obey(transition, orders)
         if not held:
-            self._starter.start_ready(owned, turn, events)
-        turn.finish()
+            self._starter.start_ready(owned, transition, events)
+        transition.finish()
         owned.results, owned.just_claimed = owned.results[len(results) :], False
         if orders:
             owned.commands = [*held]
         inbox = [answer.inbox for answer in results if answer.inbox is not None]
         commands = [order.row for order in orders if order.row is not None]
-        if turn.empty and not inbox and not commands:
+        if transition.empty and not inbox and not commands:
             for order in orders:
                 order.acknowledge()
             self._commits.settled(results)
             if owned.results:
                 self._runs.enqueue(owned)
             return None
-        write = turn.write()
+        write = transition.write()
         if inbox or commands:
             write.inbox_done, write.commands_done = inbox, commands
         # The run keeps its list of orders if it was empty, so the pending must not hold it.
-        return PendingCommit(owned, turn, write, events, orders or (), to_cancel or (), results)
+        return PendingCommit(owned, transition, write, events, orders or (), to_cancel or (), results)
 
-    def _take_up(self, owned: ActiveRun, turn: Turn) -> list[int]:
+    def _take_up(self, owned: ActiveRun, transition: Transition) -> list[int]:
         """Go on where an earlier owner, or an earlier epoch, left off; returns the attempts to be stopped here."""
         if owned.machine.graph.children:
             self._children.take_up(owned)
-        if turn.run_row.state is RunState.CANCELLING:
-            return self._stop_elsewhere(turn, turn.go_on_cancelling())
-        turn.begin()
+        if transition.run_row.state is RunState.CANCELLING:
+            return self._stop_elsewhere(transition, transition.go_on_cancelling())
+        transition.begin()
         return []
 
-    def _obey(self, turn: Turn, orders: Sequence[RunCommand]) -> list[int]:
+    def _obey(self, transition: Transition, orders: Sequence[RunCommand]) -> list[int]:
         """Carry out orders; returns the attempts whose executors here must be asked to stop."""
         running: list[int] = []
         for order in orders:
             match order.kind:
                 case "cancel":
-                    running += self._cancel(turn, order)
+                    running += self._cancel(transition, order)
                 case "pause":
-                    turn.pause(order.reason or "paused")
+                    transition.pause(order.reason or "paused")
                 case "resume":
-                    turn.resume()
+                    transition.resume()
                 case _:
                     log.error("unknown command %r", order.kind)
-        return self._stop_elsewhere(turn, running)
+        return self._stop_elsewhere(transition, running)
 
     @staticmethod
-    def _cancel(turn: Turn, order: RunCommand) -> list[int]:
-        cancelling = turn.run_row.state is RunState.CANCELLING
+    def _cancel(transition: Transition, order: RunCommand) -> list[int]:
+        cancelling = transition.run_row.state is RunState.CANCELLING
         if order.ends_hooks is None:
             order.ends_hooks = cancelling
         # An order that is tried again after its commit failed in part is not a second order.
-        return [] if cancelling and not order.ends_hooks else turn.cancel(order.reason or "cancelled")
+        return [] if cancelling and not order.ends_hooks else transition.cancel(order.reason or "cancelled")
 
-    def _stop_elsewhere(self, turn: Turn, running: Sequence[int]) -> list[int]:
+    def _stop_elsewhere(self, transition: Transition, running: Sequence[int]) -> list[int]:
         """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
         mine: list[int] = []
         delivery = self._delivery
@@ -183,10 +183,10 @@ class Scheduler:
         flying = delivery.in_flight() if delivery.assigners and running else {}
         for pos in running:
             # A child run is not given up: its parent ends when it has.
-            row = turn.task(pos)
-            flies = (turn.machine.event(pos, row).task_id, row.attempt) in flying
+            row = transition.task(pos)
+            flies = (transition.machine.event(pos, row).task_id, row.attempt) in flying
             if flies or row.holder in (self._session.id, CHILD):
                 mine.append(pos)
             else:
-                turn.stop_running(pos, turn.run_row.reason or "cancelled")
+                transition.stop_running(pos, transition.run_row.reason or "cancelled")
         return mine

@@ -11,7 +11,7 @@ from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEven
 
 log = logging.getLogger("turnout.shadow")
 
-REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 """Attempts whose other half is waited for; beyond it the oldest are forgotten and counted."""
 
 
@@ -39,7 +39,7 @@ class Shadows:
 
     def expect(self, event: TaskReadyEvent) -> None:
         self.expected[event.task_id, event.attempt] = None
-        while len(self.expected) > REMEMBERED:
+        while len(self.expected) > MAX_REMEMBERED:
             self.expected.popitem(last=False)
             self.metrics.forgotten += 1
 
@@ -52,9 +52,9 @@ class Shadows:
             self.expected[key] = result
             return
         del self.expected[key]
-        self._judge(*((other, result) if result.shadow else (result, other)))
+        self._evaluate_trigger(*((other, result) if result.shadow else (result, other)))
 
-    def _judge(self, real: ExecutionResult, shadow: ExecutionResult) -> None:
+    def _evaluate_trigger(self, real: ExecutionResult, shadow: ExecutionResult) -> None:
         if NO_ANSWER & {real.status, shadow.status}:
             self.metrics.unanswered += 1
             return

@@ -23,9 +23,9 @@ log = logging.getLogger("turnout.stages")
 Process = Callable[[list[Any]], Awaitable[None]]
 
 AFTER_AN_ERROR = 0.1
-LONGEST_PAUSE = 0.05
+MAX_PAUSE = 0.05
 """The pause after each batch at the strongest backpressure."""
-LONGEST_SILENCE = 2.0
+MAX_SILENCE = 2.0
 """An idle executor gives a sign of life at least this often."""
 
 
@@ -91,7 +91,7 @@ class StageExecutor:
         looked = time.monotonic()
         try:
             while self.should_continue():
-                interval = min(self._pool.polling_interval_ms / 1000 / self._factor, LONGEST_SILENCE)
+                interval = min(self._pool.polling_interval_ms / 1000 / self._factor, MAX_SILENCE)
                 found = await self._queue.wait(interval)
                 self.heartbeat()
                 if not found:
@@ -103,7 +103,7 @@ class StageExecutor:
                     # It may have been told to stop meanwhile: then it takes nothing.
                     await self.process_batch()
                     if self._factor < 1.0:
-                        await asyncio.sleep((1.0 - self._factor) * LONGEST_PAUSE)
+                        await asyncio.sleep((1.0 - self._factor) * MAX_PAUSE)
         finally:
             self._queue.hand_on()
 

@@ -9,8 +9,8 @@ import time
 from turnout.authoring.registry import Registry
 from turnout.errors import StoreError
 from turnout.model.events import TaskReadyEvent
-from turnout.model.machine import RunMachine
-from turnout.model.turn import Turn
+from turnout.model.run_machine import RunMachine
+from turnout.model.transition import Transition
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.children.child_runs import ChildRuns
@@ -89,18 +89,18 @@ class SubmissionStage:
         submission.insert_started = True
         owned = ActiveRun(machine)
         owned.busy = True
-        turn = Turn(machine, time.time(), random.random)
+        transition = Transition(machine, time.time(), random.random)
         child = submission.new.parent_run is not None
         room = len(self._runs) < settings.max_owned_runs or (child and self._children.may_exceed(submission.new))
         # Who has no code for it leaves it to those that have.
         mine = room and self._session.may_start and self._registry.spec_of(submission.new.workflow) is not None
         if mine:
             self._runs.add(owned)
-            turn.begin()
-            self._starter.start_ready(owned, turn, events)
-            turn.finish()
+            transition.begin()
+            self._starter.start_ready(owned, transition, events)
+            transition.finish()
         pending = PendingCommit(
-            owned, turn, turn.insert(self._session.id if mine else None), events, submission=submission
+            owned, transition, transition.insert(self._session.id if mine else None), events, submission=submission
         )
         self._submissions.inserting(submission)
         return pending

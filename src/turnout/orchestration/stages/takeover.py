@@ -15,8 +15,8 @@ from turnout.model.children import CHILD
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.groups import wanted_outputs
-from turnout.model.machine import RunMachine
 from turnout.model.rows import Holder, LoadedRun, TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_run import ActiveRun, PendingResult, place_of

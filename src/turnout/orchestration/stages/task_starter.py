@@ -10,11 +10,11 @@ from turnout.model.breaker import BreakerState
 from turnout.model.children import is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.machine import RunMachine
 from turnout.model.reasons import LIMIT, NO_CAPACITY, TO_BE_ALONE
 from turnout.model.rows import TaskRow
+from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
-from turnout.model.turn import Turn
+from turnout.model.transition import Transition
 from turnout.model.verdict import suspect
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.active_runs import ActiveRuns
@@ -54,23 +54,23 @@ class TaskStarter:
         self._polled = polled
         """Executor keys that pollers serve: their tasks are never dispatched from here. None: pollers serve all."""
 
-    def start_ready(self, owned: ActiveRun, turn: Turn, events: list[tuple[str, TaskReadyEvent]]) -> None:
+    def start_ready(self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Give ready tasks to executors that have room: reserve first, commit, and only then dispatch."""
         dispatcher, queue, reservations = self._dispatcher, self._capacity_queue, self._reservations
         if owned.machine.graph.children:
-            self._children.place(owned, turn)
+            self._children.place(owned, transition)
         if self._polled is None or self._polled:
-            self._offer(owned.machine, turn)
+            self._offer(owned.machine, transition)
         if self._polled is None or not self._session.may_start:
             return
         now = time.monotonic()
         assigners, full = dispatcher.assigners, set[str]()
-        ready = _in_order(owned.machine.graph, turn)
+        ready = _in_order(owned.machine.graph, transition)
         if owned.has_lost_attempts:
-            ready = self._suspects.place(owned, turn, events, ready)
+            ready = self._suspects.place(owned, transition, events, ready)
         tasks = owned.machine.graph.tasks
         for pos in ready:
-            row = turn.task(pos)
+            row = transition.task(pos)
             decision = self._decide(owned.machine, row)
             key = line = decision.executor_key
             if assigners and key in assigners:
@@ -89,41 +89,41 @@ class TaskStarter:
                     break
                 continue
             worker = None if key is line else assigners[key].name_of(holder)
-            events.append((key, turn.place(pos, decision, holder, worker)))
+            events.append((key, transition.place(pos, decision, holder, worker)))
             if owned.waiting_since:
                 owned.waiting_since.pop(line, None)
         if full:
-            self._explain(owned, turn, full)
+            self._explain(owned, transition, full)
 
-    def _explain(self, owned: ActiveRun, turn: Turn, full: Iterable[str]) -> None:
+    def _explain(self, owned: ActiveRun, transition: Transition, full: Iterable[str]) -> None:
         """Say of the tasks that found no place why they wait."""
         reasons = {line: self._reservations.wait_reason(line) for line in full}
         changed = any(owned.wait_reasons.get(line, NO_CAPACITY) != reason for line, reason in reasons.items())
-        fresh = turn.made_ready()
+        fresh = transition.made_ready()
         if not changed and all(reason == NO_CAPACITY for reason in reasons.values()):
             for pos in fresh:
-                if _waits_for_room(turn.task(pos)):
-                    turn.explain(pos, NO_CAPACITY)
+                if _waits_for_room(transition.task(pos)):
+                    transition.explain(pos, NO_CAPACITY)
             return
         owned.wait_reasons = {**owned.wait_reasons, **reasons}
         machine = owned.machine
         for pos in {**machine.ready, **dict.fromkeys(fresh)} if changed else fresh:
-            row = turn.task(pos)
+            row = transition.task(pos)
             if row.state is TaskState.READY and _waits_for_room(row) and not is_child(machine.graph, row):
                 line = self._reservations.line(machine, row, self._decide(machine, row))
                 reason = reasons.get(line, NO_CAPACITY)
-                if pos in turn.rows or (row.reason or NO_CAPACITY) != reason:
-                    turn.explain_anew(pos, reason)
+                if pos in transition.rows or (row.reason or NO_CAPACITY) != reason:
+                    transition.update_wait_reason(pos, reason)
 
-    def _offer(self, machine: RunMachine, turn: Turn) -> None:
+    def _offer(self, machine: RunMachine, transition: Transition) -> None:
         """Leave to pollers what is theirs."""
-        for pos in turn.offerable():
-            row = turn.task(pos)
+        for pos in transition.offerable():
+            row = transition.task(pos)
             if row.state is not TaskState.READY or is_child(machine.graph, row):
                 continue
             decision = self._routed(machine, row) if self._polled is None else self._decide(machine, row)
             if self._polled is None or decision.executor_key in self._polled:
-                turn.offer(pos, decision)
+                transition.offer(pos, decision)
 
     def _decide(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
         """Later attempts reuse the stored decision, but for suspects."""
@@ -177,9 +177,9 @@ def _waits_for_room(row: TaskRow) -> bool:
     return row.retry_in is None and row.poll_key is None and row.reason not in (TO_BE_ALONE, LIMIT)
 
 
-def _in_order(graph: Graph, turn: Turn) -> list[int]:
+def _in_order(graph: Graph, transition: Transition) -> list[int]:
     """The tasks that executors may get, in the order in which they should. Child runs need none."""
-    ready = turn.ready()
+    ready = transition.ready()
     if graph.children:
-        ready = [pos for pos in ready if not is_child(graph, turn.task(pos))]
-    return sorted(ready, key=lambda pos: -turn.task(pos).priority) if graph.prioritised else ready
+        ready = [pos for pos in ready if not is_child(graph, transition.task(pos))]
+    return sorted(ready, key=lambda pos: -transition.task(pos).priority) if graph.prioritised else ready

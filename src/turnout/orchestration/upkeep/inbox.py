@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.contracts.store import MessageStore
-from turnout.dispatcher.intake import accepted
+from turnout.dispatcher.result_validation import accepted
 from turnout.model.children import CHILD
 from turnout.model.events import (
     STATUS_COMPLETED,

@@ -31,7 +31,7 @@ EARLY = 262_144
 """With so many bytes waiting, nothing waits for company any more."""
 UNFINISHED = 5.0
 """Seconds after which the beginning of a line counts as a line."""
-FIRST_PAUSE, LAST_PAUSE = 0.1, 2.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
 
 
 def _last_segment(_run_id: str, _pos: int, full_name: str) -> str:
@@ -137,7 +137,7 @@ class LogWriter:
                 if self._ended:
                     left = self._buffer.pending
                     break
-            pause = 0.0 if written else min(max(pause * 2, FIRST_PAUSE), LAST_PAUSE)
+            pause = 0.0 if written else min(max(pause * 2, INITIAL_BACKOFF), MAX_BACKOFF)
         if left:
             log.warning("%d lines of attempts are lost: the store could not be reached", left)
 

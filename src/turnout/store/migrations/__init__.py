@@ -10,7 +10,7 @@ from importlib.resources import files
 import msgspec
 
 from turnout.errors import MigrationMismatch, SchemaTooNew
-from turnout.store.blocks import Dialect
+from turnout.store.queries import Dialect
 
 
 class Migration(msgspec.Struct, frozen=True):

@@ -18,16 +18,16 @@ from turnout.store.ownership import Ownership
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
-from turnout.store.postgres.listening import Listener
+from turnout.store.postgres.listener import Listener
 from turnout.store.postgres.settings import PostgresSettings
-from turnout.store.reading import Reading
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_queries import RunQueries
 from turnout.store.urls import shown_url
 
 MIGRATION_LOCK = 7_355_608_001
 
 
-class PostgresStore(Ownership, Messages, Reading, Logs, Numbers, RetentionOfRuns):
+class PostgresStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfRuns):
     """The store on PostgreSQL."""
 
     _database: Database

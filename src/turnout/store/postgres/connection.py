@@ -12,11 +12,11 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.string import TextLoader
 
 from turnout.errors import InvalidSetting, StoreUnreachable
-from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
 from turnout.store.postgres.errors import translated
 from turnout.store.postgres.pool import Connection, ConnectionPool
 from turnout.store.postgres.settings import PostgresSettings
+from turnout.store.queries import Dialect, load_blocks
 
 Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 

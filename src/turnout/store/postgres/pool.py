@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import psycopg
 
 from turnout.errors import StoreUnreachable
-from turnout.store.waits import Waits
+from turnout.store.saturation import Saturation
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -51,7 +51,7 @@ class ConnectionPool:
     waits for one of those."""
 
     def __init__(self, connect: Callable[[], Connection], size: int, patience: float) -> None:
-        self.waits = Waits(size)
+        self.waits = Saturation(size)
         self._connect = connect
         self._patience = patience
         self._idle: list[Connection] = []

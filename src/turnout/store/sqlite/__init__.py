@@ -15,8 +15,8 @@ from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.numbers import Numbers
 from turnout.store.ownership import Ownership
-from turnout.store.reading import Reading
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
@@ -25,7 +25,7 @@ from turnout.store.sqlite.presence import refuse_absence
 POLL_SECONDS = 0.05
 
 
-class SqliteStore(Ownership, Messages, Reading, Logs, Numbers, RetentionOfRuns):
+class SqliteStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfRuns):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1

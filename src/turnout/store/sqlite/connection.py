@@ -12,11 +12,11 @@ from typing import Any
 
 from turnout.contracts.clock import boot_time
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
-from turnout.store.blocks import Dialect, load_blocks
 from turnout.store.database import Execute, Rows
+from turnout.store.queries import Dialect, load_blocks
+from turnout.store.saturation import Saturation
 from turnout.store.sqlite.clock import boot_id
 from turnout.store.sqlite.files import create_private
-from turnout.store.waits import Waits
 
 BUSY_SECONDS = 10.0
 SMALL_CACHE, LARGE_CACHE = 2_048, 65_536
@@ -43,7 +43,7 @@ class SqliteDatabase:
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._shared: sqlite3.Connection | None = None
         self._closed = False
-        self.waits = Waits(1)
+        self.waits = Saturation(1)
 
     # -- connections --------------------------------------------------------------------------------------------
     def connection(self) -> sqlite3.Connection:

@@ -14,8 +14,9 @@ from itertools import chain
 
 from turnout.errors import StoreRejected
 from turnout.model.rows import RunWrite, WriteOutcome
-from turnout.store.blocks import load_blocks
 from turnout.store.database import json_list
+from turnout.store.queries import load_blocks
+from turnout.store.sqlite.conflicts import sift
 from turnout.store.sqlite.connection import SqliteDatabase
 from turnout.store.sqlite.rows import (
     Values,
@@ -27,7 +28,6 @@ from turnout.store.sqlite.rows import (
     new_run,
     new_tasks,
 )
-from turnout.store.sqlite.sifting import sift
 from turnout.store.writes import check, finishes
 
 # A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 28 columns

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from turnout.orchestration.coordination.backpressure import (
     BAND,
     FLOOR,
-    LONGEST_PATIENCE,
+    MAX_PATIENCE,
+    MIN_PATIENCE,
     RECOVERY,
-    SHORTEST_PATIENCE,
     Backpressure,
 )
 
@@ -29,7 +29,7 @@ def test_it_rises_by_steps_until_full_speed_when_it_was_quiet_for_a_while() -> N
     while state.engaged:
         state = state.seen(0.0)
         factors.append(state.factor)
-    assert factors == pytest.approx([*[0.1] * SHORTEST_PATIENCE, 0.3, 0.5, 0.7, 0.9, 1.0])
+    assert factors == pytest.approx([*[0.1] * MIN_PATIENCE, 0.3, 0.5, 0.7, 0.9, 1.0])
 
 
 def test_between_its_two_thresholds_nothing_changes() -> None:
@@ -78,7 +78,7 @@ def test_it_does_not_swing_while_others_hold_connections(demand: int, held: int)
         waiting = max(0, calls - (10 - held))
         state = state.seen(waiting / calls)
         factors.append(state.factor)
-    tries = math.log2(LONGEST_PATIENCE / SHORTEST_PATIENCE) + 1 + 400 / LONGEST_PATIENCE
+    tries = math.log2(MAX_PATIENCE / MIN_PATIENCE) + 1 + 400 / MAX_PATIENCE
     assert turns(factors) <= 2 * tries, "it tried to go faster more often than its patience allows"
 
 
@@ -87,7 +87,7 @@ def test_pressure_that_is_over_costs_no_patience_later() -> None:
     for _ in range(3):
         for saturation in (1.0, *[0.0] * 60):
             state = state.seen(saturation)
-    assert (state.factor, state.patience) == (1.0, SHORTEST_PATIENCE)
+    assert (state.factor, state.patience) == (1.0, MIN_PATIENCE)
 
 
 def turns(factors: list[float]) -> int:

@@ -1,0 +1,181 @@
+"""Which graph does the workflow function draw? Each task called inside it becomes a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
+
+from turnout.authoring.invocation import open_signature
+from turnout.authoring.refs import Ref, drawing_of, source_of
+from turnout.authoring.source_location import place
+from turnout.authoring.templates import template_of
+from turnout.errors import InvalidWorkflow
+from turnout.model.bindings import tasks_in
+from turnout.model.spec import FromParam, FromTask, Mapped, TaskSpec, Template
+from turnout.model.suggestions import close
+
+
+class DrawnTask(Protocol):
+    """What a node is made from."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def function(self) -> Callable[..., Any]: ...
+
+    @property
+    def uses_context(self) -> bool: ...
+
+    @property
+    def depends_on(self) -> Sequence[Any]: ...
+
+    @property
+    def waits_for(self) -> Sequence[Any]: ...
+
+    @property
+    def named_explicitly(self) -> bool: ...
+
+    def spec(
+        self,
+        name: str,
+        *,
+        args: tuple[Template, ...] = (),
+        kwargs: dict[str, Template] | None = None,
+        depends_on: tuple[str, ...] = (),
+        uses_context: bool = False,
+        mapped: Mapped | None = None,
+    ) -> TaskSpec: ...
+
+
+T = TypeVar("T", bound=DrawnTask)
+_current: ContextVar[GraphBuilder[Any] | None] = ContextVar("turnout_drawing", default=None)
+
+
+def current_drawing() -> GraphBuilder[Any] | None:
+    """The workflow that is being drawn in this context; None outside of workflow functions."""
+    return _current.get()
+
+
+class GraphBuilder(Generic[T]):
+    """The nodes of one workflow so far, in call order."""
+
+    def __init__(self, workflow: str) -> None:
+        self.workflow = workflow
+        self.specs: dict[str, TaskSpec] = {}
+        self.tasks: dict[str, T] = {}
+        self._counts: dict[str, int] = {}
+
+    @contextmanager
+    def open(self) -> Generator[None]:
+        """While open, calling a task adds a node here instead of running it."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def parameter(self, name: str) -> Ref:
+        return Ref(FromParam(name), self)
+
+    def maps(self, name: str) -> bool:
+        """Whether the node of that name is a mapped task."""
+        return name in self.specs and self.specs[name].map is not None
+
+    def waited_for(self, task: T, values: Iterable[Any]) -> set[str]:
+        """The nodes that the task is ordered after, and those whose results are in these values."""
+        templates = [template_of(value, self, f"an argument of {task.name!r}") for value in values]
+        return {*self._nodes_of(task.waits_for), *(name for template in templates for name in tasks_in(template))}
+
+    def call(self, task: T, args: tuple[Any, ...], kwargs: Mapping[str, Any], mapped: Mapped | None = None) -> Ref:
+        """Add a node for this call; the placeholder stands for its result."""
+        self._check_style(task)
+        self._check_arguments(task, args, kwargs)
+        name = self._name_for(task)
+        arguments = tuple(
+            template_of(value, self, f"argument {index + 1} of {name!r}") for index, value in enumerate(args)
+        )
+        named = {key: template_of(value, self, f"argument {key!r} of {name!r}") for key, value in kwargs.items()}
+        data = (each for template in (*arguments, *named.values()) for each in tasks_in(template))
+        depends_on = tuple(dict.fromkeys([*data, *self._nodes_of(task.waits_for)]))
+        self.specs[name] = task.spec(name, args=arguments, kwargs=named, depends_on=depends_on, mapped=mapped)
+        self.tasks[name] = task
+        return Ref(FromTask(name), self)
+
+    def add(self, task: T, depends_on: Iterable[str], uses_context: bool) -> None:
+        """Add a task of a Context-style workflow."""
+        name = task.name
+        if name in self.specs:
+            self._refuse_duplicate(name)
+        self.specs[name] = task.spec(name, depends_on=tuple(dict.fromkeys(depends_on)), uses_context=uses_context)
+        self.tasks[name] = task
+
+    def _check_style(self, task: T) -> None:
+        if task.uses_context or task.depends_on:
+            has = "a Context parameter" if task.uses_context else "depends_on"
+            raise InvalidWorkflow(
+                f"{place()}: task {task.name!r} has {has}, which belongs to Workflow({self.workflow!r}, tasks=[…]); "
+                "in a workflow function pass results as arguments, or order tasks with .after(…)",
+                code="mixed_styles",
+            )
+
+    def _check_arguments(self, task: T, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        try:
+            open_signature(task.function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise InvalidWorkflow(f"{place()}: {task.name}(): {error}", code="bad_call", task=task.name) from error
+
+    def _name_for(self, task: T) -> str:
+        name = task.name
+        if name not in self.specs:
+            return name
+        if task.named_explicitly:
+            self._refuse_duplicate(name)
+        count = self._counts.get(name, 1) + 1
+        while f"{name}-{count}" in self.specs:
+            count += 1
+        self._counts[name] = count
+        return f"{name}-{count}"
+
+    def _refuse_duplicate(self, name: str) -> NoReturn:
+        raise InvalidWorkflow(
+            f"{place()}: two tasks of workflow {self.workflow!r} are named {name!r}: give one another name",
+            code="duplicate_task",
+            value=name,
+        )
+
+    def _nodes_of(self, others: Iterable[Any]) -> Iterator[str]:
+        for other in others:
+            match other:
+                case Ref():
+                    yield self._node_of_ref(other)
+                case str():
+                    if other not in self.specs:
+                        self._refuse_after(repr(other), close(other, self.specs))
+                    yield other
+                case _:
+                    yield from self._nodes_of_task(other)
+
+    def _node_of_ref(self, ref: Ref) -> str:
+        source = source_of(ref)
+        if drawing_of(ref) is not self:
+            self._refuse_after(repr(ref), ": it belongs to another workflow")
+        if isinstance(source, FromParam):
+            self._refuse_after(repr(ref), ": it is a parameter, not a task")
+        return source.name
+
+    def _nodes_of_task(self, other: T) -> list[str]:
+        if getattr(other, "named_explicitly", False):
+            names = [other.name] if other.name in self.specs else []
+        else:
+            # A workflow itself is what stands behind its child runs, as the function is behind a task's calls.
+            function = getattr(other, "function", other)
+            names = [name for name, task in self.tasks.items() if task.function is function]
+        if not names:
+            self._refuse_after(repr(other.name), ": it was not called before in this workflow")
+        return names
+
+    def _refuse_after(self, what: str, why: str) -> NoReturn:
+        raise InvalidWorkflow(f"{place()}: after({what}) names no task{why}", code="unknown_dependency", value=what)

@@ -1,0 +1,159 @@
+"""Where does a workflow's graph come from? From a function that is executed with placeholders, or a list of tasks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType, MappingProxyType
+from typing import Any, Protocol
+
+import msgspec
+
+from turnout.authoring.annotations import types_of
+from turnout.authoring.docstrings import annotation_doc, parameter_docs
+from turnout.authoring.graph_builder import GraphBuilder
+from turnout.authoring.invocation import open_signature
+from turnout.authoring.task import Task
+from turnout.authoring.templates import template_of
+from turnout.errors import InvalidWorkflow, NotJson, TooLarge
+from turnout.model.annotations import Typed, schema_of
+from turnout.model.spec import Param, Template
+from turnout.model.types import plain
+from turnout.model.values import dump_output
+
+NO_TYPES: Mapping[str, Typed] = MappingProxyType({})
+
+
+class Source(Protocol):
+    """What a workflow asks of either style. ``result``, and what is said of parameters, is known once it was drawn."""
+
+    context_style: bool
+    params: tuple[Param, ...]
+    positional: tuple[str, ...]
+    """Names of the parameters that can be given by position."""
+    result: Template | None
+    ref: str | None
+    """``module:qualname`` of the workflow function."""
+    home: Mapping[str, Any]
+    """The globals of the module that defines it."""
+    where: str
+    """Where it is defined, for people."""
+
+    @property
+    def types(self) -> Mapping[str, Typed]:
+        """The annotations of the workflow function; ``"return"`` is the result's."""
+        ...
+
+    def draw(self, drawing: GraphBuilder[Task[..., Any]]) -> None: ...
+
+
+class FunctionSource:
+    """The graph is what the function's calls of tasks make, the result what it returns."""
+
+    context_style = False
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self.function = function
+        self.ref: str | None = f"{function.__module__}:{function.__qualname__}"
+        self.home: Mapping[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
+        self.where = self.ref
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+            raise InvalidWorkflow(
+                f"workflow {name!r} is async or a generator: write a plain function; its tasks may be async",
+                code="async_workflow",
+            )
+        parameters = inspect.signature(function).parameters.values()
+        self.params = tuple(self._param(each) for each in parameters)
+        self.positional = tuple(each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY)
+        self.result: Template | None = None
+
+    @property
+    def types(self) -> Mapping[str, Typed]:
+        return types_of(self.function)
+
+    def draw(self, drawing: GraphBuilder[Task[..., Any]]) -> None:
+        # Only now: when the function was decorated, the classes that it names may not have existed yet.
+        self.params = self._described(self.params)
+        args: list[Any] = [drawing.parameter(name) for name in self.positional]
+        kwargs = {p.name: drawing.parameter(p.name) for p in self.params if p.name not in self.positional}
+        with drawing.open():
+            returned = self.function(*args, **kwargs)
+            self.result = None if returned is None else template_of(returned, drawing, f"the result of {self.name!r}")
+
+    def _param(self, parameter: inspect.Parameter) -> Param:
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise InvalidWorkflow(
+                f"workflow {self.name!r} takes *{parameter.name}: a run's input has names, so take a list or a dict",
+                code="bad_parameter",
+            )
+        if parameter.default is inspect.Parameter.empty:
+            return Param(parameter.name)
+        what = f"the default of parameter {parameter.name!r} of workflow {self.name!r}"
+        try:
+            default = plain(parameter.default, what)
+            dump_output(default, what=what)
+        except (NotJson, TooLarge) as error:
+            raise InvalidWorkflow(error.message, code=error.code) from error
+        return Param(parameter.name, required=False, default=default)
+
+    def _described(self, params: Iterable[Param]) -> tuple[Param, ...]:
+        docs, types = parameter_docs(self.function.__doc__), self.types
+        return tuple(self._say(param, types.get(param.name), docs.get(param.name, "")) for param in params)
+
+    def _say(self, param: Param, known: Typed | None, doc: str) -> Param:
+        if known is None:
+            return msgspec.structs.replace(param, doc=doc)
+        annotation = known.annotation
+        doc = annotation_doc(annotation) or doc
+        return msgspec.structs.replace(param, type=known.text, schema=schema_of(annotation), doc=doc)
+
+
+class ContextSource:
+    """The graph is what ``depends_on`` says, the result the merge of what the leaves left."""
+
+    context_style = True
+    params: tuple[Param, ...] = ()
+    positional: tuple[str, ...] = ()
+    result: Template | None = None
+    ref: str | None = None
+    types: Mapping[str, Typed] = NO_TYPES
+
+    def __init__(self, name: str, tasks: Iterable[Task[..., Any] | Callable[..., Any]], author: FrameType) -> None:
+        self.name = name
+        self.home: Mapping[str, Any] = author.f_globals
+        self.where = f"{author.f_code.co_filename}:{author.f_lineno}"
+        self.tasks: tuple[Task[..., Any], ...] = tuple(each if isinstance(each, Task) else Task(each) for each in tasks)
+
+    def draw(self, drawing: GraphBuilder[Task[..., Any]]) -> None:
+        for task in self.tasks:
+            self._check(task)
+            drawing.add(task, self._dependencies(task), uses_context=True)
+
+    def _check(self, task: Task[..., Any]) -> None:
+        if task.body.kind != "python":
+            return  # a child run finds its parameters in the context by their names
+        variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        for each in open_signature(task.function).parameters.values():
+            if each.default is inspect.Parameter.empty and each.kind not in variable:
+                raise InvalidWorkflow(
+                    f"task {task.name!r} takes the argument {each.name!r}, but Workflow({self.name!r}, tasks=[…]) "
+                    "passes no arguments: annotate it as Context, or write a @workflow function that calls the task",
+                    code="mixed_styles",
+                    task=task.name,
+                )
+
+    def _dependencies(self, task: Task[..., Any]) -> Iterator[str]:
+        for other in (*task.depends_on, *task.waits_for):
+            if isinstance(other, str):
+                yield other
+            elif hasattr(other, "__task_name__"):
+                yield other.__task_name__
+            elif callable(other) and hasattr(other, "__name__"):
+                yield other.__name__
+            else:
+                raise InvalidWorkflow(
+                    f"task {task.name!r} depends on {other!r}: give names of tasks, or the tasks themselves",
+                    code="unknown_dependency",
+                    task=task.name,
+                )

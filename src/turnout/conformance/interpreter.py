@@ -1,0 +1,260 @@
+"""What does the script do next? The interpreter of one session, without sockets, files or processes.
+
+Events go in with the time at which they happened (``receive``, ``exited``, ``looked``, ``tick``); ``acts`` come out for
+whoever owns the sockets and the program, until there is a ``verdict``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from turnout.conformance.actions import Act, Look, Post, Verdict
+from turnout.conformance.hub import Came, ScriptedHub
+from turnout.conformance.matching import Captured, Mismatch, fill, match, problem_with
+from turnout.conformance.moves import Moves
+from turnout.conformance.rules import Broken, Rules
+from turnout.conformance.script import Session
+from turnout.conformance.steps import Exit, Expect, File, Launch, Lines, Nothing, Pause, Step, Stream, seconds_for
+from turnout.conformance.stream import Streaming
+from turnout.conformance.trace import Traced, brief, told
+
+GRACE = 1.0
+"""Seconds in which the last messages of a program that has ended may still come in."""
+_NOW_ONLY = frozenset({"heartbeat", "credit"})
+"""These say how things are: only what comes after it is expected counts."""
+
+
+class _Decided(Exception):
+    """There is a verdict."""
+
+    def __init__(self, verdict: Verdict, reason: str) -> None:
+        self.verdict, self.reason = verdict, reason
+
+
+class Player:
+    """Plays one session."""
+
+    def __init__(self, session: Session, known: Mapping[str, Any], now: float, patience: float = 1.0) -> None:
+        self.verdict: Verdict | None = None
+        self.reason = ""
+        self.trace: list[Traced] = []
+        self._session = session
+        self._patience = patience
+        self._captured: Captured = dict(known)
+        self._rules = Rules()
+        self._moves = Moves(session.name, self._captured, self._rules, self._note)
+        numbers = range(1, session.document.hubs + 1)
+        self._hubs = {number: self._hub(number) for number in numbers}
+        self._began = self._now = self._entered = now
+        self._at = 0
+        self._count = self._mark = 0
+        self._looking = False
+        self._streaming: Streaming | None = None
+        self._ended: tuple[int, float] | None = None
+        self._content: list[str] | None = None
+        self._advance(now)
+
+    @property
+    def acts(self) -> list[Act]:
+        """What is to be done, until it is taken."""
+        return self._moves.acts
+
+    def take_acts(self) -> list[Act]:
+        acts, self._moves.acts = self._moves.acts, []
+        return acts
+
+    def _hub(self, number: int) -> ScriptedHub:
+        document = self._session.document
+        # As every hub does, it lists itself.
+        itself = [self._captured[name] for name in (f"hub{number}",) if name in self._captured]
+        settings = {"hubs": itself, **fill(document.settings, self._captured)}
+        return ScriptedHub(number, settings, self._rules, self._post, document.form)
+
+    # -- events -----------------------------------------------------------------------------------------------------
+    def receive(self, hub: int, route: bytes, frames: Sequence[bytes], now: float) -> None:
+        self._now = now
+        if self.verdict is not None:
+            return
+        self._count += 1
+        try:
+            self._note(hub, "←", told(frames))
+            came = self._hubs[hub].receive(self._count, route, frames)
+            step = self._step
+            if isinstance(step, Nothing) and step.hub == hub:
+                self._forbid(step, came)
+        except Broken as broken:
+            self._decide(Verdict.FAILED, f"the program broke a rule: {broken}")
+        except _Decided as decided:
+            self._decide(decided.verdict, decided.reason)
+        self._advance(now)
+
+    def exited(self, code: int, now: float) -> None:
+        if self._ended is None:
+            self._now = now
+            self._note(1, "·", f"the program ended with code {code}")
+            self._ended = (code, now)
+        self._advance(now)
+
+    def looked(self, lines: list[str] | None, now: float) -> None:
+        """What is in the file that was to be looked at; None: it is not there."""
+        step = self._step
+        self._looking = False
+        if isinstance(step, File):
+            self._content = lines
+            if lines == step.lines:
+                self._next(now)
+            elif lines is not None and (step.lines is None or lines != step.lines[: len(lines)]):
+                # A file only grows: it cannot become right any more.
+                self._decide(Verdict.FAILED, f"expected {self._awaited()}")
+        self._advance(now)
+
+    def tick(self, now: float) -> None:
+        if self.verdict is None and now - self._began > self._session.document.seconds * max(1.0, self._patience):
+            self._decide(Verdict.FAILED, f"the session took too long; it waited for: {self._awaited()}")
+        self._advance(now)
+
+    # -- the script -------------------------------------------------------------------------------------------------
+    @property
+    def _step(self) -> Step | None:
+        return self._session.steps[self._at] if self._at < len(self._session.steps) else None
+
+    def _advance(self, now: float) -> None:
+        self._now = now
+        try:
+            while self.verdict is None:
+                step = self._step
+                if step is None:
+                    raise _Decided(Verdict.PASSED, "")
+                if not self._play(step, now):
+                    self._check_time(step, now)
+                    return
+                self._next(now)
+        except _Decided as decided:
+            self._decide(decided.verdict, decided.reason)
+
+    def _next(self, now: float) -> None:
+        self._at += 1
+        self._entered, self._mark, self._content = now, self._count, None
+
+    def _play(self, step: Step, now: float) -> bool:
+        """Whether the step is done."""
+        hub = self._hubs[step.hub]
+        match step:
+            case Expect():
+                return self._expect(hub, step)
+            case Nothing() | Pause():
+                return now - self._entered >= (step.for_ms if isinstance(step, Nothing) else step.pause_ms) / 1000
+            case Stream():
+                return self._stream(hub, step)
+            case Exit():
+                return self._exit(step)
+            case File():
+                if not self._looking:
+                    self._looking = True
+                    self._moves.acts.append(Look(fill(step.file, self._captured)))
+                return False
+            case Lines():
+                return self._rules.text_of(step.lines_of) == step.texts
+            case Launch():
+                self._ended = None
+                self._rules.relaunched()
+                self._moves.make(hub, step)
+            case _:
+                self._moves.make(hub, step)
+        return True
+
+    def _expect(self, hub: ScriptedHub, step: Expect) -> bool:
+        only_new = step.new or step.next or step.expect.kind in _NOW_ONLY
+        for came in list(hub.mailbox):
+            if came.kind != step.expect.kind or (only_new and came.number <= self._mark):
+                continue
+            try:
+                match(step.expect.body, came.body, self._captured)
+            except Mismatch as mismatch:
+                if step.next:
+                    verdict = Verdict.SKIPPED if step.or_skip else Verdict.FAILED
+                    raise _Decided(verdict, step.or_skip or f"{step.expect.kind}: {mismatch}") from None
+                continue
+            waited = self._now - self._entered
+            if waited < step.not_before_ms / 1000:
+                raise _Decided(
+                    Verdict.FAILED,
+                    f"{brief(step.expect)} came after {waited:.2f} s; not before {step.not_before_ms} ms",
+                )
+            hub.take(came)
+            return True
+        return False
+
+    def _forbid(self, step: Nothing, came: Came) -> None:
+        for wanted in step.nothing:
+            if came.kind == wanted.kind and problem_with(wanted.body, came.body, self._captured) is None:
+                raise _Decided(Verdict.FAILED, f"{brief(wanted)} came, and should not have")
+
+    def _stream(self, hub: ScriptedHub, step: Stream) -> bool:
+        if self._streaming is None:
+            self._streaming = Streaming(step.stream, hub, lambda steps: self._moves.give(hub, steps))
+        if not self._streaming.advance():
+            return False
+        self._streaming = None
+        return True
+
+    def _exit(self, step: Exit) -> bool:
+        if self._ended is None:
+            return False
+        code = self._ended[0]
+        if step.exit in ("any", code) or (step.exit == "nonzero" and code != 0):
+            return True
+        raise _Decided(Verdict.FAILED, f"the program ended with code {code}; expected {step.exit}")
+
+    # -- what does not come -----------------------------------------------------------------------------------------
+    def _check_time(self, step: Step, now: float) -> None:
+        ended = self._ended
+        if (
+            isinstance(step, Expect | Lines | Nothing | Pause | Stream)
+            and ended is not None
+            and now - ended[1] >= GRACE
+        ):
+            raise _Decided(Verdict.FAILED, f"the program ended with code {ended[0]}; expected {self._awaited()}")
+        within = seconds_for(step) * self._patience
+        if now - self._entered >= within:
+            if isinstance(step, Expect) and step.or_skip:
+                raise _Decided(Verdict.SKIPPED, step.or_skip)
+            raise _Decided(Verdict.FAILED, f"expected within {within:g} s: {self._awaited()}")
+
+    def _awaited(self) -> str:
+        match self._step:
+            case Expect() as step:
+                return f"{brief(step.expect)}{self._nearest(step)}"
+            case Exit() as step:
+                return f"the end of the program, code {step.exit}"
+            case File() as step:
+                return f"the file {step.file} with {step.lines}; it has {self._content}"
+            case Lines() as step:
+                return f"the lines {step.texts} of {step.lines_of}; there are {self._rules.text_of(step.lines_of)}"
+            case Stream() as step if self._streaming is not None:
+                return f"{step.stream.count} results; {self._streaming.ended} came"
+            case Nothing() as step:
+                return f"silence for {step.for_ms} ms"
+            case _:
+                return "the next step"
+
+    def _nearest(self, step: Expect) -> str:
+        """What came instead."""
+        of_kind = [each for each in self._hubs[step.hub].mailbox if each.kind == step.expect.kind]
+        if not of_kind:
+            return f"; no {step.expect.kind} came"
+        return f"; the last {step.expect.kind}: {problem_with(step.expect.body, of_kind[-1].body, self._captured)}"
+
+    # -- what is told -----------------------------------------------------------------------------------------------
+    def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes]) -> None:
+        self._note(hub.number, "→", told(frames))
+        self._moves.acts.append(Post(hub.number, route, frames))
+
+    def _note(self, hub: int, arrow: str, text: str) -> None:
+        self.trace.append(Traced(self._now - self._began, hub, arrow, text))
+
+    def _decide(self, verdict: Verdict, reason: str) -> None:
+        if self.verdict is None:
+            number = f"step {self._at + 1} of {len(self._session.steps)}: " if verdict is Verdict.FAILED else ""
+            self.verdict, self.reason = verdict, number + reason

@@ -1,0 +1,183 @@
+"""How are sessions run against a program? Each with sockets and a process of its own, a few side by side."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from turnout.conformance.actions import Drop, Kill, Look, Post, Relaunch, Verdict
+from turnout.conformance.interpreter import Player
+from turnout.conformance.matching import fill
+from turnout.conformance.program import Program
+from turnout.conformance.script import Session
+from turnout.conformance.trace import Traced
+from turnout.model.extras import optional_packages
+
+if TYPE_CHECKING:
+    from turnout.conformance.sockets import Sockets
+
+POLL_MS = 10
+"""How long the end of the program, a file or a time limit may stay unnoticed."""
+
+
+TEXT = "0123456789abcdef"
+BLOB = TEXT * 16_384
+"""What ``${blob}`` stands for: 256 KiB of text."""
+OVERSIZE = 16 * 1024 * 1024 + len(BLOB)
+"""Characters of ``${oversize}``: more than a worker takes in one message."""
+MANY = ["none.1"] * 200_001
+"""What ``$get:many`` stands for: more tokens than a message may list."""
+
+
+NO_IPV6 = "this machine has no IPv6"
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a session went."""
+
+    session: str
+    about: str
+    verdict: Verdict
+    seconds: float
+    reason: str
+    trace: list[Traced]
+    output: str
+    """What the program wrote."""
+
+
+def play_all(
+    sessions: Sequence[Session], command: Sequence[str], *, jobs: int = 4, patience: float = 1.0
+) -> Iterator[Outcome]:
+    """Their outcomes, in the order given."""
+    with ThreadPoolExecutor(jobs, "conformance") as threads:
+        yield from threads.map(lambda session: play(session, command, patience), sessions)
+
+
+def play(session: Session, command: Sequence[str], patience: float = 1.0) -> Outcome:
+    """Start the program, play the session, end the program."""
+    with optional_packages():
+        from turnout.conformance.sockets import Keys, has_ipv6, new_keys, opened
+
+    document = session.document
+    if document.network == "ipv6" and not has_ipv6():
+        return _skipped(session, NO_IPV6)
+    server: Keys | None = None
+    told: dict[str, str] = {}
+    allowed = ""
+    if document.curve is not None:
+        server, worker = new_keys(), new_keys()
+        allowed = worker.public
+        known_server = server if document.curve == "right" else new_keys()
+        told = {
+            "TURNOUT_CURVE_SERVER_KEY": known_server.public,
+            "TURNOUT_CURVE_PUBLIC_KEY": worker.public,
+            "TURNOUT_CURVE_SECRET_KEY": worker.secret,
+        }
+    with (
+        tempfile.TemporaryDirectory(prefix="turnout-conformance-") as folder,
+        opened(document, server, allowed) as sockets,
+    ):
+        addresses = {number: sockets.address(number) for number in range(1, document.hubs + 1)}
+        known = {
+            "dir": folder,
+            "blob": BLOB,
+            "oversize": _oversize(),
+            "many": MANY,
+            **{f"hub{number}": each for number, each in addresses.items()},
+            **{f"alias{number}": sockets.alias(number) for number in document.aliases},
+        }
+        environment = {
+            "TURNOUT_CONNECT": ",".join(addresses[number] for number in document.connect),
+            "TURNOUT_WORKER_NAME": f"conformance-{session.name}",
+            "TURNOUT_WORKER_LABELS": "",
+            "TURNOUT_WORKER_CONCURRENCY": "4",
+            **told,
+            **fill(document.environment, known),
+        }
+        return _play(session, command, patience, sockets, known, environment)
+
+
+def _play(
+    session: Session,
+    command: Sequence[str],
+    patience: float,
+    sockets: Sockets,
+    known: Mapping[str, Any],
+    environment: Mapping[str, str],
+) -> Outcome:
+    folder = Path(known["dir"])
+    began = time.monotonic()
+    program = Program(command, environment, folder / ".output")
+    try:
+        player = Player(session, known, began, patience)
+        _act(player, sockets, program, folder)
+        while player.verdict is None:
+            # Asked before what came is read: its last messages count, though it has ended.
+            code = program.code
+            for hub, route, frames in sockets.receive(POLL_MS):
+                player.receive(hub, route, frames, time.monotonic())
+                _act(player, sockets, program, folder)
+            if code is not None:
+                player.exited(code, time.monotonic())
+            player.tick(time.monotonic())
+            _act(player, sockets, program, folder)
+        seconds = time.monotonic() - began
+    finally:
+        program.end()
+    return Outcome(
+        session=session.name,
+        about=session.document.about,
+        verdict=player.verdict,
+        seconds=round(seconds, 3),
+        reason=player.reason,
+        trace=player.trace,
+        output=program.output(),
+    )
+
+
+def _skipped(session: Session, reason: str) -> Outcome:
+    return Outcome(
+        session=session.name,
+        about=session.document.about,
+        verdict=Verdict.SKIPPED,
+        seconds=0.0,
+        reason=reason,
+        trace=[],
+        output="",
+    )
+
+
+@cache
+def _oversize() -> str:
+    return TEXT * (OVERSIZE // len(TEXT))
+
+
+def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> None:
+    """Do what the script says; each time a file is looked at there may be more."""
+    for act in player.take_acts():
+        match act:
+            case Post():
+                sockets.post(act.hub, act.route, act.frames)
+            case Drop():
+                sockets.drop(act.hub, down=act.down)
+            case Kill():
+                program.signal(act.signal)
+            case Relaunch():
+                program.start()
+            case Look():
+                player.looked(_lines(folder / act.file), time.monotonic())
+
+
+def _lines(file: Path) -> list[str] | None:
+    try:
+        # What has no end yet is still being written.
+        return file.read_text().split("\n")[:-1]
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,114 @@
+"""May an executor get an attempt now? Its circuit breaker, and who is let through to try it.
+
+While it is closed nobody asks: one look at ``shut`` is all that it costs. While it is open nobody gets a place, so
+tasks stay ready. When its time is over the next to reserve a place becomes a probe; an attempt whose place was reserved
+before is handed back. Only probes of the present round decide: what comes late, from before it opened, says nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from turnout.model.breaker import Breaker, BreakerSettings, BreakerState
+from turnout.model.events import ErrorInfo
+
+log = logging.getLogger("turnout.dispatcher")
+
+CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.HALF_OPEN
+
+
+class ExecutorBreaker:
+    """The breaker of one executor, or of one worker. Without settings it never opens."""
+
+    __slots__ = ("_clock", "_of", "_probes_reserved", "_settings", "breaker", "key", "moved", "round", "shut", "wary")
+
+    def __init__(
+        self,
+        key: str,
+        settings: BreakerSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        of: str | None = None,
+    ) -> None:
+        self.key = key
+        self._of = of or f"executor {key}"
+        self._settings = settings if settings is not None and settings.threshold else None
+        self._clock = clock
+        self.breaker = Breaker(probes=settings.probes if settings is not None else 1)
+        self.shut: bool = False
+        """Not closed: to be asked before anybody gets a place or is handed over."""
+        self.wary: bool = False
+        """Not closed, or failures were counted: a success would change something."""
+        self.round: int = 0
+        """How often it has opened; what probes are marked with."""
+        self.moved: Callable[[BreakerState], None] = lambda before: None
+        """Called after each move."""
+        self._probes_reserved = 0
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which an executor that still has its probe counts as working."""
+        return self._settings.longest if self._settings is not None else 0.0
+
+    def wait(self) -> float:
+        """Seconds until it may be tried, if it is open."""
+        return max(0.0, self.breaker.until - self._clock())
+
+    # -- who is let through -------------------------------------------------------------------------------------
+    def room(self) -> int:
+        """How many more may reserve a place while it is shut."""
+        breaker = self.breaker
+        return max(0, breaker.probes - breaker.probing) if breaker.allows(self._clock()) else 0
+
+    def reserved(self) -> None:
+        """Somebody whom there was room for has reserved a place: he is a probe."""
+        self._become(self.breaker.trying(self._clock()))
+        self._probes_reserved += 1
+
+    def released(self, left: int) -> None:
+        """A place was given back, ``left`` are reserved. Whose it was does not matter: all others were reserved before
+        it opened, and whoever is handed over first takes the probe's part."""
+        while self._probes_reserved > left:
+            self._probes_reserved -= 1
+            self._become(self.breaker.untried())
+
+    def admitted(self, wanted: int) -> int:
+        """How many of those who are to be handed over now may go through, as probes."""
+        through = min(wanted, self._probes_reserved)
+        self._probes_reserved -= through
+        return through
+
+    # -- what comes of it ---------------------------------------------------------------------------------------
+    def hear(self, at_fault: bool | None, probe: int, error: ErrorInfo | None = None) -> None:
+        """How an attempt went for the executor; ``probe`` is the round that it was let through in, 0 if none."""
+        settings = self._settings
+        if settings is None or (self.breaker.state is HALF_OPEN and probe != self.round):
+            return
+        if at_fault is None:
+            if probe == self.round:
+                self._become(self.breaker.untried())
+        elif at_fault:
+            cause = f"{error.type}: {error.message}" if error is not None else ""
+            self._become(self.breaker.failed(settings, self._clock()), cause)
+        else:
+            self._become(self.breaker.succeeded())
+
+    def _become(self, breaker: Breaker, cause: str = "") -> None:
+        before, self.breaker = self.breaker, breaker
+        self.wary = breaker.state is not CLOSED or breaker.failures > 0
+        if before.state is breaker.state:
+            return
+        self.shut = breaker.state is not CLOSED
+        match breaker.state:
+            case BreakerState.OPEN:
+                self.round += 1
+                self._probes_reserved = 0
+                said = f"open for {self.wait():g} s after {breaker.failures} failures in a row, the last: {cause}"
+                log.warning("breaker of %s: %s", self._of, said)
+            case BreakerState.HALF_OPEN:
+                log.info("breaker of %s: half open, it is tried again", self._of)
+            case BreakerState.CLOSED:
+                self._probes_reserved = 0
+                log.info("breaker of %s: closed after %d failures in a row", self._of, before.failures)
+        self.moved(before.state)

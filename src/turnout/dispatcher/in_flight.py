@@ -1,0 +1,156 @@
+"""Which attempts are in flight, and which answer belongs to which? Each attempt is answered once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from turnout.contracts.executor import Report
+from turnout.dispatcher.result_validation import accepted
+from turnout.dispatcher.slot import ExecutorSlot
+from turnout.model.events import STATUS_COMPLETED, STATUS_RETURNED, ExecutionResult, TaskReadyEvent
+from turnout.model.fault import at_fault
+
+log = logging.getLogger("turnout.dispatcher")
+
+FlightKey: TypeAlias = tuple[str, int, bool]
+"""Task id, attempt, shadow."""
+
+_ROOM = object()
+"""Posted instead of an answer: the executor says that it has room."""
+
+
+class InFlight(msgspec.Struct, gc=False, eq=False):
+    """One attempt that was handed over and not yet answered."""
+
+    event: TaskReadyEvent
+    slot: ExecutorSlot
+    timer: asyncio.TimerHandle | None = None
+    withdrawn: str | None = None
+    """Why it is to come back unless it has begun, if it is: then that is not the executor's refusal."""
+    probe: int = 0
+    """The round of the executor's breaker in which it was let through, if it was not closed."""
+
+
+class Batch:
+    """Results on their way to the engine, and the executors that they came from."""
+
+    __slots__ = ("answered", "refused", "results")
+
+    def __init__(self, results: Iterable[ExecutionResult] = ()) -> None:
+        self.results: list[ExecutionResult] = list(results)
+        self.answered: set[ExecutorSlot] = set()
+        self.refused: set[ExecutorSlot] = set()
+
+
+class InFlightTable:
+    """The table of attempts in flight, and the inbox of answers. Only ``post`` may be called from other threads."""
+
+    def __init__(self, wake: Callable[[], None], output_limit: int) -> None:
+        self.table: dict[FlightKey, InFlight] = {}
+        self.stopping: bool = False
+        """What is lost from now on is nobody's failure."""
+        self._wake = wake
+        self._wake_due: bool = False
+        self._output_limit = output_limit
+        self._inbox: deque[tuple[ExecutorSlot, object]] = deque()
+
+    def reporter(self, slot: ExecutorSlot) -> Report:
+        """What an executor calls with each result, from any thread."""
+
+        def report(result: ExecutionResult) -> None:
+            self.post(slot, result)
+
+        return report
+
+    def room(self, slot: ExecutorSlot) -> Callable[[], None]:
+        """What an executor calls, from any thread, when places became free without a result."""
+
+        def capacity_freed() -> None:
+            self.post(slot, _ROOM)
+
+        return capacity_freed
+
+    def post(self, slot: ExecutorSlot, answer: object) -> None:
+        """Takes an answer in, from any thread."""
+        self._inbox.append((slot, answer))
+        # woken() lowers the flag before the inbox is drained, so an answer that finds it raised is not left lying.
+        if not self._wake_due:
+            self._wake_due = True
+            self._wake()
+
+    def woken(self) -> None:
+        self._wake_due = False
+
+    def add(self, event: TaskReadyEvent, slot: ExecutorSlot) -> InFlight | None:
+        """The new flight, or None if this attempt is in flight already."""
+        key = (event.task_id, event.attempt, event.shadow)
+        if key in self.table:
+            log.warning("%s attempt %s is in flight already: not handed over twice", event.task_id, event.attempt)
+            return None
+        flight = self.table[key] = InFlight(event, slot)
+        return flight
+
+    def of(self, event: TaskReadyEvent) -> InFlight | None:
+        return self.table.get((event.task_id, event.attempt, event.shadow))
+
+    def with_shadows(self, events: Iterable[TaskReadyEvent]) -> list[InFlight]:
+        """Those of these attempts that are in flight, and the copies of them that are."""
+        keys = ((event.task_id, event.attempt, shadow) for event in events for shadow in (False, True))
+        return [flight for key in keys if (flight := self.table.get(key)) is not None]
+
+    def drain(self) -> Batch:
+        """Everything in the inbox, as one batch of sound results."""
+        batch, inbox, table = Batch(), self._inbox, self.table
+        for _ in range(len(inbox)):
+            slot, answer = inbox.popleft()
+            if slot.trusted and isinstance(answer, ExecutionResult):
+                flight = table.get((answer.task_id, answer.attempt, answer.shadow))
+                if flight is not None and flight.slot is slot:
+                    self.take(batch, flight, answer)
+                    continue
+            if answer is _ROOM:
+                batch.answered.add(slot)
+                continue
+            try:
+                flight = self._asked(slot, answer)
+                if flight is not None:
+                    self.take(batch, flight, accepted(flight.event, answer, slot.key, self._output_limit))
+                    continue
+            except Exception:
+                log.exception("an answer of executor %s could not be read", slot.key)
+            slot.dropped += 1
+        return batch
+
+    def take(self, batch: Batch, flight: InFlight, result: ExecutionResult, *, telling: bool = True) -> None:
+        """Ends the flight with this result; ``telling``: it tells how the executor does."""
+        event, slot, status = flight.event, flight.slot, result.status
+        del self.table[(event.task_id, event.attempt, event.shadow)]
+        if flight.timer is not None:
+            flight.timer.cancel()
+        slot.flying -= 1
+        if slot.solitude is not None:
+            slot.vacated()
+        guard = slot.guard
+        if (status is not STATUS_COMPLETED or guard.wary) and not self.stopping:
+            guard.hear(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
+        slot.by_status[status] = slot.by_status.get(status, 0) + 1
+        refused = status is STATUS_RETURNED and flight.withdrawn is None
+        (batch.refused if refused else batch.answered).add(slot)
+        batch.results.append(result)
+
+    def _asked(self, slot: ExecutorSlot, answer: object) -> InFlight | None:
+        """The flight of this executor that the answer is for."""
+        if not isinstance(answer, ExecutionResult):
+            log.warning("executor %s reported %s instead of an ExecutionResult", slot.key, type(answer).__name__)
+            return None
+        flight = self.table.get((answer.task_id, answer.attempt, answer.shadow))
+        if flight is None or flight.slot is not slot:
+            # A result made by hand may lack the shadow's mark. Only that way round: a shadow never decides.
+            flight = self.table.get((answer.task_id, answer.attempt, True))
+        return flight if flight is not None and flight.slot is slot else None

@@ -1,0 +1,60 @@
+"""Which workers are kept free for a task that has to run alone?
+
+A task that was lost twice may be what its workers died of. It gets a worker that has nothing else, and nobody gets
+anything beside it there: other workers go on as they were.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from turnout.dispatcher.exclusive import ExclusiveUse
+from turnout.wire.worker_entries import WorkerEntry
+
+
+class ExclusiveWorkers:
+    """By worker; ``busy`` says how much one has, or is about to get."""
+
+    def __init__(self, busy: Callable[[WorkerEntry], int], clock: Callable[[], float] = time.monotonic) -> None:
+        self._busy = busy
+        self._clock = clock
+        self._of: dict[str, ExclusiveUse] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
+
+    def choose(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        """One of these that has nothing to do; if all have, others make way on one until it has."""
+        free = [worker for worker in workers if not self._is_taken(worker)]
+        if not free:
+            return None
+        best = min(free, key=lambda worker: (self._busy(worker) > 0, worker.id not in self._of, self._busy(worker)))
+        busy = self._busy(best)
+        solitude = self._of.setdefault(best.id, ExclusiveUse())
+        return best if solitude.ask(self._clock(), empty=not busy, room=busy < best.credits) else None
+
+    def closed_to_others(self, worker: WorkerEntry) -> bool:
+        solitude = self._of.get(worker.id)
+        if solitude is None:
+            return False
+        self._is_taken(worker)
+        now = self._clock()
+        if solitude.closed_to_others(now):
+            solitude.turn_away()
+            return True
+        if solitude.over(now):
+            del self._of[worker.id]
+        return False
+
+    def keep(self, there: Collection[str]) -> None:
+        """Forget the others: they have left."""
+        for worker_id in self._of.keys() - there:
+            del self._of[worker_id]
+
+    def _is_taken(self, worker: WorkerEntry) -> bool:
+        """Whether somebody is alone there now; who has gone has left it."""
+        solitude = self._of.get(worker.id)
+        if solitude is not None and solitude.taken and not self._busy(worker):
+            solitude.left(self._clock())
+        return solitude is not None and solitude.taken

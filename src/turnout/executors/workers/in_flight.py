@@ -1,0 +1,106 @@
+"""Which attempts are with workers, and what has been said of each?"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from turnout.contracts.executor import Report, Work
+from turnout.executors.workers.worker_record import WorkerRecord
+from turnout.model.events import TaskReadyEvent
+
+_TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})")
+"""What workers say may be anything: nothing else reaches the database. A shadow does not, or its result would be taken
+for the one of the attempt that it copies."""
+
+
+class InFlight(msgspec.Struct, eq=False, gc=False):
+    """One attempt in the hands of a worker, or on its way there, until its result is durable."""
+
+    event: TaskReadyEvent
+    report: Report
+    token: str
+    work: Work | None = None
+    confirms: bool = False
+    """It may begin only once, and its worker asks first."""
+    begun: bool = False
+    """Its worker was told that it may begin, perhaps by another hub."""
+    given: bool = False
+    """It has been sent."""
+    ended: bool = False
+    """Its result was handed in and is not durable yet."""
+    watched: WorkerRecord | None = None
+    """What is known of its worker."""
+    withdrawal: asyncio.Future[None] | None = None
+    """Done when it has begun, or never will; None: it was not asked for."""
+    withdrawn_for: str = ""
+    """Why it was asked for."""
+    probe: int = 0
+    """The round of the worker's breaker in which it was let through, if it was not closed."""
+
+    def withdrawn(self) -> None:
+        if self.withdrawal is not None and not self.withdrawal.done():
+            self.withdrawal.set_result(None)
+
+
+class InFlightTable:
+    """By token, and by attempt."""
+
+    def __init__(self) -> None:
+        self._by_token: dict[str, InFlight] = {}
+        self.active = 0
+        """How many have no result yet."""
+
+    def __len__(self) -> int:
+        return len(self._by_token)
+
+    def add(self, flight: InFlight) -> None:
+        self._by_token[flight.token] = flight
+        self.active += 1
+
+    def end(self, flight: InFlight) -> None:
+        """Its result is known."""
+        if not flight.ended:
+            flight.ended = True
+            self.active -= 1
+        flight.withdrawn()
+
+    def get(self, token: str) -> InFlight | None:
+        return self._by_token.get(token)
+
+    def of(self, event: TaskReadyEvent) -> InFlight | None:
+        return self._by_token.get(token_of(event.task_id, event.attempt, event.shadow))
+
+    def settle(self, token: str) -> InFlight | None:
+        """Forget this one if it has a result, which is durable now."""
+        flight = self._by_token.get(token)
+        if flight is None or not flight.ended:
+            return None
+        return self._by_token.pop(token)
+
+    def remove(self, tokens: Iterable[str]) -> list[InFlight]:
+        """Forget these; what has no result yet is for the caller to end."""
+        return [flight for token in tokens if (flight := self._by_token.pop(token, None)) is not None]
+
+    def withdrawn(self, tokens: Iterable[str]) -> None:
+        """These have begun, or never will."""
+        for token in tokens:
+            if (flight := self._by_token.get(token)) is not None:
+                flight.withdrawn()
+
+    def without_result(self) -> Sequence[InFlight]:
+        return [flight for flight in self._by_token.values() if not flight.ended]
+
+
+def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
+    """What an attempt is called on the wire: never the same for two."""
+    return f"{task_id}:{attempt}:shadow" if shadow else f"{task_id}:{attempt}"
+
+
+def attempt_of(token: str) -> tuple[str, int] | None:
+    """The task id and attempt that a token names; None if it is none of ours, or a shadow's."""
+    match = _TOKEN.fullmatch(token)
+    return None if match is None else (match[1], int(match[2]))

@@ -1,0 +1,191 @@
+"""Which workers come and go? Each has a session in the database, and what it holds from elsewhere finds an owner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import inf
+
+import msgspec
+
+from turnout.bodies.background_tasks import BackgroundTasks
+from turnout.errors import StoreError, WorkerInUse
+from turnout.executors.workers.curve_auth import CurveAuthenticator
+from turnout.executors.workers.in_flight import attempt_of
+from turnout.executors.workers.ports import OrchestratorPorts
+from turnout.executors.workers.pump import Pump
+from turnout.executors.workers.refusals import Refusals
+from turnout.executors.workers.settings import HubSettings, is_loopback
+from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
+from turnout.executors.workers.worker_pool import WorkerPool
+from turnout.model.durations import seconds
+from turnout.wire.hub_events import HelloReceived, WorkerLeft
+from turnout.wire.hub_sessions import HubProtocol
+from turnout.wire.messages import Error
+from turnout.wire.worker_entries import WorkerEntry
+
+log = logging.getLogger("turnout.hub")
+
+LOOK_INTERVAL = 0.25
+"""Seconds between two looks at the list of keys."""
+LOOKED_UP = 1_000
+"""Attempts asked for in one statement."""
+RENEWALS = 2
+"""In the time of one heartbeat of a worker."""
+
+
+class Membership:
+    """Lets workers in, keeps their sessions, and sees them off."""
+
+    def __init__(
+        self,
+        protocol: HubProtocol,
+        roll: WorkerPool,
+        watch: WorkerBreakers,
+        ports: OrchestratorPorts,
+        gate: CurveAuthenticator | None,
+        settings: HubSettings,
+        *,
+        background: BackgroundTasks,
+        pump: Pump,
+    ) -> None:
+        self._protocol = protocol
+        self._roll = roll
+        self._watch = watch
+        self._ports = ports
+        self._gate = gate
+        self._settings = settings
+        self._background = background
+        self._pump = pump
+        self._address = ""
+        self._refusals = Refusals() if gate is None else gate.refusals
+        self.renewed = -inf
+        """When sessions were last renewed, on this machine's clock."""
+
+    def open(self, address: str) -> None:
+        """The hub listens, and workers reach it at this address."""
+        self._address = address
+        repeat, interval = self._background.repeat, seconds(self._settings.heartbeat) / RENEWALS
+        repeat(interval, self._keep_sessions, "the renewal of the workers' sessions")
+        if self._gate is not None:
+            repeat(LOOK_INTERVAL, partial(self._watch_the_list, self._gate), "the look at the list of keys")
+
+    async def let_in(self, event: HelloReceived) -> None:
+        """Its session stands in the database before it is given anything."""
+        worker = event.worker
+        self._watch.joined(worker)
+        try:
+            drain = await self._ports.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
+            wanted = await self._wanted(worker, [held.token for held in event.unknown])
+        except WorkerInUse as error:
+            self._refuse(worker, error)
+            return
+        except Exception as error:
+            mistake = None if isinstance(error, StoreError) else error
+            log.warning("worker %s has to wait: %s", worker.id, error, exc_info=mistake)
+            self._protocol.forget(worker)
+            self._pump.run()
+            return
+        release = [each.token for each in event.unknown if each.token not in wanted]
+        self._keep(worker, wanted)
+        self._protocol.welcome(worker, release)
+        if drain is not None:
+            self._drain(worker, drain)
+        if worker.session:
+            log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
+        self._pump.run()
+
+    def _refuse(self, worker: WorkerEntry, error: WorkerInUse) -> None:
+        """Its id belongs to another key. The database knows sessions of other hubs, and from before a restart."""
+        self._refusals.note(f"worker {name_of(worker)}", f"{error.code}: {error.message}")
+        self._protocol.expel(worker, error.message, Error(error.code, error.message, retry=False))
+        self._pump.run()
+
+    def left(self, event: WorkerLeft) -> None:
+        log.info("worker %s has left: %s", event.worker.id, event.reason)
+        self._watch.left(event.worker)
+        self._roll.changed()
+        if event.graceful:
+            self._background.spawn(self._say_goodbye(event.worker.id))
+
+    async def _say_goodbye(self, worker_id: str) -> None:
+        try:
+            await self._ports.holders.left(worker_id)
+        except StoreError as error:
+            log.warning("the session of worker %s will run out instead: %s", worker_id, error)
+
+    async def _watch_the_list(self, gate: CurveAuthenticator) -> None:
+        """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
+        # Away from the loop: the file may be on a disk that does not answer.
+        if await asyncio.to_thread(gate.allowed.look):
+            for worker in list(self._protocol.workers.values()):
+                error = gate.permission(worker.key, worker.hello)
+                if error is not None:
+                    self._protocol.expel(worker, error.message, error)
+            self._pump.run()
+
+    async def _keep_sessions(self) -> None:
+        """Renew the sessions of those who are there."""
+        workers = [worker for worker in self._protocol.workers.values() if worker.session]
+        if workers:
+            await self._renew(workers)
+            await self._look_for_hubs()
+            self._pump.run()
+
+    async def keep_if_late(self) -> None:
+        """For whoever is about to take sessions that were not renewed for dead ones."""
+        if time.monotonic() - self.renewed > seconds(self._settings.lease) / 2:
+            await self._keep_sessions()
+
+    async def _renew(self, workers: Sequence[WorkerEntry]) -> None:
+        """Tell them what has changed, and what nobody waits for any more."""
+        began = time.monotonic()
+        renewed = await self._ports.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
+        self.renewed = began
+        for worker in workers:
+            if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
+                self._drain(worker, drain)
+            if worker.id in renewed.dead:
+                self._protocol.expel(worker, "its session was declared dead")
+            elif worker.foreign:
+                await self._check_foreign(worker)
+
+    def _drain(self, worker: WorkerEntry, reason: str) -> None:
+        log.info("worker %s is to leave: %s", name_of(worker), reason)
+        self._protocol.drain(worker, reason)
+        self._roll.changed()
+
+    async def _check_foreign(self, worker: WorkerEntry) -> None:
+        asked = list(worker.foreign)
+        wanted = await self._wanted(worker, asked)
+        gone = [token for token in asked if token not in wanted]
+        self._keep(worker, wanted)
+        if gone:
+            self._protocol.acknowledge(worker, gone)
+
+    async def _wanted(self, worker: WorkerEntry, tokens: Sequence[str]) -> dict[str, tuple[str, int]]:
+        """Those of these tokens that somebody waits for, with their attempts. A worker may list any number: they are
+        looked up some at a time."""
+        found: dict[str, tuple[str, int]] = {}
+        for start in range(0, len(tokens), LOOKED_UP):
+            some = tokens[start : start + LOOKED_UP]
+            held = {token: attempt for token in some if (attempt := attempt_of(token)) is not None}
+            kept = await self._ports.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+            found.update((token, attempt) for token, attempt in held.items() if attempt in kept)
+        return found
+
+    def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
+        """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
+        owns = self._ports.holders.owns
+        self._protocol.keep(worker, [token for token, (task_id, _) in held.items() if owns(task_id)])
+
+    async def _look_for_hubs(self) -> None:
+        """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
+        here = is_loopback(self._address)
+        found = await self._ports.holders.hubs()
+        others = (each for each, near in found.items() if not is_loopback(each) or (near and here))
+        hubs = tuple(sorted({self._address, *others}))
+        self._protocol.facts = msgspec.structs.replace(self._protocol.facts, hubs=hubs)

@@ -1,0 +1,143 @@
+"""How do messages get in and out? A ROUTER socket on the event loop of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import zmq
+
+from turnout.errors import HubUnavailable
+from turnout.executors.ipc import make_private
+from turnout.executors.workers.curve_auth import CurveAuthenticator
+from turnout.executors.workers.settings import HubSettings
+
+log = logging.getLogger("turnout.hub")
+
+AT_ONCE = 500
+"""Messages taken in one turn of the loop, so that others have theirs."""
+TURN_SECONDS = 0.02
+"""The same in time: the next message of a turn is taken only before that."""
+
+MADE_UP = 5
+"""Bytes of a route that libzmq made up, of which the first is 0. Workers set none of their own."""
+
+Heard = Callable[[bytes, Sequence[bytes], str | None], None]
+
+_HELLO = b"hello"
+
+
+class RouterSocket:
+    """A bound socket. Everything happens on the loop that opened it; libzmq has a thread of its own for the network."""
+
+    def __init__(
+        self, settings: HubSettings, heard: Heard, after: Callable[[], None], gate: CurveAuthenticator | None = None
+    ) -> None:
+        self._settings = settings
+        self._gate = gate
+        self._heard = heard
+        self._after = after
+        """Called when everything that had come was heard."""
+        self._context: zmq.Context[Any] | None = None
+        self._socket: zmq.Socket[bytes] | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._looking = False
+        self.address = settings.address
+        self.dropped = 0
+        """Messages to workers that were not there, or did not take what waited for them."""
+
+    def open(self) -> None:
+        """Bind; raises HubUnavailable if the address is taken."""
+        self._loop = asyncio.get_running_loop()
+        self._context = zmq.Context()
+        socket = self._socket = self._context.socket(zmq.ROUTER)
+        socket.setsockopt(zmq.LINGER, 200)
+        socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
+        socket.setsockopt(zmq.SNDHWM, self._settings.queue)
+        socket.setsockopt(zmq.RCVHWM, self._settings.queue)
+        socket.setsockopt(zmq.IPV6, "[" in self._settings.address)
+        if self._gate is not None:
+            self._gate.open(self._context, socket)
+        try:
+            socket.bind(self._settings.address)
+        except zmq.ZMQError as error:
+            self._close()
+            way_out = "; if another orchestrator has it, say hub=False here" if error.errno == zmq.EADDRINUSE else ""
+            raise HubUnavailable(
+                f"the hub cannot listen on {self._settings.address}: {error.strerror}{way_out}",
+                address=self._settings.address,
+            ) from error
+        self.address = socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        make_private(self.address)
+        self._loop.add_reader(socket.fileno(), self._look)
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket.fileno())
+        self._close()
+
+    def _close(self) -> None:
+        if self._gate is not None:
+            self._gate.close()
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        if self._context is not None:
+            self._context.term()
+            self._context = None
+
+    def send(self, route: bytes, frames: Sequence[bytes]) -> None:
+        if self._socket is None:
+            return
+        try:
+            self._socket.send_multipart([route, *frames], zmq.NOBLOCK)
+        except zmq.ZMQError:
+            self.dropped += 1
+        # The descriptor tells of changes only, and sending may have swallowed one.
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        if not self._looking:
+            self._looking = True
+            self._loop.call_soon(self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        socket = self._socket
+        if socket is None:
+            return
+        ends = time.monotonic() + TURN_SECONDS
+        for _ in range(AT_ONCE):
+            if time.monotonic() >= ends:
+                self._look_soon()
+                break
+            if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+                break
+            if self._gate is None:
+                route, *frames = socket.recv_multipart(zmq.NOBLOCK)
+                self._heard(route, frames, None)
+            else:
+                self._hear_with_key(socket.recv_multipart(zmq.NOBLOCK, copy=False))
+        else:
+            self._look_soon()
+        self._after()
+
+    def _hear_with_key(self, message: Sequence[zmq.Frame]) -> None:
+        """The key of a connection is asked when it says hello, and holds for its route.
+
+        That is sound: a route is one connection's for as long as that lives (ROUTER_HANDOVER is off, so a second that
+        claims it is not heard). A later connection could only guess it: routes that a worker chose are not greeted,
+        and those that libzmq makes up begin at a random number. And to say anything in the first one's name, it would
+        need the session's id, which was said to the first connection only, encrypted.
+        """
+        route, *frames = [frame.bytes for frame in message]
+        key = None
+        if frames and frames[0] == _HELLO and len(route) == MADE_UP and not route[0]:
+            with contextlib.suppress(zmq.ZMQError):  # without a key it is refused
+                key = str(message[-1].get("User-Id"))
+        self._heard(route, frames, key)

@@ -1,0 +1,207 @@
+"""Who is there, who can run what, and who has room? The hub's workers as the orchestrator sees them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from turnout.contracts.executor import Work
+from turnout.executors.workers.exclusive import ExclusiveWorkers
+from turnout.executors.workers.in_flight import InFlight
+from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
+from turnout.model.reasons import NO_CAPACITY, TO_BE_ALONE_ON_A_WORKER, no_worker_matches, workers_barred
+from turnout.model.rows import Session
+from turnout.model.workers import WorkerFacts, WorkerReport
+from turnout.wire.hub_sessions import HubProtocol
+from turnout.wire.step_codec import handler_of
+from turnout.wire.worker_entries import WorkerEntry
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What tasks of one line ask of a worker."""
+
+    handler: str
+    labels: dict[str, str]
+    alone: bool = False
+    """Nothing else may be on the worker with it."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """Those who could serve it; who was chosen last stands last."""
+
+    wanted: Wanted
+    workers: list[WorkerEntry]
+
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_wanted = msgspec.json.Decoder(Wanted).decode
+
+
+class WorkerPool:
+    """Places that are set aside, and lines of tasks that want the same workers."""
+
+    def __init__(self, protocol: HubProtocol, watch: WorkerBreakers) -> None:
+        self._protocol = protocol
+        self._watch = watch
+        self._set_aside: Counter[str] = Counter()
+        self._lines: dict[str, Line] = {}
+        """By name; forgotten whenever somebody comes or goes."""
+        self._solitudes = ExclusiveWorkers(lambda worker: len(worker.out) + self._set_aside[worker.id])
+        self.places = 0
+        """How many attempts all workers together take at once, as last counted."""
+
+    def changed(self) -> None:
+        self._lines.clear()
+        if self._solitudes:
+            self._solitudes.keep(self._protocol.workers)
+
+    def count(self) -> None:
+        self.places = sum(worker.free + len(worker.out) for worker in self._protocol.workers.values())
+
+    def has_room(self) -> bool:
+        return any(worker.free > self._set_aside[worker.id] for worker in self._protocol.workers.values())
+
+    def line(self, handler: str, labels: Mapping[str, str], alone: bool = False) -> str:
+        """Its name says what its tasks want."""
+        return _encode(Wanted(handler, dict(labels), alone)).decode()
+
+    def why_not(self, line: str) -> str:
+        """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
+        known = self._line(line)
+        wanted, workers = known.wanted, known.workers
+        if not workers:
+            return no_worker_matches(wanted.labels, wanted.handler)
+        if self._watch.shut and all(self._watch.barred(worker.id) for worker in workers):
+            return workers_barred(sorted(name_of(worker) for worker in workers))
+        return TO_BE_ALONE_ON_A_WORKER if wanted.alone else NO_CAPACITY
+
+    def others(self, worker: WorkerEntry, work: Work | None) -> bool:
+        """Whether somebody else is there who has the handler, and may be asked."""
+        if work is None:
+            return False
+        handler, there = handler_of(work.task.body), self._protocol.workers.values()
+        return any(
+            each is not worker and each.session and each.matches(handler, {}) and not self._watch.barred(each.id)
+            for each in there
+        )
+
+    def assign(self, line: str) -> str | None:
+        """The matching worker with the largest share of its places free; among equals, who has waited longest."""
+        known = self._line(line)
+        workers = known.workers
+        best = self._alone(workers) if known.wanted.alone else self._least_loaded(workers)
+        if best is None:
+            return None
+        self._set_aside[best.id] += 1
+        if best is not workers[-1]:
+            workers.remove(best)
+            workers.append(best)
+        return best.id
+
+    def assign_to(self, holder: str) -> bool:
+        """Set a place of this worker aside, if it has one."""
+        worker = self._protocol.workers[holder]
+        if worker.free <= self._set_aside[holder]:
+            return False
+        self._set_aside[holder] += 1
+        return True
+
+    def _least_loaded(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        best, most, shut, solitudes = None, 0.0, self._watch.shut, self._solitudes
+        for worker in workers:
+            if shut and not self._watch.lets(worker.id):
+                continue
+            free = worker.free - self._set_aside[worker.id]
+            if free > 0 and (share := free / worker.credits) > most:
+                if solitudes and solitudes.closed_to_others(worker):
+                    continue
+                best, most = worker, share
+        return best
+
+    def _alone(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        able = [each for each in workers if each.session and each.credits and self._watch.lets(each.id)]
+        return self._solitudes.choose(able)
+
+    def misplaced(self, worker: WorkerEntry) -> list[str]:
+        """Steps that have waited there for long, and that somebody else could begin at once."""
+        idle = {each.id: places for each in self._protocol.workers.values() if (places := self._idle(each)) > 0}
+        found: list[str] = []
+        for token, given in worker.out.items():
+            # What needs leave to begin is between its worker and whoever grants it.
+            if not given.waits or given.step.metadata.confirm_start:
+                continue
+            handler, labels = given.step.handler_class, given.step.metadata.labels
+            able = (each for each in idle if self._protocol.workers[each].matches(handler, labels))
+            if (taker := next(able, None)) is not None:
+                found.append(token)
+                idle[taker] -= 1
+                if not idle[taker]:
+                    del idle[taker]
+        return found
+
+    def _idle(self, worker: WorkerEntry) -> int:
+        """Places where nothing runs, as far as can be told: workers ask for twice as many steps as they have places."""
+        busy = len(worker.out) + self._set_aside[worker.id]
+        waits = any(given.waits for given in worker.out.values())
+        if waits or self._watch.barred(worker.id) or self._solitudes.closed_to_others(worker):
+            return 0
+        return min((worker.hello.credits + 1) // 2 - busy, worker.free)
+
+    def sent(self, flight: InFlight) -> None:
+        """The attempt counts among what its worker has, or will never: the slot that was reserved for it is free."""
+        if not flight.given:
+            flight.given = True
+            self.unassign(flight.event.holder)
+
+    def unassign(self, holder: str) -> None:
+        if self._set_aside[holder] > 1:
+            self._set_aside[holder] -= 1
+        else:
+            del self._set_aside[holder]
+
+    def _line(self, name: str) -> Line:
+        found = self._lines.get(name)
+        if found is None:
+            wanted = _wanted(name)
+            workers = [
+                worker
+                for worker in self._protocol.workers.values()
+                if worker.session and not worker.draining and worker.matches(wanted.handler, wanted.labels)
+            ]
+            found = self._lines[name] = Line(wanted, workers)
+        return found
+
+    # -- for people, and for the database -----------------------------------------------------------------------
+    def session_of(self, worker: WorkerEntry) -> Session:
+        hello = worker.hello
+        return Session(
+            id=worker.id,
+            kind="worker",
+            host=hello.host,
+            boot_id=hello.boot_id,
+            pid_namespace=hello.pid_namespace,
+            pid=hello.pid,
+            process_started=hello.process_started,
+            workflows=(),
+            key=worker.key or "",
+        )
+
+    def about(self, worker: WorkerEntry) -> str:
+        hello = worker.hello
+        facts = WorkerFacts(
+            name=name_of(worker),
+            language=hello.language,
+            sdk_version=hello.sdk_version,
+            labels=hello.labels,
+            handlers=hello.handlers,
+        )
+        figures = self._watch.figures_of(worker)
+        report = WorkerReport(facts=facts, hub=self._protocol.facts.hub_id, figures=figures)
+        return msgspec.json.encode(report).decode()
+
+    def introduction(self, worker: WorkerEntry) -> str:
+        hello = worker.hello
+        labels = ", ".join(f"{name}={value}" for name, value in sorted(hello.labels.items())) or "no labels"
+        return f"{hello.name or hello.host or 'a worker'} ({hello.language}), {labels}, {len(hello.handlers)} handlers"

@@ -1,0 +1,232 @@
+"""What is known of a run: its committed state in its owner's memory. No I/O, no clock, no randomness of its own.
+
+A ``Turn`` (turn.py) collects the changes of one commit on top of it; when the ledger reports them applied, ``adopt``
+makes them the new truth. A turn that did not apply is simply forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from turnout.model.carry_over import read_memo
+from turnout.model.events import TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.groups import NO_GROUPS, Expansion, Group, keeps, placeable, restored
+from turnout.model.names import task_id
+from turnout.model.outputs import Outputs
+from turnout.model.retry import last_attempt
+from turnout.model.rows import NewRun, RunRow, TaskRow
+from turnout.model.spec import TaskSpec
+from turnout.model.states import RUN_RUNNING, TASK_COMPLETED, TASK_READY, TASK_RUNNING, TASK_TERMINAL
+from turnout.model.verdict import Limits
+
+
+class Changes(Protocol):
+    """What a commit changed of a run."""
+
+    @property
+    def rows(self) -> dict[int, TaskRow]: ...
+
+    @property
+    def run(self) -> RunRow | None: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def expansion(self) -> Expansion | None: ...
+
+
+class RunMachine:
+    """The committed state of one run in its owner's memory."""
+
+    __slots__ = (
+        "epoch",
+        "graph",
+        "groups",
+        "limits",
+        "new",
+        "open",
+        "ready",
+        "remaining",
+        "row",
+        "seq",
+        "settling",
+        "tasks",
+    )
+
+    def __init__(
+        self, graph: Graph, new: NewRun, row: RunRow, tasks: list[TaskRow], *, epoch: int, seq: int, limits: Limits
+    ) -> None:
+        self.graph = graph
+        self.new = new
+        self.row = row
+        self.tasks = tasks
+        """The tasks of the graph by position, then the items of its mapped tasks."""
+        self.epoch = epoch
+        self.seq = seq
+        self.limits = limits
+        ended = {task.pos for task in tasks if task.state in TASK_TERMINAL}
+        self.remaining = list(graph.dep_counts)
+        for pos in ended:
+            if pos < len(graph.tasks):
+                for dependent in graph.dependents[pos]:
+                    self.remaining[dependent] -= 1
+        self.open = len(tasks) - len(ended)
+        self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if placeable(task)])
+        """Positions of tasks that could start at once, in the order in which they became ready."""
+        self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored(graph, tasks, self.ready)
+        """The items of mapped tasks, by the position of the mapped task."""
+        self.settling: Sequence[int] = self._ended_groups() if self.groups else ()
+        """Mapped tasks that run although all of their items have ended."""
+
+    @classmethod
+    def fresh(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
+        """A run that is not stored yet. ``reuse`` are finished rows of another run whose outputs count here."""
+        tasks = list(graph.waiting)
+        for row in reuse:
+            if row.group is None:
+                tasks[row.pos] = row
+            else:
+                tasks.append(msgspec.structs.replace(row, pos=len(tasks)))
+        return cls(graph, new, RunRow(state=RUN_RUNNING), tasks, epoch=1, seq=0, limits=limits)
+
+    def spec_of(self, pos: int) -> TaskSpec:
+        """What the task at this position is; for an item, the mapped task."""
+        group = self.tasks[pos].group
+        return self.graph.tasks[pos if group is None else group]
+
+    def outputs(self) -> Outputs:
+        return Outputs(self.graph, self.tasks.__getitem__, {pos: group.items for pos, group in self.groups.items()})
+
+    def event(self, pos: int, row: TaskRow | None = None) -> TaskReadyEvent:
+        row = row or self.tasks[pos]
+        task = self.graph.tasks[pos if row.group is None else row.group]
+        return TaskReadyEvent(
+            run_id=self.new.run_id,
+            task_id=task_id(self.new.run_id, pos),
+            task_name=task.full_name,
+            attempt=row.attempt,
+            max_attempts=last_attempt(task.retry, row.attempt, row.failures),
+            begun=begun_before(row),
+            holder=row.holder or "",
+            body=task.body.ref,
+            priority=self.new.priority,
+            task_priority=row.priority,
+        )
+
+    def due(self, pos: int) -> None:
+        """A ready task's waiting time is over. Nothing to commit: the stored time says the same."""
+        row = self.tasks[pos]
+        if row.state is TASK_READY and row.retry_in:
+            row = self.tasks[pos] = msgspec.structs.replace(row, retry_in=None)
+            if row.group is not None and self.groups[row.group].limit is not None:
+                self.groups[row.group].change(row, row, self.ready)
+                self.groups[row.group].admit(self.ready)
+            elif row.poll_key is None:
+                self.ready[pos] = None
+
+    def completed(self, pos: int) -> bool:
+        return self.tasks[pos].state is TASK_COMPLETED
+
+    def observe_claim(self, pos: int, attempt: int, holder: str, at: float | None = None) -> None:
+        """A poller has claimed this task, as its result shows: the database has moved it, memory follows."""
+        row = self.tasks[pos]
+        if row.state is TASK_READY and row.poll_key is not None and attempt == row.attempt + 1:
+            self.tasks[pos] = msgspec.structs.replace(
+                row,
+                state=TASK_RUNNING,
+                attempt=attempt,
+                holder=holder,
+                poll_key=None,
+                reason=None,
+                dispatched_at=at,
+            )
+
+    def adopt(self, changes: Changes) -> None:
+        """The changes were committed: their rows are now the state."""
+        graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
+        if changes.expansion is not None:
+            self._add(changes.expansion)
+        for pos, row in changes.rows.items():
+            if row.group is not None:
+                self._adopt_item(row)
+                continue
+            if row.state in TASK_TERMINAL:
+                if tasks[pos].state not in TASK_TERMINAL:
+                    self.open -= 1
+                    for dependent in graph.dependents[pos]:
+                        remaining[dependent] -= 1
+                output = row.output
+                if output is not None and len(output) > self.limits.inline_output and not keeps(graph, tasks, row):
+                    row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - what memory keeps of it
+            if placeable(row):
+                ready[pos] = None
+            elif ready:
+                ready.pop(pos, None)
+            tasks[pos] = row
+        if graph.mapped:
+            self._settle_groups(changes)
+        if changes.run is not None:
+            self.row = changes.run
+        self.seq = changes.seq
+
+    # -- mapped tasks -------------------------------------------------------------------------------------------
+    def _add(self, expansion: Expansion) -> None:
+        """Mapped tasks got their items."""
+        self.tasks.extend(expansion.added)
+        self.open += len(expansion.added)
+        opened: dict[int, Group] = {}
+        for pos, items in expansion.opened.items():
+            mapped = self.graph.tasks[pos].map
+            opened[pos] = Group(items, mapped.max_parallel if mapped is not None else None)
+        self.groups = {**self.groups, **opened}
+
+    def _adopt_item(self, row: TaskRow) -> None:
+        pos, before = row.pos, self.tasks[row.pos]
+        assert row.group is not None
+        group = self.groups[row.group]
+        if row.state in TASK_TERMINAL and before.state not in TASK_TERMINAL:
+            self.open -= 1
+            group.open -= 1
+        if group.limit is not None:
+            group.change(before, row, self.ready)
+        elif placeable(row):
+            self.ready[pos] = None
+        else:
+            self.ready.pop(pos, None)
+        self.tasks[pos] = row
+        self._shed(pos)
+
+    def _settle_groups(self, changes: Changes) -> None:
+        for group in self.groups.values():
+            if group.limit is not None and group.open:
+                group.admit(self.ready)
+        self.settling = self._ended_groups()
+        if self.graph.counted_by and not self.graph.mapped.isdisjoint(changes.rows):
+            # A list that has been counted need not stay: what is too large for memory is shed now.
+            for source in self.graph.counted_by:
+                for pos in (source, *(self.groups[source].items if source in self.groups else ())):
+                    self._shed(pos)
+
+    def _ended_groups(self) -> list[int]:
+        return [pos for pos, group in self.groups.items() if not group.open and self.tasks[pos].state is TASK_RUNNING]
+
+    def _shed(self, pos: int) -> None:
+        """Leave a large output to the store, unless the machine itself still has to look into it."""
+        row = self.tasks[pos]
+        large = row.output is not None and len(row.output) > self.limits.inline_output
+        if large and not keeps(self.graph, self.tasks, row):
+            self.tasks[pos] = msgspec.structs.replace(row, output=None)
+
+
+def begun_before(row: TaskRow) -> int:
+    """How many attempts of the task began before: they failed, crashed, were lost, or put themselves off."""
+    begun = row.failures + row.crashes + row.losses
+    if row.memo is None:
+        return begun
+    memo = read_memo(row.memo)
+    return begun + memo.deferrals - memo.unmet

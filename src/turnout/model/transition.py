@@ -1,0 +1,569 @@
+"""What happens to a run: results and orders in, changes out. No I/O, no clock, no randomness of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+import msgspec
+
+from turnout.model.bindings import merge_contexts
+from turnout.model.branches import by_choice, checked, leave_out, take_over_choices, why_skipped
+from turnout.model.carry_over import Memo, write_memo
+from turnout.model.children import parent_answer
+from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.expansion import (
+    follow_in_groups,
+    items_of_group,
+    judge_item,
+    open_group,
+    resume_groups,
+    settle,
+    try_open,
+    value_in,
+)
+from turnout.model.groups import Expansion, placeable
+from turnout.model.hooks import call_hooks, only_hooks_left, open_hooks
+from turnout.model.limits import offerable_within_limits, ready_within_limits
+from turnout.model.moves import AddItems, End, MakeReady, Move, StartGroup, Stop
+from turnout.model.reasons import FOR_POLLERS, PAUSED, RUN_TIMED_OUT, STORE_REJECTED, because, decided, ended, succeeded
+from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
+from turnout.model.rules import default_rule, evaluate, needs_context
+from turnout.model.run_machine import RunMachine
+from turnout.model.run_outcome import end_of
+from turnout.model.states import (
+    RUN_CANCELLING,
+    RUN_FOLDED,
+    RUN_RUNNING,
+    TASK_COMPLETED,
+    TASK_PENDING,
+    TASK_READY,
+    TASK_RUNNING,
+    TASK_TERMINAL,
+    RunState,
+    TaskState,
+)
+from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
+
+NO_ITEMS: list[TaskRow] = []
+MAX_EXPLAINED = 256
+"""Tasks that were ready when a run is paused and get its reason: thousands of items are not written for that alone."""
+_NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
+
+
+def _no_jitter() -> float:
+    return 0.0
+
+
+class Transition(msgspec.Struct, gc=False, eq=False):
+    """The changes of one run that are to be committed together."""
+
+    machine: RunMachine
+    now: float
+    jitter: Callable[[], float] = _no_jitter
+    tasks: Sequence[TaskRow] = ()
+    """The rows as they were before this turn; those that it adds come last."""
+    rows: dict[int, TaskRow] = {}
+    run: RunRow | None = None
+    history: list[HistoryRow] = []
+    seq: int = 0
+    answered: list[int] = []
+    """Positions whose running attempt ended by a result."""
+    expansion: Expansion | None = None
+    """What this turn does to mapped tasks, if anything."""
+    _ended: int = 0
+    awaits_claim_check: bool = False
+    """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
+    _to_follow: list[int] | None = None
+    """Ended tasks whose dependents are being looked at, and those that ended by that; ``~pos`` of mapped tasks that got
+    their items."""
+    _lefts: dict[int, int] | None = None
+    """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
+
+    def __post_init__(self) -> None:
+        self.seq = self.machine.seq
+        self.tasks = self.machine.tasks
+
+    # -- looking ------------------------------------------------------------------------------------------------
+    def task(self, pos: int) -> TaskRow:
+        return self.rows.get(pos) or self.tasks[pos]
+
+    @property
+    def run_row(self) -> RunRow:
+        return self.run or self.machine.row
+
+    @property
+    def left(self) -> int:
+        """How many tasks are open after this turn, hooks included, and items that it adds."""
+        added = 0 if self.expansion is None else len(self.expansion.added)
+        return self.machine.open + added - self._ended
+
+    @property
+    def empty(self) -> bool:
+        return not self.rows and self.run is None
+
+    def items_in(self, pos: int) -> range:
+        """The positions of a mapped task's items; empty before it has got any."""
+        group = self.machine.groups.get(pos)
+        if group is not None:
+            return group.items
+        return range(0) if self.expansion is None else self.expansion.opened.get(pos, range(0))
+
+    def ready(self) -> list[int]:
+        """Tasks that may be placed now, oldest first, those that this turn made ready last."""
+        state = self.run_row.state
+        # While a run is being cancelled only its hooks can be ready.
+        if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
+            return []
+        if self.machine.graph.limited:
+            return list(ready_within_limits(self))
+        rows, before = self.rows, self.machine.ready
+        found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
+        for pos, row in rows.items():
+            if row.state is TASK_READY and pos not in before and placeable(row):
+                found.append(pos)
+        return found
+
+    def made_ready(self) -> list[int]:
+        """Tasks that this turn makes ready, now or later."""
+        return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
+
+    def offerable(self) -> Iterable[int]:
+        """Tasks that may be left to pollers if they are ready, also those whose time has not come."""
+        if self.machine.graph.limited:
+            return offerable_within_limits(self)
+        return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
+
+    # -- moving -------------------------------------------------------------------------------------------------
+    def begin(self) -> None:
+        """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
+        hooks = self.machine.graph.hooks
+        if self.machine.new.rerun_of is not None:
+            self._apply(take_over_choices(self))
+        for pos, left in enumerate(self.machine.remaining):
+            if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
+                self._evaluate_trigger(pos)
+        if self.machine.graph.pipes:
+            self._apply(resume_groups(self))
+
+    def place(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
+        """Ready to running: the one door in. ``worker`` is what people call a holder that is not an orchestrator."""
+        committed = self.tasks[pos]
+        row = self.rows.get(pos, committed)
+        attempt = row.attempt + 1
+        detail = decided(decision.executor_key, decision.reason, worker)
+        seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, detail)
+        # A copy costs a fifth of a row made field by field. A ready row has no output, start or end.
+        placed = msgspec.structs.replace(
+            row,
+            state=TASK_RUNNING,
+            attempt=attempt,
+            reason=None,
+            retry_in=None,
+            executor=decision.executor_key,
+            decision=decision.reason,
+            labels=decision.labels,
+            poll_key=None,
+            holder=holder,
+            dispatched_at=self.now,
+            seq=seq,
+            was=committed.state,
+            was_attempt=committed.attempt,
+        )
+        self.rows[pos] = placed
+        return self.machine.event(pos, placed)
+
+    def offer(self, pos: int, decision: DispatchDecision) -> None:
+        """Leave a ready task to the pollers of the decided key."""
+        row = self.task(pos)
+        self.rows[pos] = msgspec.structs.replace(
+            row,
+            poll_key=decision.executor_key,
+            executor=decision.executor_key,
+            decision=decision.reason,
+            labels=decision.labels,
+            reason=FOR_POLLERS,
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
+        )
+
+    def explain(self, pos: int, reason: str) -> None:
+        """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
+        row = self.rows.get(pos)
+        if row is not None and row.state is TASK_READY and row.reason != reason:
+            self.rows[pos] = msgspec.structs.replace(row, reason=reason)
+
+    def update_wait_reason(self, pos: int, reason: str | None) -> None:
+        """Say why a ready task waits, also if it was ready before: worth a commit where people would look in vain for
+        the cause."""
+        row = self.task(pos)
+        if row.state is TASK_READY and row.reason != reason:
+            was = self.tasks[pos]
+            if pos not in self.rows:
+                row = msgspec.structs.replace(row, was=was.state, was_attempt=was.attempt)
+            self.rows[pos] = msgspec.structs.replace(row, reason=reason)
+
+    def result(self, result: ExecutionResult, pos: int) -> bool:
+        """Running to whatever the verdict says: the one door out. False: not this attempt's, or a second answer."""
+        row = self.task(pos)
+        if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
+            return False
+        if pos in self.machine.graph.mapped:
+            return False  # It ends with its items, whatever anybody says.
+        self.answered.append(pos)
+        run, graph = self.run_row, self.machine.graph
+        if result.chosen is not None:
+            result = checked(result, graph, pos)
+        if run.state is RUN_CANCELLING and pos not in graph.hooks:
+            said = verdict_when_cancelling(result, run.reason)
+        else:
+            task = graph.tasks[pos if row.group is None else row.group]
+            said = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
+        if said.state is TASK_READY:
+            self._schedule_retry(pos, result, said)
+        else:
+            self.end(pos, said.state, result, said)
+        return True
+
+    def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
+        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop.
+
+        Hooks are left to run. A second order to cancel ends them too.
+        """
+        state, hooks = self.run_row.state, self.machine.graph.hooks
+        if state is RUN_CANCELLING and hooks and reason != RUN_TIMED_OUT:
+            return self._end_hooks(reason)
+        if state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
+            return []
+        if hooks and reason == RUN_TIMED_OUT and only_hooks_left(self):
+            return []  # In time but for its hooks, which have no say in how the run ends.
+        self._move_run(RUN_CANCELLING, reason=reason, error=error)
+        return self.go_on_cancelling()
+
+    def go_on_cancelling(self) -> list[int]:
+        """End what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
+        reason, hooks, mapped = self.run_row.reason, self.machine.graph.hooks, self.machine.graph.mapped
+        running: list[int] = []
+        for pos in range(len(self.tasks)):
+            if pos in hooks:
+                continue
+            row = self.task(pos)
+            if row.state is TASK_RUNNING:
+                if pos not in mapped:  # A mapped task ends with the last of its items.
+                    running.append(pos)
+            elif row.state not in TASK_TERMINAL:
+                self.stop(pos, TaskState.CANCELLED, reason)
+        return running
+
+    def stop_running(self, pos: int, reason: str) -> None:
+        """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
+        if self.task(pos).state is TASK_RUNNING:
+            self.stop(pos, TaskState.CANCELLED, reason)
+
+    def pause(self, reason: str = "paused") -> None:
+        if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
+            self._move_run(RunState.PAUSED, reason=reason)
+            for pos in list(self.machine.ready)[:MAX_EXPLAINED]:
+                self.update_wait_reason(pos, PAUSED)
+
+    def resume(self) -> None:
+        if self.run_row.state is RunState.PAUSED:
+            self._move_run(RUN_RUNNING)
+            for pos in self.machine.ready:
+                if self.task(pos).reason == PAUSED:
+                    self.update_wait_reason(pos, None)
+
+    def reject(self, error: ErrorInfo, reason: str = STORE_REJECTED) -> None:
+        """Fail the run because its data cannot be stored, or not be used: what is open is cancelled, nothing of the
+        data kept."""
+        self.cancel(reason, error)
+        for pos in range(len(self.tasks)):
+            self.stop_running(pos, reason)
+        self._end_hooks(reason)
+        if not self.awaits_claim_check:
+            self._move_run(RunState.FAILED, reason=reason, error=error)
+
+    def finish(self) -> None:
+        """End the run if nothing is left to do."""
+        graph = self.machine.graph
+        for pos in self.machine.settling:
+            self._apply(settle(self, pos))
+        if graph.hooks:
+            self._apply(call_hooks(self))
+        if self.left or self.awaits_claim_check:
+            return
+        if self.run_row.state in (RUN_RUNNING, RUN_CANCELLING):
+            end = end_of(graph, self.run_row, self.task)
+            self._move_run(end.state, reason=end.reason, error=end.error)
+
+    def write(self) -> RunWrite:
+        new = self.machine.new
+        return RunWrite(
+            run_id=new.run_id,
+            epoch=self.machine.epoch,
+            run=self.run,
+            tasks=list(self.rows.values()) if self.expansion is None else self._rows_to_change(),
+            items=NO_ITEMS if self.expansion is None else [self.task(row.pos) for row in self.expansion.added],
+            history=self.history,
+            answer=None if new.parent_run is None else self._answer(),
+        )
+
+    def _rows_to_change(self) -> list[TaskRow]:
+        known = len(self.machine.tasks)
+        return [row for pos, row in self.rows.items() if pos < known]
+
+    def insert(self, owner: str | None) -> RunWrite:
+        """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
+        machine = self.machine
+        state = RUN_RUNNING if owner else RunState.PENDING
+        rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else machine.tasks
+        first = HistoryRow(0, -1, None, state)
+        self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
+        return RunWrite(
+            run_id=machine.new.run_id,
+            epoch=machine.epoch,
+            insert=machine.new,
+            owner=owner if not self.run.state.terminal else None,
+            run=self.run,
+            tasks=rows,
+            history=[first, *self.history] if owner else [first],
+            answer=None if machine.new.parent_run is None else self._answer(),
+        )
+
+    def _answer(self) -> ParentAnswer | None:
+        """A child run that ends tells its parent."""
+        ends = self.run is not None and self.run.state.terminal
+        return parent_answer(self.machine.new, self.run_row) if ends else None
+
+    # -- one row ------------------------------------------------------------------------------------------------
+    def _schedule_retry(self, pos: int, result: ExecutionResult, said: Verdict) -> None:
+        """Running to ready: another attempt follows."""
+        row = self.task(pos)
+        detail = ended(result, said.reason, said.delay)
+        self.rows[pos] = TaskRow(
+            pos=pos,
+            name=row.name,
+            priority=row.priority,
+            state=TASK_READY,
+            attempt=row.attempt,
+            failures=row.failures + said.failures,
+            crashes=row.crashes + said.crashes,
+            losses=row.losses + said.losses,
+            reason=said.reason,
+            retry_in=said.delay or None,
+            executor=row.executor,
+            decision=row.decision,
+            labels=row.labels,
+            error=row.error if result.status in _NO_FAILURE else result.error,
+            seq=self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
+            was=self.tasks[pos].state,
+            was_attempt=self.tasks[pos].attempt,
+            memo=said.memo or row.memo,
+            group=row.group,
+            index=row.index,
+        )
+
+    def end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
+        """To a terminal state, by a result or without one."""
+        committed = self.tasks[pos]
+        row = self.rows.get(pos, committed)
+        output = error = detail = started = finished = memo = None
+        if result is None:
+            detail = because(said.reason)
+        else:
+            started, finished = result.started_at, result.finished_at
+            if state is TASK_COMPLETED:
+                output = "null" if result.output is None else result.output
+                if result.chosen is not None or result.handler_version:
+                    detail = succeeded(result.chosen, result.handler_version)
+                if result.chosen is not None:
+                    memo = write_memo(Memo(chosen=result.chosen))
+            else:
+                error = result.error or said.error or row.error
+                detail = ended(result, said.reason, None)
+        self.rows[pos] = msgspec.structs.replace(
+            row,
+            state=state,
+            failures=row.failures + said.failures,
+            crashes=row.crashes + said.crashes,
+            losses=row.losses + said.losses,
+            reason=said.reason,
+            retry_in=None,
+            poll_key=None,
+            output=output,
+            error=error,
+            started_at=started,
+            finished_at=finished or self.now,
+            seq=self.log(pos, row.state, state, row.attempt, detail),
+            was=committed.state,
+            was_attempt=committed.attempt,
+            memo=memo,
+            group=row.group,
+            index=row.index,
+        )
+        self._ended += 1
+        if committed.state is TASK_READY and committed.poll_key is not None:
+            self.awaits_claim_check = True
+        if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
+            self._apply(leave_out(self, pos, result.chosen or ()))
+        self.follow(pos)
+        if row.group is not None:
+            self._item_ended(row.group)
+
+    def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
+        """To a terminal state without a result."""
+        self.end(pos, state, None, Verdict(state, reason))
+
+    # -- moves that others decide -------------------------------------------------------------------------------
+    def _apply(self, moves: Iterable[Move]) -> None:
+        """Makes these moves, each before the next is decided."""
+        for move in moves:
+            match move:
+                case MakeReady():
+                    self.make_ready(move.pos, move.reason)
+                case Stop():
+                    self.stop(move.pos, move.state, move.reason)
+                case End():
+                    self.end(move.pos, move.verdict.state, move.result, move.verdict)
+                case StartGroup():
+                    self._start_group(move.pos)
+                case AddItems():
+                    self._add_items(move.pos, move.count)
+
+    def _start_group(self, pos: int) -> None:
+        row = self.task(pos)
+        self.log(pos, TASK_PENDING, TASK_READY, 0, None)
+        self.rows[pos] = TaskRow(
+            pos=pos,
+            name=row.name,
+            priority=row.priority,
+            state=TASK_RUNNING,
+            attempt=1,
+            dispatched_at=self.now,
+            started_at=self.now,
+            seq=self.log(pos, TASK_READY, TASK_RUNNING, 1, because("mapped")),
+            was=TASK_PENDING,
+        )
+
+    def _add_items(self, pos: int, count: int) -> None:
+        if self.expansion is None:
+            self.expansion = Expansion()
+        expansion, first = self.expansion, len(self.tasks)
+        added = items_of_group(pos, self.task(pos), first, count)
+        expansion.opened[pos] = range(first, first + count)
+        expansion.left[pos] = count
+        expansion.added += added
+        self.tasks = [*self.tasks, *added]
+        for item in added:
+            self._apply(judge_item(self, item))
+        self.follow(~pos)
+
+    def _item_ended(self, group: int) -> None:
+        """The last item ends its mapped task, unless it is not sure yet that all of this turn applies."""
+        if self.expansion is None:
+            self.expansion = Expansion()
+        left = self.expansion.left
+        known = left.get(group)
+        left[group] = (self.machine.groups[group].open if known is None else known) - 1
+        if left[group] == 0 and not self.awaits_claim_check:
+            self._apply(settle(self, group))
+
+    def _end_hooks(self, reason: str) -> list[int]:
+        """Ends all open hooks, the running ones without waiting for their answer. Returns those that ran."""
+        open_ = open_hooks(self)
+        running = [pos for pos in open_ if self.task(pos).state is TASK_RUNNING]
+        for pos in open_:
+            self.stop(pos, TaskState.CANCELLED, reason)
+        return running
+
+    # -- readiness ----------------------------------------------------------------------------------------------
+    def follow(self, pos: int) -> None:
+        """A task ended: judge the dependents that waited for nothing else."""
+        if self.run_row.state is RUN_CANCELLING:
+            return
+        # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
+        if self._to_follow is not None:
+            self._to_follow.append(pos)
+            return
+        graph, remaining = self.machine.graph, self.machine.remaining
+        self._to_follow = [pos]
+        for done in self._to_follow:
+            if done < 0 or done >= len(graph.tasks):
+                self._apply(follow_in_groups(self, done))
+                continue
+            for dependent in graph.dependents[done]:
+                lefts = self._lefts
+                left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
+                if left > 1:
+                    if lefts is None:
+                        lefts = self._lefts = {}
+                    lefts[dependent] = left - 1
+                    if dependent in graph.pipes:
+                        self._apply(try_open(self, dependent))
+                elif self.task(dependent).state is TASK_PENDING:
+                    self._evaluate_trigger(dependent)
+        self._to_follow = None
+
+    def _evaluate_trigger(self, pos: int) -> None:
+        graph = self.machine.graph
+        task, deps = graph.tasks[pos], graph.deps[pos]
+        if task.rule is None:
+            go = self._all_completed(deps) or default_rule(
+                (row.state, by_choice(row)) for row in (self.task(dep) for dep in deps)
+            )
+        else:
+            states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
+            go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
+        if go and pos in graph.mapped:
+            self._apply(open_group(self, pos))
+        elif go:
+            self.make_ready(pos)
+        else:
+            self.stop(pos, TaskState.SKIPPED, why_skipped(self.task(dep) for dep in deps))
+
+    def make_ready(self, pos: int, reason: str | None = None) -> None:
+        """Pending to ready."""
+        row = self.task(pos)
+        seq = self.log(pos, TASK_PENDING, TASK_READY, 0, None)
+        if reason is None and self.run_row.state is RunState.PAUSED:
+            reason = PAUSED
+        self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, reason=reason, seq=seq, was=TASK_PENDING)
+
+    def _all_completed(self, positions: tuple[int, ...]) -> bool:
+        rows, tasks = self.rows, self.tasks
+        for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
+            if rows.get(pos, tasks[pos]).state is not TASK_COMPLETED:
+                return False
+        return True
+
+    def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
+        """What a trigger rule sees: the run's input, then what the dependencies left."""
+        left = [msgspec.json.decode(self.machine.new.input)]
+        for dep in deps:
+            row = self.task(dep)
+            if row.output is not None:
+                mapped = dep in self.machine.graph.mapped
+                value = value_in(self, dep) if mapped else msgspec.json.decode(row.output)
+                left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
+        return merge_contexts(left)
+
+    # -- writing ------------------------------------------------------------------------------------------------
+    def log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
+        self.seq += 1
+        self.history.append(HistoryRow(self.seq, pos, old, new, attempt, detail))
+        return self.seq
+
+    def _move_run(self, state: RunState, *, reason: str | None = None, error: ErrorInfo | None = None) -> None:
+        row = self.run_row
+        committed = self.machine.row.state
+        path = RUN_FOLDED.get((row.state, state), (row.state, state))
+        for old, new in pairwise(path):
+            self.log(-1, old, new, 0, because(reason))
+        self.run = RunRow(
+            state=state,
+            was=committed,
+            reason=reason,
+            error=error,
+            started_at=row.started_at or self.now,
+            finished_at=self.now if state.terminal else None,
+        )

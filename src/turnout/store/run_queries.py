@@ -1,0 +1,133 @@
+"""What has happened, and what is there now?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from turnout.errors import StoreUnreachable
+from turnout.model.rows import HistoryRow, StoredRun, StoreFacts, TaskRow
+from turnout.model.states import RunState, TaskState
+from turnout.store.database import Database, json_list
+from turnout.store.row_codec import canonical, stored_run, task_row
+
+_BEYOND_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+class RunQueries:
+    """Runs, tasks, history and workflow versions, as they are stored."""
+
+    _database: Database
+
+    def run(self, run_id: str) -> StoredRun | None:
+        known = canonical(run_id)
+        rows = self._database.read("run", id=known) if known else []
+        return stored_run(rows[0]) if rows else None
+
+    def runs(
+        self,
+        *,
+        workflow: str | None = None,
+        states: Sequence[RunState] = (),
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[StoredRun]:
+        page: dict[str, Any] = {"limit": limit, "before": (before and canonical(before)) or _BEYOND_ALL_IDS}
+        if workflow is None and not states:
+            rows = self._database.read("runs", **page)
+        else:
+            page["states"] = json_list(list(states or RunState))
+            if workflow is None:
+                rows = self._database.read("runs_in_states", **page)
+            else:
+                rows = self._database.read("runs_of_workflows", workflows=json_list(self._full_names(workflow)), **page)
+        return [stored_run(row) for row in rows]
+
+    def open_runs(self, limit: int) -> list[StoredRun]:
+        return [stored_run(row) for row in self._database.read("open_runs", limit=limit)]
+
+    def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
+        known = [run_id for each in run_ids if (run_id := canonical(each))]
+        return [stored_run(row) for row in self._database.read("runs_by_id", ids=json_list(known))] if known else []
+
+    def children(self, run_id: str) -> list[StoredRun]:
+        known = canonical(run_id)
+        return [stored_run(row) for row in self._database.read("children", id=known)] if known else []
+
+    def orphans(self, session_id: str) -> list[str]:
+        return [row[0] for row in self._database.read("orphans", session=session_id)]
+
+    def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]:
+        known = canonical(run_id)
+        return [task_row(row) for row in self._database.read("tasks", id=known, outputs=int(outputs))] if known else []
+
+    def task_counts(self, run_ids: Sequence[str]) -> dict[str, list[tuple[TaskState, int, str | None]]]:
+        known = [run_id for each in run_ids if (run_id := canonical(each))]
+        found: dict[str, list[tuple[TaskState, int, str | None]]] = {}
+        for run_id, state, count, reason in self._database.read("task_counts", ids=json_list(known)) if known else ():
+            found.setdefault(str(run_id), []).append((TaskState(state), int(count), reason))
+        return found
+
+    def tasks_at(self, run_id: str, positions: Sequence[int]) -> list[TaskRow]:
+        known = canonical(run_id)
+        rows = self._database.read("tasks_at", id=known, positions=json_list(positions)) if known else []
+        return [task_row(row) for row in rows]
+
+    def items(self, run_id: str) -> dict[int, range]:
+        known = canonical(run_id)
+        rows = self._database.read("items", id=known) if known else []
+        return {group: range(first, last + 1) for group, first, last in rows}
+
+    def owned_runs(self, session_id: str) -> list[str]:
+        return [row[0] for row in self._database.read("owned_runs", session=session_id)]
+
+    def running_tasks(self, session_id: str) -> list[tuple[str, int, int]]:
+        rows = self._database.read("running_tasks", session=session_id)
+        return [(run_id, pos, attempt) for run_id, pos, attempt in rows]
+
+    def outputs(self, run_id: str, positions: Sequence[int]) -> dict[int, str]:
+        known = canonical(run_id)
+        if known is None:
+            return {}
+        rows = self._database.read("outputs", id=known, positions=json_list(positions))
+        return {row[0]: row[1] for row in rows}
+
+    def history(self, run_id: str) -> list[tuple[float, HistoryRow]]:
+        known = canonical(run_id)
+        return [(row[0], HistoryRow(*row[1:])) for row in self._database.read("history", id=known)] if known else []
+
+    def workflow(self, version: str) -> str | None:
+        rows = self._database.read("workflow", version=version)
+        return rows[0][0] if rows else None
+
+    def put_workflow(self, version: str, full_name: str, spec: str) -> None:
+        # Two processes may pick the same number for different versions: the loser counts again.
+        for _ in range(20):
+            if self._database.write("use_workflow", version=version):
+                return
+            self._database.write("put_workflow", version=version, full_name=full_name, spec=spec)
+        if self.workflow(version) is None:
+            raise StoreUnreachable(f"workflow {full_name} could not be numbered: others keep adding versions of it")
+
+    def waiting(self) -> dict[str, Any]:
+        states: dict[str, dict[str, int]] = {}
+        owners: dict[str, int] = {}
+        for state, owner, count in self._database.read("waiting"):
+            states.setdefault(state, {"owned": 0, "unowned": 0})["unowned" if owner is None else "owned"] += count
+            if owner is not None:
+                owners[str(owner)] = owners.get(str(owner), 0) + count
+        unfinished = sum(sum(counts.values()) for counts in states.values())
+        return {"runs": states, "unfinished": unfinished, "owners": owners}
+
+    def about(self) -> StoreFacts:
+        version, now, schema = self._database.read("about")[0]
+        return StoreFacts(version=str(version), now=float(now), schema=int(schema))
+
+    def record_routing(self, session_id: str, config: str) -> int:
+        return int(self._database.write("record_routing", session=session_id, config=config)[0][0])
+
+    def _full_names(self, workflow: str) -> list[str]:
+        if "::" in workflow:
+            return [workflow]
+        names = [row[0] for row in self._database.read("workflow_names")]
+        return [name for name in names if name.rpartition("::")[2] == workflow]

@@ -1,0 +1,55 @@
+"""In which messages do steps, or results, travel? As few as their size allows, and none that could not be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from turnout.wire.frames import pack
+from turnout.wire.messages import Message
+
+ENVELOPE = 1_024
+"""Bytes of a message that are not its body, and then some."""
+
+T = TypeVar("T")
+
+
+class NotEncodable(msgspec.Struct, frozen=True):
+    """Why one of them cannot travel."""
+
+    kind: str
+    reason: str
+
+
+class MessageWriter(msgspec.Struct, frozen=True):
+    """The frames of one message; with several messages to one session, they are made in its codec."""
+
+    session: str
+    codec: str
+    most: int
+    """Bytes that a message may have."""
+
+    def of(self, message: Message) -> list[bytes] | NotEncodable:
+        try:
+            frames = pack(message, self.session, self.codec)
+        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            return NotEncodable("NotJson", f"it cannot be said in {self.codec}: {error}")
+        size = len(frames[2])
+        if size + ENVELOPE > self.most:
+            return NotEncodable("TooLarge", f"it is {size:,} bytes; a message may have {self.most:,}")
+        return frames
+
+
+def parcels(
+    items: Sequence[T], message_of: Callable[[Sequence[T]], Message], parcel: MessageWriter
+) -> Iterator[tuple[Sequence[T], list[bytes] | NotEncodable]]:
+    """Items and the frames that hold them; a single one that cannot travel, and why."""
+    frames = parcel.of(message_of(items))
+    if isinstance(frames, list) or len(items) == 1:
+        yield items, frames
+        return
+    half = len(items) // 2
+    yield from parcels(items[:half], message_of, parcel)
+    yield from parcels(items[half:], message_of, parcel)

@@ -1,0 +1,131 @@
+"""What can happen at a hub that its owner has to act on? One frozen struct for each."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from turnout.wire.documents import Step, StepResult
+from turnout.wire.messages import Held, Line, Progress
+from turnout.wire.worker_entries import WorkerEntry
+
+
+class HelloReceived(msgspec.Struct, frozen=True):
+    """A worker has said hello: look whether anybody waits for what it holds from elsewhere, and call ``welcome``."""
+
+    worker: WorkerEntry
+    unknown: tuple[Held, ...]
+
+
+class CapacityChanged(msgspec.Struct, frozen=True):
+    """A worker may have become able to take more."""
+
+    worker: WorkerEntry
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Results of steps that this hub gave: commit them, then ``acknowledge``."""
+
+    worker: WorkerEntry
+    results: tuple[StepResult, ...]
+
+
+class EndedElsewhere(msgspec.Struct, frozen=True):
+    """Results of steps that another hub gave: leave them for whoever owns the runs, then ``acknowledge``."""
+
+    worker: WorkerEntry
+    results: tuple[StepResult, ...]
+
+
+class StartAsked(msgspec.Struct, frozen=True):
+    """Steps with ``confirm_start``: make sure that they begin once, then ``answer_start``."""
+
+    worker: WorkerEntry
+    tokens: tuple[str, ...]
+
+
+class StepsLost(msgspec.Struct, frozen=True):
+    """Nobody knows whether these were begun."""
+
+    worker: WorkerEntry
+    steps: tuple[Step, ...]
+    reason: str
+
+
+class StepsReturned(msgspec.Struct, frozen=True):
+    """These certainly were not begun."""
+
+    worker: WorkerEntry
+    steps: tuple[Step, ...]
+    reason: str
+
+
+class Withdrawn(msgspec.Struct, frozen=True):
+    """These have begun, or never will: their worker has heard that they are taken back."""
+
+    worker: WorkerEntry
+    tokens: tuple[str, ...]
+
+
+class StepsWaiting(msgspec.Struct, frozen=True):
+    """Steps have waited there for long: if others could begin them, ``take_back``."""
+
+    worker: WorkerEntry
+
+
+class StepNotEncodable(msgspec.Struct, frozen=True):
+    """No message can hold this step, now or later."""
+
+    worker: WorkerEntry
+    step: Step
+    kind: str
+    reason: str
+
+
+class StepsOverdue(msgspec.Struct, frozen=True):
+    """These have run for longer than they may, and their worker has not ended them: do not wait for them."""
+
+    worker: WorkerEntry
+    steps: tuple[Step, ...]
+
+
+class LinesReceived(msgspec.Struct, frozen=True):
+    """New lines of a handler."""
+
+    worker: WorkerEntry
+    step: Step
+    lines: tuple[Line, ...]
+
+
+class Progressed(msgspec.Struct, frozen=True):
+    worker: WorkerEntry
+    step: Step
+    progress: Progress
+
+
+class WorkerLeft(msgspec.Struct, frozen=True):
+    """A worker is gone."""
+
+    worker: WorkerEntry
+    reason: str
+    graceful: bool = False
+    """It said bye, and holds nothing."""
+
+
+Event: TypeAlias = (
+    HelloReceived
+    | CapacityChanged
+    | Ended
+    | EndedElsewhere
+    | StartAsked
+    | StepsLost
+    | StepsReturned
+    | StepsWaiting
+    | Withdrawn
+    | StepNotEncodable
+    | StepsOverdue
+    | LinesReceived
+    | Progressed
+    | WorkerLeft
+)

@@ -1,0 +1,151 @@
+"""What is an attempt in the documents that travel? Both ways: as a step for the hub, as work for the worker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from turnout.contracts.executor import Work
+from turnout.model.deferral import Condition
+from turnout.model.events import TaskReadyEvent
+from turnout.model.info import Output, TaskInfo
+from turnout.model.shell import ShellSpec
+from turnout.model.spec import Body, TaskSpec
+from turnout.wire.documents import Step, StepMetadata
+
+SHELL_HANDLER = "turnout.shell"
+"""The handler of command tasks: its configuration is the command."""
+
+MAX_ORDINAL_LENGTH = 9
+"""Digits of an attempt's number, at most."""
+
+# At import, for the reason that ``decode_spec`` has.
+msgspec.convert({"command": ""}, ShellSpec)
+
+
+# -- the hub's side --------------------------------------------------------------------------------------------------
+def step_of(work: Work, *, token: str) -> Step:
+    """The attempt as a step."""
+    event, task = work.event, work.task
+    handler, config = _handler_of(task.body)
+    return Step(
+        step_id=event.task_id,
+        task_id=event.run_id,
+        step_name=task.name,
+        handler_class=handler,
+        handler_config=config,
+        task_context=work.run_input,
+        previous_results=work.previous,
+        metadata=StepMetadata(
+            token=token,
+            attempt=event.begun,
+            retry_limit=task.retry.attempts - 1,
+            failures=max(0, task.retry.attempts - 1 - (event.max_attempts - event.attempt)),
+            timeout_ms=milliseconds(work.timeout),
+            deadline_ms=milliseconds(work.time_left),
+            idempotency_key=work.idempotency_key,
+            args=dict(work.kwargs),
+            positional=work.args,
+            confirm_start=task.at_most_once,
+            task_name=event.task_name,
+            workflow=work.workflow,
+            labels=work.labels,
+            shadow=event.shadow,
+            index=work.index,
+            saved=work.saved,
+            condition=None if work.condition is None else msgspec.to_builtins(work.condition),
+            context=work.context,
+        ),
+    )
+
+
+def handler_of(body: Body) -> str:
+    """The handler that a worker must have to run this body."""
+    return SHELL_HANDLER if body.kind == "shell" else body.ref
+
+
+def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
+    if body.kind == "shell":
+        assert body.shell is not None, "a shell body has its command"
+        return SHELL_HANDLER, msgspec.to_builtins(body.shell)
+    return body.ref, body.config
+
+
+def milliseconds(seconds: float | None) -> int | None:
+    # Rounded first: 32.267 s are not 32268 ms because 32.267 * 1000 is a little more than 32267.
+    return None if seconds is None else math.ceil(round(seconds * 1000, 6))
+
+
+# -- the worker's side -----------------------------------------------------------------------------------------------
+def event_of(step: Step) -> TaskReadyEvent:
+    """The attempt that the step is."""
+    metadata = step.metadata
+    attempt = _ordinal(step)
+    return TaskReadyEvent(
+        run_id=step.task_id,
+        task_id=step.step_id,
+        task_name=metadata.task_name or step.step_name,
+        attempt=attempt,
+        max_attempts=attempt + max(0, metadata.retry_limit - metadata.failures),
+        begun=metadata.attempt,
+        shadow=metadata.shadow,
+    )
+
+
+def _ordinal(step: Step) -> int:
+    """The attempt's number in the store. The hub's token has it; of a token that is none of our hubs', what began
+    before has to do."""
+    task_id, _, number = step.token.removesuffix(":shadow").rpartition(":")
+    known = task_id == step.step_id and number.isascii() and number.isdigit() and len(number) <= MAX_ORDINAL_LENGTH
+    return int(number) if known else step.metadata.attempt + 1
+
+
+def work_of(
+    step: Step,
+    body: Callable[..., Any] | None,
+    *,
+    arguments: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
+    bind_body: Callable[[TaskInfo], Callable[[], Any]] | None = None,
+    retry_predicate: Callable[[BaseException], bool] | None = None,
+    output: Output | None = None,
+) -> Work:
+    """The attempt as whatever runs bodies wants it; ``body`` is None for a command, ``arguments`` are given if they are
+    not the step's own. Raises ``msgspec.ValidationError`` for a command or a condition that is none."""
+    metadata = step.metadata
+    args, kwargs = (metadata.positional, metadata.args) if arguments is None else arguments
+    condition = None if metadata.condition is None else msgspec.convert(metadata.condition, Condition)
+    return Work(
+        event=event_of(step),
+        task=_python_task(step.step_name, step.handler_class) if body is not None else _other_task(step),
+        body=body,
+        workflow=metadata.workflow,
+        args=args,
+        kwargs=kwargs,
+        context=metadata.context,
+        index=metadata.index,
+        labels=metadata.labels,
+        timeout=None if metadata.timeout_ms is None else metadata.timeout_ms / 1000,
+        idempotency_key=metadata.idempotency_key,
+        token=metadata.token,
+        saved=metadata.saved,
+        condition=condition,
+        retry_predicate=retry_predicate,
+        bind_body=bind_body,
+        output=output,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _python_task(name: str, handler: str) -> TaskSpec:
+    return TaskSpec(name=name, body=Body("python", handler))
+
+
+def _other_task(step: Step) -> TaskSpec:
+    if step.handler_class != SHELL_HANDLER:
+        return TaskSpec(name=step.step_name, body=Body("handler", step.handler_class))
+    shell = msgspec.convert(step.handler_config, ShellSpec)
+    return TaskSpec(name=step.step_name, body=Body("shell", step.handler_class, shell))

@@ -1,0 +1,87 @@
+"""How does what steps print and log get to their hubs? Gathered as lines, bounded, and taken along by time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from turnout.bodies.attempt import Key
+from turnout.bodies.log_buffer import LogBuffer, LogSettings
+from turnout.model.events import TaskReadyEvent
+from turnout.model.info import Progress, TaskInfo
+from turnout.model.logs import Stream
+
+AT_ONCE = 1_000
+UNFINISHED = 0.4
+"""Seconds after which the beginning of a line counts as a line."""
+
+MAX_PROGRESS = 16
+"""Words on progress of one attempt that wait; then the newest takes the place of the last."""
+
+Said = Callable[[Key, str, str], None]
+"""Takes the key of the attempt, the stream and the line."""
+
+
+class StepOutput:
+    """The ``Output`` of a worker's steps. Called from any thread; emptied by the one that has the sockets."""
+
+    def __init__(self, settings: LogSettings) -> None:
+        self._buffer = LogBuffer(settings)
+        self._progress: dict[Key, list[str]] = {}
+        self._lock = threading.Lock()
+        self.echo: bool = settings.echo
+
+    def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
+        if not text:
+            return
+        with self._lock:
+            if stream == Stream.PROGRESS:
+                said = self._progress.setdefault((source.task_id, source.ordinal, source.shadow), [])
+                del said[MAX_PROGRESS - 1 :]
+                said.append(text)
+            else:
+                self._buffer.add((source.task_id, int(source.shadow), source.ordinal), "", stream, text, time.time())
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing waits."""
+        return not (self._buffer.pending or self._buffer.unfinished or self._progress)
+
+    def take(self, say: Said) -> None:
+        """Hand on all whole lines, in order, and beginnings that nobody has gone on with."""
+        with self._lock:
+            self._buffer.settle(time.time() - UNFINISHED)
+        self._hand_on(say)
+
+    def take_last(self, key: Key, say: Said) -> None:
+        """The attempt has ended: what it has begun counts as it is."""
+        with self._lock:
+            self._buffer.settle(math.inf, key[0])
+        self._hand_on(say)
+
+    def _hand_on(self, say: Said) -> None:
+        with self._lock:
+            progress, self._progress = self._progress, {}
+        for key, texts in progress.items():
+            for text in texts:
+                say(key, Stream.PROGRESS, text)
+        while True:
+            with self._lock:
+                lines = self._buffer.take(AT_ONCE)
+            if not lines:
+                return
+            for line in lines:
+                voice = line.voice
+                say((voice.run_id, voice.attempt, bool(voice.pos)), line.stream, line.text)
+
+
+def progress_in(stream: str, text: str) -> Progress | None:
+    """What a line of the stream ``progress`` says; None for lines of other streams."""
+    return _progress(text) if stream == Stream.PROGRESS else None
+
+
+_progress = msgspec.json.Decoder(Progress).decode
