@@ -137,13 +137,15 @@ def test_a_change_made_elsewhere_wakes_a_listener(store: Store, store_url: str) 
     elsewhere = connect(store_url)
     elsewhere.open()
     # The listener may not be connected yet: a hint may be lost, so it is given again until it is heard.
+    announced = {"runs", "ready"} if store_url.startswith("postgres") else {"any"}
     for _ in range(100):
         elsewhere.commit([new_run()], wake=frozenset({"runs", "ready"}))
-        if heard.wait(0.1):
+        if heard.wait(0.1) and not announced.isdisjoint(woken):
             break
+        heard.clear()
     stop()
     elsewhere.close()
-    assert set(woken) <= {"runs", "ready", "any"} and woken
+    assert set(woken) <= {"runs", "ready", "any"} and not announced.isdisjoint(woken)
 
 
 def test_in_memory_everything_is_shared_between_threads() -> None:

@@ -398,8 +398,8 @@ def test_every_method_works_again_after_the_server_was_restarted(
     everything_works(store, "last")
     assert heard.wait(10)
     deadline = time.monotonic() + 10
-    while "any" not in woken and time.monotonic() < deadline:
+    while woken.count("any") < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert "any" in woken, "after a reconnect everything is looked at"
+    assert woken.count("any") >= 2, "everything is looked at when it begins to listen, and after a reconnect"
     stop()
     store.close()

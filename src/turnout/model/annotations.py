@@ -1,4 +1,4 @@
-"""What does an annotation ask of a JSON value? A converter that checks and builds it, a name, a JSON schema.
+"""Converters for annotations: each checks a JSON value, builds the Python value, and names its JSON schema.
 
 Where msgspec cannot tell the members of a union apart, they are tried in the order in which they are written.
 """

@@ -1,4 +1,4 @@
-"""Which values does a task get, and what does a run return? Templates and contexts, resolved purely."""
+"""Templates and contexts, resolved purely: the values that a task gets, and what a run returns."""
 
 from __future__ import annotations
 

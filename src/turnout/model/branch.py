@@ -1,4 +1,4 @@
-"""How does a task say which of its dependents run? The value that its body returns."""
+"""``Branch``: the value that a body returns to choose which of its dependents run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from a branch's choice? Which dependents are skipped, and what a skip means for those after it."""
+"""What follows from a branch's choice: which dependents are skipped, and what a skip means for those after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May something that keeps failing be asked again? A circuit breaker as a value; the clock is the caller's."""
+"""A circuit breaker as a value. The clock is the caller's."""
 
 from __future__ import annotations
 

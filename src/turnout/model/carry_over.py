@@ -1,4 +1,4 @@
-"""What does a task carry over from one attempt to the next, and leave beside its output? One JSON column of its row."""
+"""What a task carries from one attempt to the next, and leaves beside its output: one JSON column of its row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May a setting have this value? Checks that settings share; each names the setting by its full path."""
+"""Checks that settings share. Each names the setting by its full path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do a run and its children hang together? The child's id, what its end tells its parent, what it does as told.
+"""Parent and child runs: the child's id, what its end tells its parent, and the commands that it follows.
 
 A child run belongs to one attempt of one task of its parent. The task is ``running`` until the child has ended, and
 nobody holds it; the child's end leaves a result in the parent's inbox, in the transaction that ends the child.

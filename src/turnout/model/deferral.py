@@ -1,4 +1,4 @@
-"""How does a body put itself off, and for how long? ``Defer`` as it is raised, and the value that travels."""
+"""``Defer`` as a body raises it, and the value that travels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long is ``"5m"``? Durations as authors write them, in seconds."""
+"""Durations as authors write them (``"5m"``), in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does one turn do to mapped tasks: when do they get their items, when may an item start, how does the whole end?
+"""Mapped tasks: when they get their items, when an item may start, and how the whole ends.
 
 A mapped task runs, held by nobody, from the commit that adds its items until the one in which the last of them ends.
 """

@@ -1,4 +1,4 @@
-"""What do orchestrators look like to Prometheus? Text in its exposition format, units in the names.
+"""The figures of orchestrators in the text format of Prometheus, with units in the names.
 
 ``orchestrator`` is the id of the session; ``turnout_orchestrator_info`` says on which host and in which process it is.
 """

@@ -1,4 +1,4 @@
-"""Does an attempt's result speak for or against its executor, or its worker? A body's failure is never theirs."""
+"""Whether an attempt's result counts against its executor or its worker. A body's failure never does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a run's owner remember of a mapped task's items: where they are, how many are open, which must wait?"""
+"""The items of a mapped task in memory: their positions, how many are open, which are held back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is an orchestrator? The value that heartbeats store for any process to read, and what is wrong with it."""
+"""The status of an orchestrator, stored with its heartbeats for any process to read, and what is wrong with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are several orchestrators together? Their pools and task executors summed up, and the health report."""
+"""Several orchestrators together: the sums of their pools and task executors, and the health report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which hooks does an end call, and what are they told? Hooks are tasks of the run that wait for an end, not for data.
+"""Hooks: tasks of a run that wait for an end instead of data, which of them an end starts, and their arguments.
 
 A task's hooks are called when that task reaches its end. The workflow's are called when everything else has ended:
 first those for success or failure, then those for the exit. Those that are not called are skipped.

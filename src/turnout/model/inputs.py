@@ -1,4 +1,4 @@
-"""May a run be made of this input? All that is wrong with it is said at once, before anything is written."""
+"""The check of a run's input. All that is wrong with it is reported at once, before anything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ready tasks may start in a run that limits how many items of a mapped task are under way at once?"""
+"""Which ready tasks may start in a run that limits how many items of a mapped task run at once."""
 
 from __future__ import annotations
 

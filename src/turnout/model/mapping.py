@@ -1,4 +1,4 @@
-"""How many items has a mapped task, and which rows' outputs does the call of a task take?"""
+"""The number of items of a mapped task, and the rows whose outputs a task's call takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the value of a task? Its output; of a mapped task, the list of its items' values.
+"""The value of a task: its output; of a mapped task, the list of its items' values.
 
 The list of a mapped task is stored nowhere: its row has only the number of items, and whoever wants the list puts it
 together from the items' rows.

@@ -1,4 +1,4 @@
-"""Why is a task or run as it is? The reasons that others compare, and the detail of a history row."""
+"""The reasons of task and run states that other code compares, and the detail of a history row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tasks does a rerun keep? Decided by name, between the run of then and the workflow of now."""
+"""Which tasks a rerun keeps, by name, between the run of then and the workflow of now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long are runs kept, and what went when they were deleted?"""
+"""What was deleted, and how long runs are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a failed attempt followed by another, and after what delay?"""
+"""Whether a failed attempt is followed by another, and after what delay."""
 
 from __future__ import annotations
 

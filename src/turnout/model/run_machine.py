@@ -1,7 +1,7 @@
-"""What is known of a run: its committed state in its owner's memory. No I/O, no clock, no randomness of its own.
+"""The committed state of a run in its owner's memory. No I/O, no clock, no randomness of its own.
 
-A ``Turn`` (turn.py) collects the changes of one commit on top of it; when the ledger reports them applied, ``adopt``
-makes them the new truth. A turn that did not apply is simply forgotten.
+A ``Transition`` (transition.py) collects the changes of one commit on top of it. When the ledger reports them applied,
+``adopt`` makes them the state. A transition that did not apply is forgotten.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How does a run end whose tasks have all ended? Hooks have no say in it."""
+"""How a run ends whose tasks have all ended. Hooks do not count."""
 
 from __future__ import annotations
 

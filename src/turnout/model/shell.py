@@ -1,4 +1,4 @@
-"""What does a shell task run, and what does the end of its command mean? Templates, quoting, exit codes; no I/O."""
+"""Shell tasks: templates, quoting, and what exit codes mean. No I/O."""
 
 from __future__ import annotations
 

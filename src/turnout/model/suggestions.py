@@ -1,4 +1,4 @@
-"""Which name was probably meant? The tail of every message about an unknown name."""
+"""The name that was probably meant: the tail of every message about an unknown name."""
 
 from __future__ import annotations
 

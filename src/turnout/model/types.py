@@ -1,4 +1,4 @@
-"""How does a value of somebody's own type become JSON, and JSON such a value again?
+"""Values of users' own types as JSON, and back.
 
 msgspec knows dataclasses, structs, enums, dates and the like. Here is what it does not know: paths, pydantic models
 (pydantic is never imported for it), and the types that people register.

@@ -1,4 +1,4 @@
-"""Can this workflow work at all? The checks that every spec passes before a run may be made of it."""
+"""The checks that every spec passes before a run may be made of it."""
 
 from __future__ import annotations
 

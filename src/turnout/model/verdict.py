@@ -1,4 +1,4 @@
-"""How does an attempt's result end it? One pure verdict for success, failure, timeout, loss, crash and refusal."""
+"""The verdict on an attempt's result: one pure function for success, failure, timeout, loss, crash and refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workers are there, and how are they? What workers and hubs say, and all of it put together for people."""
+"""What workers and hubs report of themselves, and all of it put together for people."""
 
 from __future__ import annotations
 

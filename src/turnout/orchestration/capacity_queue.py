@@ -1,4 +1,4 @@
-"""Who is next when an executor has room again? Runs with ready tasks, by priority, then by how long they waited."""
+"""Runs whose ready tasks wait for capacity, by executor, in the order of their priority and waiting time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this orchestrator still the owner of its runs, and are the others still alive?"""
+"""The lease of one session, renewed in a thread of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many of the store's connections may the orchestrator use at once? The rest is for bodies and for readers."""
+"""The threads in which the orchestrator calls the store: so many connections at once, the rest is for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May more runs be submitted now? Above the mark of requests that are not durable yet, callers wait or are refused."""
+"""Submissions that are not durable yet. Above the high-water mark callers wait or are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a task that is a child run get its child?
+"""Child runs: makes sure that each task whose body is a workflow has its child.
 
 The parent's task is committed as running first; then the child is inserted, under the id that this attempt's child
 always has. Whatever is interrupted in between is found by the next owner, or by the sweep: both make sure that the

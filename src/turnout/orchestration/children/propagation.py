@@ -1,4 +1,4 @@
-"""How do a child run and its parent stay in step? Commands go down to the child, its end comes up.
+"""Keeps a child run and its parent in step: commands go down to the child, its end comes up.
 
 Everything here follows from what is stored of the two, so it may be done twice, and by the next owner.
 """

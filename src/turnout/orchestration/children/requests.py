@@ -1,4 +1,4 @@
-"""With what does a child run start, and what does its task leave when it has ended?"""
+"""Submissions of child runs, and the outputs that they leave to their parents' tasks."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How many stage executors are there, how are they, and how hard may they work? Pure decisions, slow loops."""
+"""Sizing, health and backpressure of the stage executors: pure decisions, slow loops."""

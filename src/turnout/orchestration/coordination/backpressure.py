@@ -1,4 +1,4 @@
-"""How hard may the stage executors work? One controller for all of them, from how long connections are waited for."""
+"""The backpressure factor of all stage executors, from how long callers wait for connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sizes and supervises the pools? Three slow loops that look, ask the pure decisions, and carry them out."""
+"""Sizes and supervises the pools: three slow loops that ask the pure decisions and carry them out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a stage executor? Judged by what it has done, never by making it work."""
+"""The health of a stage executor, judged by what it has done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May a pool take a batch now? Its circuit breaker, with somebody to wait for it."""
+"""The circuit breaker of a pool, with a way to wait for it."""
 
 from __future__ import annotations
 

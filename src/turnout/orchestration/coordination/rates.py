@@ -1,4 +1,4 @@
-"""By how much a second did something grow lately? From totals that are seen every now and then."""
+"""Growth a second of totals that are read every now and then."""
 
 from __future__ import annotations
 

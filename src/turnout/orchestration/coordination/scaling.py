@@ -1,4 +1,4 @@
-"""Should a pool have more stage executors, or fewer? A pure function of what it did since the last look."""
+"""Whether a pool should have more stage executors, or fewer: a pure function of its load since the last look."""
 
 from __future__ import annotations
 

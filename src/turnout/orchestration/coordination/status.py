@@ -1,4 +1,4 @@
-"""What is to be seen of this orchestrator? Collected when somebody asks, and every now and then for its heartbeats."""
+"""The status of this orchestrator, read from its parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was last seen of this orchestrator? Seen on its event loop, read in any thread, also if the loop is stuck."""
+"""The last status of this orchestrator: made on its event loop, read in any thread, also if the loop is stuck."""
 
 from __future__ import annotations
 

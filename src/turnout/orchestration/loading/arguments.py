@@ -1,4 +1,4 @@
-"""With which arguments is a task called in a workflow that maps some? An item takes its part of each list."""
+"""The arguments of tasks in a workflow that maps some: an item takes its part of each list."""
 
 from __future__ import annotations
 

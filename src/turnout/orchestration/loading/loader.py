@@ -1,4 +1,4 @@
-"""What does an attempt need to run? Its body and arguments, from the owner's memory, else from the store."""
+"""Loads what an attempt needs, its body and arguments, from the owner's memory, else from the store."""
 
 from __future__ import annotations
 

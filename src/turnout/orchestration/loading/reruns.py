@@ -1,4 +1,4 @@
-"""Which finished rows does a new run take over from an old one? Read from the store, decided by ``model.rerun``."""
+"""The finished rows that a new run takes over from an old one: read from the store, decided by ``model.rerun``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did a completed run return? From its owner's memory as far as it is there, else from the store."""
+"""The result of a completed run, from its owner's memory as far as it is there, else from the store."""
 
 from __future__ import annotations
 

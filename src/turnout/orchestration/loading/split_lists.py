@@ -1,4 +1,4 @@
-"""How does each item of a mapped task get its part of a long list, without the list being read for every item?"""
+"""Long lists, split once, from which each item of a mapped task takes its part."""
 
 from __future__ import annotations
 

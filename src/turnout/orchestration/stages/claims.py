@@ -1,4 +1,4 @@
-"""How does an orchestrator come to own runs that are stored already? Stage ``task_claimer``, and reloads."""
+"""Claims stored runs that have no owner. Stage ``task_claimer``, and reloads."""
 
 from __future__ import annotations
 

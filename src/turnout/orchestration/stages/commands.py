@@ -1,4 +1,4 @@
-"""How does an order reach a run, whoever owns it? Cancel, pause and resume from this process."""
+"""Cancel, pause and resume from this process, whichever orchestrator owns the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from a commit? Memory advances, tasks go out and people are told by what was applied, only by that."""
+"""What follows from a commit: memory advances, tasks are dispatched and callers answered by what was applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the next change of a run? Stages ``step_enqueuer`` and ``step_result_processor``.
+"""The next transition of a run. Stages ``step_enqueuer`` and ``step_result_processor``.
 
 They differ in what brings a run to them. What they do is one thing, a turn: results and orders in, ready tasks placed,
 the end noticed, one write.

@@ -1,4 +1,4 @@
-"""Do shadow attempts answer as the real ones do? Compares and logs; nothing here touches a run."""
+"""Compares the results of shadow attempts with the real ones, and logs differences. Changes no run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the five stages of orchestration, and what is a stage executor? The queue that it takes its work from."""
+"""The five stages of orchestration, the contract of a stage executor, and the queue that it takes its work from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does one stage executor work? A batch from its queue, its commit, and again, until it is told to stop."""
+"""One stage executor: takes a batch from its queue, waits for its commit, and goes on until it is stopped."""
 
 from __future__ import annotations
 

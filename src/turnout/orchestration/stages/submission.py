@@ -1,4 +1,4 @@
-"""How does a submission become a run? Stage ``task_request_processor``."""
+"""Turns submissions into runs. Stage ``task_request_processor``."""
 
 from __future__ import annotations
 

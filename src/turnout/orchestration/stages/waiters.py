@@ -1,4 +1,4 @@
-"""Who waits for which run, and when is it told? Stage ``task_finalizer``, and runs that end elsewhere."""
+"""Futures of callers that wait for the end of runs. Stage ``task_finalizer``, and runs that end elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the lines of attempts reach the store, without any attempt waiting for it?"""
+"""Writes the lines of attempts to the store, without any attempt waiting for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may be declared dead after the database was away? Nobody, until all had the time of one lease to renew theirs.
+"""After an outage of the database, no session is declared dead before all had the time of one lease to renew theirs.
 
 The same for workers and pollers after the start of an orchestrator: their hub may have been away with it, or the
 database with all of them, and nobody knows for how long."""

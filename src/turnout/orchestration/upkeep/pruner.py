@@ -1,4 +1,4 @@
-"""Who deletes the runs that nobody needs any more? One orchestrator for all, in small steps."""
+"""Deletes runs on demand and by retention: one orchestrator for all, in small steps."""
 
 from __future__ import annotations
 

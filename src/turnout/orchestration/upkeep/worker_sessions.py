@@ -1,4 +1,4 @@
-"""What does the database know of workers, and of what they hold? The orchestrator's side of a hub."""
+"""The sessions of workers in the database, and the attempts that they hold: the orchestrator's side of a hub."""
 
 from __future__ import annotations
 

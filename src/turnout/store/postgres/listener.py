@@ -18,7 +18,7 @@ INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
 
 
 class Listener:
-    """A thread that waits for notifications. After each reconnect it wakes everything: some may have been missed."""
+    """A thread that waits for notifications. When it begins to listen it announces ``any``: it may have missed some."""
 
     def __init__(self, database: PostgresDatabase, on_wake: Callable[[str], None]) -> None:
         self._database = database
@@ -39,17 +39,15 @@ class Listener:
 
     def _run(self) -> None:
         backoff = INITIAL_BACKOFF
-        first = True
         while not self._stopping.is_set():
             try:
                 with contextlib.closing(self._database.connect()) as connection:
                     connection.execute(f"listen {CHANNEL}")
-                    if not first:
-                        self._on_wake("any")
-                    first, backoff = False, INITIAL_BACKOFF
+                    # What was announced before, also while the first connection was being made, was not heard.
+                    self._on_wake("any")
+                    backoff = INITIAL_BACKOFF
                     self._wait(connection)
             except (StoreError, psycopg.Error):
-                first = False
                 self._stopping.wait(backoff)
                 backoff = min(backoff * 2, MAX_BACKOFF)
         os.close(self._read)
