@@ -15,7 +15,9 @@ import conformance_worker as whole
 import msgspec
 import zmq
 
-from turnout.wire import frames, holdings, link
+from turnout.wire import frames
+from turnout.wire import held_steps as holdings
+from turnout.wire import worker_session as link
 from turnout.wire.documents import Step
 from turnout.wire.frames import pack, unpack
 from turnout.wire.held_steps import Holding, Holdings
@@ -139,8 +141,8 @@ def forgets_the_attempt() -> None:
 
 @defect("result_too_large", "max_message_bytes is 65536")
 def sends_results_of_any_size() -> None:
-    bounded = link.Parcel
-    link.Parcel = lambda session, codec, most: bounded(session, codec, 1 << 40)  # type: ignore[assignment,misc]
+    bounded = link.MessageWriter
+    link.MessageWriter = lambda session, codec, most: bounded(session, codec, 1 << 40)  # type: ignore[assignment,misc]
 
 
 @defect("fields_sparse", "ended with code 1|no results came")

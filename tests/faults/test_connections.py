@@ -249,7 +249,7 @@ def test_a_caller_that_gives_up_on_its_submission_harms_nobody(runner: Runner, b
         """Gives up while its insert is on its way."""
         more = [core.submitter.request(bodies.workflow, (f"late{number}",), {}) for number in range(40)]
         core.engine.submissions.put(more)
-        while not any(request.admitted for request in more):
+        while not any(request.insert_started for request in more):
             await asyncio.sleep(0)
         for request in more[::2]:
             request.accepted.cancel()

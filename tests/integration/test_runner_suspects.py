@@ -10,7 +10,7 @@ import pytest
 from gates import Gate as ProcessGate
 
 from turnout import Runner, Workflow, task, workflow
-from turnout.dispatcher import solitude
+from turnout.dispatcher import exclusive as solitude
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.states import RunState
