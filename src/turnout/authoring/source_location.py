@@ -1,4 +1,4 @@
-"""Where in the author's code did this happen?"""
+"""The line of the author's code that an error is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workers come and go? Each has a session in the database, and what it holds from elsewhere finds an owner."""
+"""Workers that join, renew their sessions, drain and leave; what one holds from elsewhere finds its owner."""
 
 from __future__ import annotations
 
