@@ -7,7 +7,7 @@ from typing import Any
 
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
-from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, Session, TaskRow
+from turnout.model.rows import HistoryRow, LoadedRun, NewRun, RunRow, RunWrite, Session, TaskRow
 from turnout.model.states import RunState, TaskState
 
 WORKFLOW = "public::embedded::chain"
@@ -66,3 +66,9 @@ def moved(store: Store, run_id: str) -> list[tuple[int, str | None, str]]:
 
 def insert(store: Store, *writes: RunWrite) -> None:
     assert all(outcome.applied for outcome in store.commit(writes))
+
+
+def claim_one(store: Store, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
+    """One run by its id; None if it could not be taken."""
+    taken = store.claim_listed(session_id, [run_id], inline)
+    return taken[0] if taken else None

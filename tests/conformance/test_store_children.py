@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.store_rows import OWNER, begin, completed, insert, new_run, update
+from tests.conformance.store_rows import OWNER, begin, claim_one, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.errors import StoreRejected
 from turnout.model.children import CHILD
@@ -155,5 +155,5 @@ def test_orphans_are_children_that_no_attempt_waits_for(store: Store, parent: Ru
 def test_a_claimed_child_is_read_with_all_that_binds_it_to_its_parent(store: Store, parent: RunWrite) -> None:
     child = child_of(parent, owner=None, state=RunState.PENDING)
     insert(store, child)
-    loaded = store.claim_run("other", child.run_id, 1024)
+    loaded = claim_one(store, "other", child.run_id, 1024)
     assert loaded is not None and loaded.run.new == child.insert

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, moved, new_run, update
+from tests.conformance.store_rows import (
+    OWNER,
+    SPEC,
+    WORKFLOW,
+    begin,
+    claim_one,
+    completed,
+    insert,
+    moved,
+    new_run,
+    update,
+)
 from turnout.contracts.store import Store
 from turnout.errors import WorkerInUse
 from turnout.model.names import new_run_id
@@ -205,7 +216,7 @@ def test_finished_runs_are_never_claimed(store: Store) -> None:
     insert(store, write)
     store.commit([update(write.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
     assert store.claim_runs(OWNER, [WORKFLOW], LIMIT, INLINE) == []
-    assert store.claim_run(OWNER, write.run_id, INLINE) is None
+    assert claim_one(store, OWNER, write.run_id, INLINE) is None
 
 
 def test_large_outputs_stay_in_the_store(store: Store) -> None:
@@ -225,14 +236,14 @@ def test_one_run_can_be_claimed_by_its_id(store: Store) -> None:
     begin(store, OWNER, "peer")
     mine, free = new_run(), new_run(owner=None)
     insert(store, mine, free)
-    assert store.claim_run("peer", mine.run_id, INLINE) is None, "it is owned by another"
-    taken = store.claim_run("peer", free.run_id, INLINE)
+    assert claim_one(store, "peer", mine.run_id, INLINE) is None, "it is owned by another"
+    taken = claim_one(store, "peer", free.run_id, INLINE)
     assert taken is not None and (taken.run.owner, taken.run.epoch) == ("peer", 2)
-    again = store.claim_run(OWNER, mine.run_id, INLINE)
+    again = claim_one(store, OWNER, mine.run_id, INLINE)
     assert again is not None and again.run.epoch == 2, "a reload comes under a new epoch"
     assert store.commit([update(mine.run_id, completed(), epoch=1)])[0].stale == (0,)
-    assert store.claim_run(OWNER, new_run_id(), INLINE) is None
-    assert store.claim_run(OWNER, "nonsense", INLINE) is None
+    assert claim_one(store, OWNER, new_run_id(), INLINE) is None
+    assert claim_one(store, OWNER, "nonsense", INLINE) is None
 
 
 def test_a_session_gives_its_runs_to_another_that_claims_them_by_id(store: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, completed, insert, new_run, update
+from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, claim_one, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
 from turnout.model.rows import RunRow, TaskRow
@@ -178,7 +178,7 @@ def test_a_memo_is_kept_over_a_poller_s_claim_until_another_is_written(store: St
     assert store.tasks(write.run_id)[0].memo == '{"saved":"1"}'
     assert store.claim_ready("poller", ["gpu"], 1, 30)
     assert store.tasks(write.run_id)[0].memo == '{"saved":"1"}'
-    loaded = store.claim_run(OWNER, write.run_id, 10)
+    loaded = claim_one(store, OWNER, write.run_id, 10)
     assert loaded is not None and loaded.tasks[0].memo == '{"saved":"1"}'
     done = completed(memo='{"chosen":["a"]}')
     assert store.commit([update(write.run_id, done, epoch=loaded.run.epoch)])[0].applied

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conformance.store_rows import OWNER, WORKFLOW, begin, completed, insert, moved, new_run, update
+from tests.conformance.store_rows import OWNER, WORKFLOW, begin, claim_one, completed, insert, moved, new_run, update
 from tests.conformance.test_store_messages import POLLER, offered, result
 from tests.postgres import GivenServer, OwnServer
 from turnout.errors import StoreError, StoreUnreachable
@@ -345,7 +345,7 @@ def everything_works(store: PostgresStore, name: str) -> None:
     insert(store, write, keyed, polled)
     assert store.renew_session(name, 15).held
     assert [row.run.new.run_id for row in store.claim_runs(name, [WORKFLOW], 9, 9)] == [keyed.run_id]
-    assert store.claim_run(name, keyed.run_id, 9) is not None
+    assert claim_one(store, name, keyed.run_id, 9) is not None
     assert store.commit([update(write.run_id, completed())])[0].applied
     number = store.add_command(write.run_id, "pause")
     assert [command.id for command in store.commands_for(name)] == [number]

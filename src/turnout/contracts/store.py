@@ -139,12 +139,9 @@ class OwnershipStore(Protocol):
         stay behind."""
         ...
 
-    def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
-        """Take this run if it is unowned, or mine already (a reload): under a new epoch, else None."""
-        ...
-
     def claim_listed(self, session_id: str, run_ids: Sequence[str], inline: int) -> list[LoadedRun]:
-        """The same for several runs, in one transaction: those that could be taken."""
+        """Take those of these runs that are unowned, or mine already (a reload), under a new epoch, in one
+        transaction. Returns them."""
         ...
 
     def holders(self, ids: Sequence[str]) -> dict[str, Holder]:

@@ -123,10 +123,6 @@ class Ownership:
     def unclaimed_versions(self, workflows: Sequence[str]) -> list[str]:
         return sorted(row[0] for row in self._database.read("unclaimed_versions", workflows=json_list(workflows)))
 
-    def claim_run(self, session_id: str, run_id: str, inline: int) -> LoadedRun | None:
-        taken = self.claim_listed(session_id, [run_id], inline)
-        return taken[0] if taken else None
-
     def claim_listed(self, session_id: str, run_ids: Sequence[str], inline: int) -> list[LoadedRun]:
         known = [found for run_id in run_ids if (found := canonical(run_id)) is not None]
         if not known:
