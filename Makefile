@@ -73,9 +73,9 @@ bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line 
 	@echo "== benchmarks (benchmarks/README.md says how to read them)"
 	@$(RUN) benchmarks/run.py
 
-scaling: $(READY) ## what more stage executors bring, and how the pools find their size; draws docs/pools-*.svg anew
+scaling: $(READY) ## what more stage executors bring, and how the pools find their size; draws docs/how-to/pools-*.svg anew
 	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"
-	@$(RUN) benchmarks/scaling.py --plots docs
+	@$(RUN) benchmarks/scaling.py --plots docs/how-to
 
 docs: $(READY) ## the pages as a site, in site/; a warning is an error
 	@echo "== docs"

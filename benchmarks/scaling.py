@@ -2,7 +2,7 @@
 
 python benchmarks/scaling.py                          # everything, one JSON line per measurement
 python benchmarks/scaling.py throughput --rounds 5    # one of: throughput, defaults, unbounded, steps
-python benchmarks/scaling.py --plots docs             # and the charts, as docs/pools-*.svg
+python benchmarks/scaling.py --plots docs/how-to      # and the charts, as docs/how-to/pools-*.svg
 """
 
 from __future__ import annotations

@@ -1,12 +1,19 @@
-"""How the pages become a site: links that leave docs/ for the repository become plain text with the file's name."""
+"""Hooks of the site: a link that leaves docs/ for the repository becomes plain text with the file's name."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import Any
 
-OUTWARD = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+)(?:#[^)]*)?\)")
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    return OUTWARD.sub(lambda link: f"{link[1]} (`{link[2].replace('../', '')}`)", markdown)
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    folder = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
+
+    def plain(link: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, link[2]))
+        return link[0] if target.startswith("docs/") else f"{link[1]} (`{target}`)"
+
+    return LINK.sub(plain, markdown)

@@ -81,7 +81,7 @@ def diagram(moves: Mapping[StrEnum, frozenset[StrEnum]], first: tuple[StrEnum, .
 
 
 def test_the_diagrams_of_the_lifecycle_are_the_tables_of_moves() -> None:
-    drawn = [code for _, code in blocks(DOCS / "lifecycle.md", "mermaid")]
+    drawn = [code for _, code in blocks(DOCS / "explanation/lifecycle.md", "mermaid")]
     assert drawn == [
         diagram(RUN_MOVES, (RunState.PENDING, RunState.RUNNING)),
         diagram(TASK_MOVES, (TaskState.PENDING,)),
@@ -89,13 +89,13 @@ def test_the_diagrams_of_the_lifecycle_are_the_tables_of_moves() -> None:
 
 
 def test_the_lifecycle_describes_every_state() -> None:
-    text = (DOCS / "lifecycle.md").read_text()
+    text = (DOCS / "explanation/lifecycle.md").read_text()
     for state in (*RunState, *TaskState):
         assert f"| {state} |" in text
 
 
 def test_the_yaml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> None:
-    for number, (_, text) in enumerate(blocks(DOCS / "configuration.md", "yaml")):
+    for number, (_, text) in enumerate(blocks(DOCS / "reference/configuration.md", "yaml")):
         (tmp_path / f"{number}.yaml").write_text(text)
         config = read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.yaml"})
         settings = config.orchestration
@@ -109,14 +109,16 @@ def test_the_yaml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> N
 
 
 def test_the_toml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> None:
-    for number, (_, text) in enumerate(blocks(DOCS / "configuration.md", "toml")):
+    for number, (_, text) in enumerate(blocks(DOCS / "reference/configuration.md", "toml")):
         (tmp_path / f"{number}.toml").write_text(text)
         config = read_config(tmp_path, {"TURNOUT_CONFIG": f"{number}.toml"})
         assert config.orchestration is not None or config.hub is not None
 
 
 def test_the_settings_of_the_hub_are_listed_with_their_defaults() -> None:
-    listed = re.findall(r"^\| `hub\.(\w+)` \| ([^|]+) \| \S.* \|$", (DOCS / "settings.md").read_text(), re.MULTILINE)
+    listed = re.findall(
+        r"^\| `hub\.(\w+)` \| ([^|]+) \| \S.* \|$", (DOCS / "reference/settings.md").read_text(), re.MULTILINE
+    )
     expected = [(field.name, field.default) for field in msgspec.structs.fields(HubSettings)]
     assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
 
@@ -130,7 +132,7 @@ SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSetting
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_the_settings_are_listed_with_their_defaults(settings: type[msgspec.Struct]) -> None:
-    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", (DOCS / "settings.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", (DOCS / "reference/settings.md").read_text(), re.MULTILINE)
     listed = {name: value.strip() for name, value in rows}
     fields = {field.name: field.default for field in msgspec.structs.fields(settings)}
     others = {field.name for kind in SETTINGS for field in msgspec.structs.fields(kind)} - set(fields)
@@ -144,26 +146,26 @@ def test_the_settings_are_listed_with_their_defaults(settings: type[msgspec.Stru
     ("title", "settings"), [("Settings of the coordinator", CoordinatorSettings), ("Settings of a pool", PoolSettings)]
 )
 def test_the_settings_of_coordinator_and_pools_are_listed(title: str, settings: type[msgspec.Struct]) -> None:
-    section = (DOCS / "pools.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    section = (DOCS / "how-to/pools.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
     listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", section, re.MULTILINE)
     expected = [(field.name, field.default) for field in msgspec.structs.fields(settings)]
     assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
 
 
 def test_the_settings_of_handlers_that_subscribe_are_listed(tmp_path: Path) -> None:
-    text = (DOCS / "pubsub.md").read_text()
+    text = (DOCS / "how-to/pubsub.md").read_text()
     listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", text, re.MULTILINE)
     expected = [(field.name, field.default) for field in msgspec.structs.fields(PubSubSettings)]
     assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
     for language, made in (("yaml", "zmq_pubsub"), ("toml", "rails")):
-        ((_, said),) = blocks(DOCS / "pubsub.md", language)
+        ((_, said),) = blocks(DOCS / "how-to/pubsub.md", language)
         (tmp_path / f"config.{language}").write_text(said)
         config = read_config(tmp_path, {"TURNOUT_CONFIG": f"config.{language}"})
         assert list(runner_config(config).executors) == [made]
 
 
 def test_what_differs_between_the_defaults_of_pools_is_listed() -> None:
-    usual, text = PoolSettings(), (DOCS / "pools.md").read_text()
+    usual, text = PoolSettings(), (DOCS / "how-to/pools.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)` \| (`\w+` \d+(?:, `\w+` \d+)*) \|$", text, re.MULTILINE))
     for name, pool in zip(PoolsSettings.__struct_fields__, each_pool(PoolsSettings()), strict=True):
         own = [
@@ -175,11 +177,11 @@ def test_what_differs_between_the_defaults_of_pools_is_listed() -> None:
 
 
 def test_the_tests_that_show_the_guarantees_exist() -> None:
-    text = (DOCS / "guarantees.md").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("| ") and "](../tests/" in line]
+    text = (DOCS / "explanation/guarantees.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "](../../tests/" in line]
     assert len(rows) >= 15
     for row in rows:
-        parts = re.findall(r"\]\(\.\./(tests/[\w/]+\.py)\)([^\[]*)", row)
+        parts = re.findall(r"\]\(\.\./\.\./(tests/[\w/]+\.py)\)([^\[]*)", row)
         assert parts, row
         for file, claims in parts:
             source = (ROOT / file).read_text()
@@ -194,8 +196,9 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
 
 
 def test_the_first_page_leads_to_all_others() -> None:
-    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "index.md").read_text()))
-    assert {page.name for page in DOCS.glob("*.md")} - linked == {"index.md"}
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text()))
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if page.parent.name != "decisions"}
+    assert pages - linked == {"index.md"}
 
 
 def test_the_first_page_says_how_to_install_it_before_what_to_run() -> None:
@@ -204,7 +207,7 @@ def test_the_first_page_says_how_to_install_it_before_what_to_run() -> None:
 
 
 def test_every_option_of_a_worker_is_in_its_page() -> None:
-    text, source = (DOCS / "workers.md").read_text(), (ROOT / "src/turnout/cli/worker.py").read_text()
+    text, source = (DOCS / "how-to/workers.md").read_text(), (ROOT / "src/turnout/cli/worker.py").read_text()
     source = source.partition(") -> int:")[0]
     named = set(re.findall(r'"(--[\w-]+)', source))
     parameters = set(re.findall(r"^    (\w+): ", source, re.MULTILINE)) - {"connect", "modules", "labels"}
@@ -213,13 +216,13 @@ def test_every_option_of_a_worker_is_in_its_page() -> None:
 
 
 def test_the_words_of_the_glossary_are_explained_once() -> None:
-    words = re.findall(r"^\| ([\w -]+) \|", (DOCS / "glossary.md").read_text(), re.MULTILINE)
+    words = re.findall(r"^\| ([\w -]+) \|", (DOCS / "reference/glossary.md").read_text(), re.MULTILINE)
     assert len(words) == len(set(words))
     assert {"run", "task", "attempt", "executor", "stage", "orchestrator", "lease", "epoch"} <= set(words)
 
 
 def test_adding_a_language_names_sessions_that_exist() -> None:
-    text = (DOCS / "conformance.md").read_text().split("Sessions become")[1].split("**6.")[0]
+    text = (DOCS / "reference/conformance.md").read_text().split("Sessions become")[1].split("**6.")[0]
     sessions = {path.stem for path in (ROOT / "src/turnout/wire/vectors/sessions").glob("*.json")}
     rows = [row.split("|")[2] for row in text.splitlines() if row.startswith("| ") and "`" in row]
     assert rows and {name for row in rows for name in re.findall(r"`(\w+)`", row)} <= sessions
@@ -228,7 +231,7 @@ def test_adding_a_language_names_sessions_that_exist() -> None:
 QUOTED = [
     (language, number, code)
     for language in ("python", "ruby", "go", "js")
-    for number, code in blocks(DOCS / "write-a-worker.md", language)
+    for number, code in blocks(DOCS / "how-to/write-a-worker.md", language)
     if not code.startswith("from turnout import remote\n")
 ]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "quickstart.md").read_text()
+PAGE = (ROOT / "docs" / "tutorial/quickstart.md").read_text()
 
 
 def test_every_command_of_the_quick_start_works(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def background() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def test_every_command_for_a_first_worker_works(tmp_path: Path, background: list[subprocess.Popen[str]]) -> None:
-    page = (ROOT / "docs" / "workers.md").read_text().split("\n## In two minutes\n")[1].split("\n## ")[0]
+    page = (ROOT / "docs" / "how-to/workers.md").read_text().split("\n## In two minutes\n")[1].split("\n## ")[0]
     [code] = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "tasks.py").write_text(code)

@@ -30,13 +30,13 @@ from turnout.wire.step_codec import step_of
 from turnout.worker.handlers import Handlers
 from turnout.worker.loading import StepLoader
 
-RECIPE = Path(__file__).parents[2] / "docs" / "custom-executor.md"
+RECIPE = Path(__file__).parents[2] / "docs" / "how-to/custom-executor.md"
 GRACE = 5.0
 """Seconds beyond a timeout in which an attempt may end, at most: a killed process has so long to clean up."""
 
 
 def recipe() -> Any:
-    """The executor that docs/custom-executor.md shows, as it stands there, with two places."""
+    """The executor that docs/how-to/custom-executor.md shows, as it stands there, with two places."""
     block = re.search(r"^```python\n(.*?)^```$", RECIPE.read_text(), re.MULTILINE | re.DOTALL)
     assert block is not None
     names: dict[str, Any] = {"__name__": "recipe"}

@@ -14,7 +14,7 @@ const (
 	maxNames   = 1_000
 )
 
-// limits bound the lists of messages by the names of their fields, the same in every language (docs/protocol.md).
+// limits bound the lists of messages by the names of their fields, the same in every language (docs/reference/protocol.md).
 var limits = map[string]int{
 	"results": maxEntries, "steps": maxEntries, "lines": maxEntries,
 	"tokens": maxTokens, "in_flight": maxTokens, "keep": maxTokens, "release": maxTokens,

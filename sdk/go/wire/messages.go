@@ -1,5 +1,5 @@
 // Package wire is the worker protocol without sockets: messages and their frames, what a worker has in hand, and its
-// side of a session with one hub (docs/protocol.md).
+// side of a session with one hub (docs/reference/protocol.md).
 package wire
 
 // Version is the version of the protocol that is spoken here.

@@ -1,5 +1,5 @@
 /**
- * Bounds of what one message may hold, the same in every language (docs/protocol.md): more is over the limit, whatever its
+ * Bounds of what one message may hold, the same in every language (docs/reference/protocol.md): more is over the limit, whatever its
  * size in bytes.
  */
 

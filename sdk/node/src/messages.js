@@ -1,4 +1,4 @@
-/** What do a hub and a worker say to one another? The fields of each kind of message (docs/protocol.md). */
+/** What do a hub and a worker say to one another? The fields of each kind of message (docs/reference/protocol.md). */
 
 import { fields, flag, integer, labels, list, listOf, nullable, number, object, oneOf, text, texts } from './shapes.js';
 

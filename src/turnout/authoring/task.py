@@ -87,7 +87,8 @@ class Task(Generic[P, R]):
 
         The lists are results of tasks, parameters or plain lists; several are gone through side by side.
         ``max_parallel`` items at most are under way at a time. An item that fails makes the whole fail when the others
-        have ended, unless ``return_exceptions`` puts ``{"type": …, "message": …}`` in its place. See docs/mapping.md.
+        have ended, unless ``return_exceptions`` puts ``{"type": …, "message": …}`` in its place.
+        See docs/how-to/mapping.md.
         """
         options = {"max_parallel": max_parallel, "return_exceptions": return_exceptions}
         return cast("list[R]", draw_map(self, lists, named, options))

@@ -1,4 +1,4 @@
-"""What runs attempts. About thirty lines make a custom one; see docs/custom-executor.md."""
+"""What runs attempts. About thirty lines make a custom one; see docs/how-to/custom-executor.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do a hub and a worker say to one another? One frozen struct for each kind of message (docs/protocol.md)."""
+"""Defines the messages between hub and worker, one frozen struct for each kind (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/protocol.md name every field of every message, with its type and its default, and no other."""
+"""The tables of docs/reference/protocol.md name every field of every message with type and default, and no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepMetadata, StepResult
 from turnout.wire.messages import KINDS, Held, Line
 
-PAGE = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "reference/protocol.md").read_text()
 NESTED: dict[str, type[msgspec.Struct]] = {
     "in_flight": Held,
     "step": Step,

@@ -5,7 +5,7 @@ module Turnout
     # These frames are a message that lists more than it may.
     class OverLimit < StandardError; end
 
-    # Bounds of what one message may hold, the same in every language (docs/protocol.md): more is over the limit, whatever
+    # Bounds of what one message may hold, the same in every language (docs/reference/protocol.md): more is over the limit, whatever
     # its size in bytes.
     module Limits
       # Objects and lists inside one another.

@@ -7,7 +7,7 @@ module Turnout
     # Which version of the protocol is spoken here.
     PROTOCOL = "1.0"
 
-    # What do a hub and a worker say to one another? The fields of each kind of message (docs/protocol.md).
+    # What do a hub and a worker say to one another? The fields of each kind of message (docs/reference/protocol.md).
     module Messages
       include Shapes
 
