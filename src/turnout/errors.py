@@ -1,4 +1,7 @@
-"""Every exception that Turnout raises, and the stable code that each carries.
+"""Holds every exception that Turnout raises, with its stable code.
+
+The docstring of each class says when it is raised and what the remedy is. The error reference of the documentation is
+generated from these docstrings.
 
 TurnoutError
 ├── DefinitionError            a workflow, rule or setting that cannot work
@@ -7,13 +10,13 @@ TurnoutError
 │   ├── InvalidSetting         a value that a setting cannot have
 │   ├── InvalidYaml            malformed_yaml, duplicate_key, yaml_too_large; with its line and column
 │   ├── InvalidTarget          no_such_module, import_failed, no_such_workflow, several_workflows, …
-│   ├── MissingExtra           a package is not installed that an extra brings
-│   ├── NotImportable          a function that another process cannot find; unguarded_main
-│   ├── NotInjected            a parameter that a run fills was used outside of one
-│   └── NotYetAValue           a placeholder was used as if it were a value
-├── InputError                 what was handed in for one run
+│   ├── MissingExtra           a package of an optional extra is not installed
+│   ├── NotImportable          a function that another process cannot import; unguarded_main
+│   ├── NotInjected            a parameter that a run fills was used outside of a run
+│   └── NotYetAValue           a placeholder was used as a value
+├── InputError                 an input or a value of one run
 │   ├── InvalidInput           missing_parameter, unknown_parameter, invalid_parameter, …
-│   ├── WrongType              a value does not fit the annotation of who takes it
+│   ├── WrongType              a value does not fit the annotation of its parameter or result
 │   ├── NotJson                not_json, json_nul, json_surrogate, json_depth
 │   ├── TooLarge               output_too_large, input_too_large
 │   └── IdempotencyConflict    the key is taken by a run with another input
@@ -22,35 +25,35 @@ TurnoutError
 │   ├── NoCapacity
 │   ├── ExecutionFailed
 │   ├── ExecutorUnavailable    the executor cannot start anything at present; the attempt has not begun
-│   ├── AttemptFenced          right before its body: the attempt may be somebody else's by now; it has not begun
+│   ├── AttemptFenced          the attempt may belong to another holder by now; it has not begun
 │   └── HubUnavailable
 ├── StoreError
-│   ├── StoreUnreachable       may be tried again
-│   ├── DatabaseNotFound       asked only to look, and there is nothing of Turnout's to look into
-│   ├── StoreUnusable          somebody has to mend it first: schema_missing, tables_missing, database_missing,
+│   ├── StoreUnreachable       the call can be retried
+│   ├── DatabaseNotFound       a database opened for reading does not exist or has no tables of Turnout
+│   ├── StoreUnusable          an operator has to repair it: schema_missing, tables_missing, database_missing,
 │   │                          access_denied, no_privilege, wrong_encoding, store_damaged
 │   ├── StoreReadOnly
 │   ├── StoreFull
-│   ├── StoreRejected          the database refused this very data
+│   ├── StoreRejected          the database refused the data
 │   ├── SchemaTooNew
 │   └── MigrationMismatch
-├── TooBusy                    too many submissions are under way; ``retry_after`` says when to come back
+├── TooBusy                    too many submissions are not durable yet; ``retry_after`` is the delay in seconds
 ├── RunError
 │   ├── RunNotFound
-│   ├── RunNotFinished         what is only done to a run that has ended
+│   ├── RunNotFinished         an operation on ended runs was asked of an open one
 │   ├── RunFailed
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
-├── WorkerRefused              a hub does not want this worker, and asking again is of no use
+├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
-├── CommandFailed              a shell command that ended with a code that is not ok, or not at all as it should
+├── CommandFailed              a shell command ended with a failing exit code or unusable output
 │   └── CommandNotFound
-└── TaskSignal                 raised by bodies, to say how an attempt ended
+└── TaskSignal                 raised by bodies to report how an attempt ended
     ├── RetryAfter
     ├── PermanentFailure
     │   └── UndeclaredCondition  a task waits for a predicate that its code does not declare
-    └── Defer                  (turnout.model.deferral) start again later: bad_defer, naive_datetime, bad_condition
+    └── Defer                  (turnout.model.deferral) starts the body again later: bad_defer, naive_datetime, …
 """
 
 from __future__ import annotations
@@ -61,7 +64,11 @@ import msgspec
 
 
 class TurnoutError(Exception):
-    """The root of the tree: a message for people, a ``code`` and ``fields`` for programs."""
+    """Raised when no subclass fits, for example by a closed Runner; every other error derives from it.
+    Remedy: see the message.
+
+    ``message`` is for people. ``code`` and ``fields`` are for programs and are stable.
+    """
 
     code: str = "turnout_error"
 
@@ -74,75 +81,120 @@ class TurnoutError(Exception):
 
 
 class DefinitionError(TurnoutError):
+    """Raised when a workflow, rule or setting cannot work as it is written.
+    Remedy: correct the definition named in the message."""
+
     code = "invalid_definition"
 
 
 class InvalidWorkflow(DefinitionError):
+    """Raised when a workflow is not a valid graph of tasks, or an option of a task or workflow is not valid.
+    Remedy: correct the task, option or dependency named in the message."""
+
     code = "invalid_workflow"
 
 
 class InvalidRouting(DefinitionError):
+    """Raised when a routing rule is malformed, or names an executor that is not registered or cannot run the task.
+    Remedy: correct the rule, or register the executor before the Runner starts."""
+
     code = "invalid_routing"
 
 
 class InvalidSetting(DefinitionError):
+    """Raised when a setting is unknown or has a value that it cannot have.
+    Remedy: correct the setting in the file, environment variable or argument named in the message."""
+
     code = "invalid_setting"
 
 
 class InvalidYaml(DefinitionError):
+    """Raised when a YAML text is malformed, repeats a key, or is too large. Remedy: correct the text.
+
+    ``fields`` has the line and the column.
+    """
+
     code = "malformed_yaml"
 
 
 class InvalidTarget(DefinitionError):
+    """Raised when a target such as ``module:workflow`` cannot be found or imported, or is ambiguous.
+    Remedy: give an importable module or file and the name of a workflow in it."""
+
     code = "invalid_target"
 
 
 class NotImportable(DefinitionError):
+    """Raised when a function has to run in another process and cannot be imported there by module and name.
+    Remedy: define the function at the top level of a module, or run the task in a thread executor."""
+
     code = "not_importable"
 
 
 class MissingExtra(DefinitionError, ImportError):
-    """``fields`` has the package and the extra."""
+    """Raised when a feature needs a package that is not installed. Remedy: install the extra that the message names.
+
+    ``fields`` has the package and the extra.
+    """
 
     code = "missing_extra"
 
 
 class NotInjected(DefinitionError):
+    """Raised when a parameter that a run fills, such as ``info``, is used outside of a run.
+    Remedy: run the task in a workflow, or pass the argument in the call."""
+
     code = "not_injected"
 
 
 class NotYetAValue(DefinitionError, TypeError):
+    """Raised when a workflow function uses the result of a task as a value while the graph is built.
+    Remedy: pass the result to a task, and compute with it there."""
+
     code = "not_yet_a_value"
 
 
 class InputError(TurnoutError):
+    """Raised when an input or a value of one run cannot be used. Remedy: correct the value named in the message."""
+
     code = "invalid_input"
 
 
 class InvalidInput(InputError):
-    pass
+    """Raised when an argument is missing, unknown or not valid for its parameter.
+    Remedy: correct the argument named in the message."""
 
 
 class WrongType(InputError):
-    """An argument of a task, or a run's result, that does not fit its annotation. The same value never will."""
+    """Raised when an argument of a task, or the result of a run, does not fit its annotation.
+    Remedy: return a value of the annotated type, or correct the annotation; a retry cannot help."""
 
     code = "wrong_type"
 
 
 class NotJson(InputError):
+    """Raised when a value cannot be stored as JSON.
+    Remedy: return JSON values or types with a converter (``register_type``)."""
+
     code = "not_json"
 
 
 class TooLarge(InputError):
+    """Raised when an input, output or saved value exceeds its size limit.
+    Remedy: store the data elsewhere and pass a reference, or raise the limit."""
+
     code = "too_large"
 
 
 class IdempotencyConflict(InputError):
+    """Raised when an idempotency key belongs to a run with another input.
+    Remedy: use a new key for a new input; repeat a submission with the input it had."""
+
     code = "idempotency_conflict"
 
 
 class DispatchError(TurnoutError):
-    """Why a ready task could not be handed to an executor."""
+    """Raised when a ready task cannot be handed to an executor. Remedy: see the subclass."""
 
     code = "dispatch_error"
 
@@ -153,26 +205,44 @@ class DispatchError(TurnoutError):
 
 
 class NoExecutor(DispatchError):
+    """Raised when no registered executor can run a task.
+    Remedy: register an executor for it, or change the routing rule."""
+
     code = "no_executor"
 
 
 class NoCapacity(DispatchError):
+    """Raised when an executor has no free slot for an attempt; the attempt returns to the queue.
+    Remedy: none is needed; raise the executor's capacity if tasks wait too long."""
+
     code = "no_capacity"
 
 
 class ExecutionFailed(DispatchError):
+    """Raised when an executor, not the task's body, failed to carry out an attempt.
+    Remedy: look for the cause in the executor's log; the retry policy of the task applies."""
+
     code = "execution_failed"
 
 
 class ExecutorUnavailable(DispatchError):
+    """Raised when an executor cannot start anything at present; the attempt has not begun.
+    Remedy: restore what the executor needs (processes, memory, connection); the attempt is offered again."""
+
     code = "executor_unavailable"
 
 
 class AttemptFenced(DispatchError):
+    """Raised when an attempt must not begin, since another holder may have it by now or its run is paused or ended.
+    Remedy: none is needed; the attempt has not begun."""
+
     code = "attempt_fenced"
 
 
 class HubUnavailable(DispatchError):
+    """Raised when a task goes to workers and the hub is not configured, not up, or its address is in use.
+    Remedy: start the hub, or pin the task with ``worker_selector="local"``."""
+
     code = "hub_unavailable"
 
 
@@ -183,58 +253,89 @@ DispatchError.HubUnavailable = HubUnavailable
 
 
 class StoreError(TurnoutError):
+    """Raised when the database cannot be used as asked. Remedy: see the subclass."""
+
     code = "store_error"
 
 
 class StoreUnreachable(StoreError):
+    """Raised when the database cannot be reached, does not answer, or the store is closed.
+    Remedy: restore the connection and repeat the call; with an idempotency key a submission is safe to repeat."""
+
     code = "store_unreachable"
 
 
 class DatabaseNotFound(StoreError):
+    """Raised when a database opened for reading does not exist or has no tables of Turnout.
+    Remedy: check the database URL; start an orchestrator once to create the tables."""
+
     code = "database_not_found"
 
 
 class StoreUnusable(StoreError):
-    """There is a database, but not one that can be used as it is. Trying again is of no use."""
+    """Raised when the database answers but cannot be used as it is; the code names the cause.
+    Remedy: repair what the message names (schema, tables, access, encoding, damaged file); a retry cannot help."""
 
     code = "store_unusable"
 
 
 class StoreReadOnly(StoreError):
+    """Raised when a write is attempted and the database or the connection is read-only.
+    Remedy: connect to a writable database; check file permissions, or whether PostgreSQL is a standby."""
+
     code = "store_read_only"
 
 
 class StoreFull(StoreError):
+    """Raised when the database has no disk space left. Remedy: free disk space; writes then continue."""
+
     code = "store_full"
 
 
 class StoreRejected(StoreError):
+    """Raised when the database refuses the data, for example for a NUL character.
+    Remedy: remove what the message names from the data; a retry cannot help."""
+
     code = "store_rejected"
 
 
 class SchemaTooNew(StoreError):
+    """Raised when the database was migrated by a newer version of Turnout. Remedy: upgrade Turnout here."""
+
     code = "schema_too_new"
 
 
 class MigrationMismatch(StoreError):
+    """Raised when a migration applied to the database differs from the one of this version.
+    Remedy: use the version of Turnout that migrated the database, or restore the database from a backup."""
+
     code = "migration_mismatch"
 
 
 class TooBusy(TurnoutError):
-    """Submissions come quicker than they can be made durable."""
+    """Raised when too many submissions are not durable yet and the time to wait is over.
+    Remedy: submit again after ``retry_after`` seconds, or raise ``submit_wait``."""
 
     code = "too_busy"
 
 
 class RunError(TurnoutError):
+    """Raised when an operation on a run fails. Remedy: see the subclass."""
+
     code = "run_error"
 
 
 class RunNotFound(RunError):
+    """Raised when no run has the given id, or an abbreviated id fits several runs.
+    Remedy: check the id with ``turnout runs ls``; deleted runs cannot be restored."""
+
     code = "run_not_found"
 
 
 class RunNotFinished(RunError):
+    """Raised when an operation needs a run that has ended and the run is still open.
+    Remedy: wait for the run, or cancel it first."""
+
     code = "run_not_finished"
 
 
@@ -257,7 +358,8 @@ class TaskFailure(msgspec.Struct, frozen=True):
 
 
 class RunFailed(RunError):
-    """A run ended in ``failed``."""
+    """Raised when the result of a failed run is asked for.
+    Remedy: see ``failures``, or ``turnout runs show``; correct the cause, then rerun the failed tasks."""
 
     code = "run_failed"
 
@@ -268,43 +370,68 @@ class RunFailed(RunError):
 
 
 class RunCancelled(RunError):
+    """Raised when the result of a cancelled run is asked for. Remedy: submit the run again, or rerun it."""
+
     code = "run_cancelled"
 
 
 class RunTimedOut(RunFailed):
+    """Raised when the result of a run is asked for that exceeded its timeout.
+    Remedy: raise the timeout of the workflow, or find out with ``turnout runs show`` what took so long."""
+
     code = "run_timed_out"
 
 
 class WaitTimedOut(RunError, TimeoutError):
+    """Raised when a run has not ended within the time that a caller waits for it; the run goes on.
+    Remedy: wait again, or wait longer."""
+
     code = "wait_timed_out"
 
 
 class WorkerRefused(TurnoutError):
-    """``fields`` has the hub's address."""
+    """Raised when a hub refuses this worker for good.
+    Remedy: correct the worker's keys, id or claims as the message says.
+
+    ``fields`` has the hub's address.
+    """
 
     code = "worker_refused"
 
 
 class WorkerInUse(WorkerRefused):
+    """Raised when a ``worker_id`` belongs to a session with another key or of another kind.
+    Remedy: give the worker another id, or use the key that the id was first used with."""
+
     code = "worker_in_use"
 
 
 class CommandFailed(TurnoutError):
-    """``fields`` has the exit code."""
+    """Raised when a shell command ends with a failing exit code, or its output is not as declared.
+    Remedy: correct the command, or list the exit code as accepted.
+
+    ``fields`` has the exit code.
+    """
 
     code = "command_failed"
 
 
 class CommandNotFound(CommandFailed):
+    """Raised when the program of a shell command is not found or not executable.
+    Remedy: install the program where the task runs, or give its full path."""
+
     code = "command_not_found"
 
 
 class TaskSignal(TurnoutError):
+    """Raised when a body reports how its attempt ended. Remedy: none is needed; bodies raise the subclasses."""
+
     code = "task_signal"
 
 
 class RetryAfter(TaskSignal):
-    """Raised by a body: this attempt failed, try again in ``seconds`` if the policy has attempts left."""
+    """Raised when a body fails and asks for a retry in ``seconds``.
+    Remedy: none is needed; the task fails if its retry policy has no attempt left."""
 
     code = "retry_after"
 
@@ -314,12 +441,16 @@ class RetryAfter(TaskSignal):
 
 
 class PermanentFailure(TaskSignal):
-    """Raised by a body: no further attempt can succeed."""
+    """Raised when a body fails and no retry can succeed. Remedy: correct the cause, then rerun the run."""
 
     code = "permanent_failure"
 
 
 class UndeclaredCondition(PermanentFailure):
-    """``fields`` has the task and the condition that was named."""
+    """Raised when a task waits for a predicate that its code does not declare.
+    Remedy: declare the predicate: ``@task(conditions=[predicate])``.
+
+    ``fields`` has the task and the condition.
+    """
 
     code = "undeclared_condition"

@@ -49,7 +49,8 @@ class Deferral(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Defer(TaskSignal):
-    """Raised by a body: start me again later, from the top. Frees the place, survives crashes, costs no retry.
+    """Raised when a body asks to be started again later, from the top. The attempt frees its slot and costs no retry.
+    Remedy: none is needed.
 
     ``Defer("5m")``, ``Defer(seconds=30)``, ``Defer(until=tomorrow)`` with an aware datetime, or
     ``Defer(condition=predicate, args=[path], every="10s", max_every="5m")`` with a function of a module that the task
@@ -88,7 +89,8 @@ class Defer(TaskSignal):
 
 
 class Unmet(TaskSignal):
-    """Raised in place of the body: the condition that it waits for does not hold yet."""
+    """Raised when the condition that a task waits for does not hold yet; its body has not started.
+    Remedy: none is needed; the condition is evaluated again later."""
 
     code = "condition_unmet"
 

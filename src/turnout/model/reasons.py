@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -41,6 +42,81 @@ task's last attempt stands whole on its row."""
 
 NAMED = 3
 """How many workers a reason names."""
+
+
+class WaitReason(NamedTuple):
+    """The meaning of a waiting reason, and what ends or shortens the wait."""
+
+    meaning: str
+    remedy: str
+
+
+RETRY_AT = "retry_at"
+WAIT_REASONS: Mapping[str, WaitReason] = {
+    NO_CAPACITY: WaitReason(
+        "All slots of the task's executor, or of the workers that fit, are in use.",
+        "Wait, raise the executor's capacity, or start more workers.",
+    ),
+    FOR_POLLERS: WaitReason(
+        "The task is offered to pollers of its executor key, and none has claimed it.",
+        "Start a poller for the executor key.",
+    ),
+    NO_WORKER_MATCHES: WaitReason(
+        "No connected worker has the handler and the labels that the reason names.",
+        "Start a worker with this handler and these labels, or correct the task's worker selector.",
+    ),
+    BREAKER_OPEN: WaitReason(
+        "The breaker of the task's executor, or of the workers that fit, is open after repeated failures.",
+        "Repair the executor or worker; probes close the breaker as soon as they succeed.",
+    ),
+    LIMIT: WaitReason(
+        "As many items of the mapped task are running as ``max_parallel`` allows.",
+        "Wait for other items, or raise ``max_parallel``.",
+    ),
+    TO_BE_ALONE: WaitReason(
+        "The task's attempts were lost with their processes, so it starts only while its executor runs nothing else.",
+        "Wait; find out why its processes die, or route the task to an executor that isolates its attempts.",
+    ),
+    TO_BE_ALONE_ON_A_WORKER: WaitReason(
+        "The task's attempts were lost with their workers, so it starts only on a worker that runs nothing else.",
+        "Wait, or start another worker; find out why its workers die.",
+    ),
+    RETRY_AT: WaitReason(
+        "The last attempt failed, and the delay of the retry policy is not over.",
+        "Wait; correct the cause of the failure, which the task shows.",
+    ),
+    DEFERRED: WaitReason(
+        "The task's body deferred itself until a time, or until the condition that follows the colon holds.",
+        "Wait, or bring about the condition.",
+    ),
+    PAUSED: WaitReason("The run is paused.", "Resume the run."),
+    CODE_MISSING: WaitReason(
+        "The process that got the task does not have its code, or not in the version of the run.",
+        "Start an orchestrator, poller or worker with the code of the run.",
+    ),
+    "lost": WaitReason(
+        "The process that ran the last attempt is gone, and the next attempt has not started.",
+        "Wait; see the attempts of the task if it happens repeatedly.",
+    ),
+    "crashed": WaitReason(
+        "The process of the last attempt ended without a result, and the next attempt has not started.",
+        "Wait; see the attempts and the logs of the task if it happens repeatedly.",
+    ),
+    "not_importable": WaitReason(
+        "The task's body cannot be imported by the executor that isolates attempts; it is offered to another executor.",
+        "Define the body at the top level of a module.",
+    ),
+    "attempt_fenced": WaitReason(
+        "The last attempt was not allowed to begin, since another process may have held it; it is offered again.",
+        "Wait; check the connection to the database if it happens repeatedly.",
+    ),
+    "store_unreachable": WaitReason(
+        "The executor could not read the task's data from the database.",
+        "Restore the connection to the database.",
+    ),
+}
+"""Reasons of ready tasks by the word that they begin with. A reason that an executor gave in its own words is none of
+them. The reference of the documentation is generated from this table."""
 
 _encode = msgspec.json.Encoder().encode
 
