@@ -19,7 +19,7 @@ from turnout.model.transition import Transition
 from turnout.model.workers import WorkerView
 from turnout.orchestration.active_run import RunCommand
 from turnout.runner import AsyncRunner, EngineSettings
-from turnout.runner.workers import drain
+from turnout.runner.live_sessions import drain
 from turnout.store import connect
 
 pytestmark = pytest.mark.timeout(60)

@@ -10,7 +10,7 @@ import pytest
 from turnout import AsyncRunner, Runner, task, workflow
 from turnout.errors import RunNotFound
 from turnout.model.states import RunState, TaskState
-from turnout.runner.lookup import find_run
+from turnout.runner.run_reader import find_run
 from turnout.store import connect
 
 pytestmark = pytest.mark.timeout(120)

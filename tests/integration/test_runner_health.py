@@ -19,7 +19,7 @@ from turnout.errors import StoreUnreachable
 from turnout.model.health import UNRESPONSIVE, OrchestratorStatus
 from turnout.orchestration.stages.stage import Stage
 from turnout.runner import EngineSettings, Poller
-from turnout.runner.orchestrators import live_orchestrators
+from turnout.runner.live_sessions import live_orchestrators
 from turnout.store import connect
 
 QUICK = EngineSettings(heartbeat=0.05, self_fence=100.0, lease=120.0, stop_grace=1.0)

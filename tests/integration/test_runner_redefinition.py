@@ -169,7 +169,7 @@ def test_a_program_s_other_workflows_run_although_one_cannot_be_drawn(
         raise KeyError("no such setting")
 
     # What other tests have defined in this process is not this program's.
-    monkeypatch.setattr("turnout.runner.registration.defined_workflows", lambda: [broken])
+    monkeypatch.setattr("turnout.runner.composition.defined_workflows", lambda: [broken])
     runner = make_sqlite_runner(workflows=None)
     assert "embedded::broken_beside_others is left out: workflow 'broken_beside_others'" in caplog.text
     assert runner.run(made_by_function(1)) == 1

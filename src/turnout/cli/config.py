@@ -137,7 +137,7 @@ def _default(config: Config, key: Key) -> Any:
 def check_config(config: Config) -> list[str]:
     """Returns warnings. Raises what would keep ``turnout orchestrate`` from starting with this configuration."""
     from turnout.model.extras import optional_packages
-    from turnout.runner.dry_run import Plan
+    from turnout.runner.composition import Plan
     from turnout.runner.targets import configured_workflows
     from turnout.runner.worker_config import check_worker
 

@@ -11,9 +11,8 @@ from turnout.contracts.store import Store
 from turnout.errors import DatabaseNotFound
 from turnout.model.driver import Driver
 from turnout.model.health import Orchestrator
-from turnout.runner.drivers import NONE_OPEN, OpenCounts, drivers_of, open_counts
-from turnout.runner.open_runs import NO_RUNS, OpenRuns, open_runs
-from turnout.runner.orchestrators import live_orchestrators
+from turnout.runner.live_sessions import live_orchestrators
+from turnout.runner.open_runs import NO_RUNS, NONE_OPEN, OpenCounts, OpenRuns, drivers_of, open_counts, open_runs
 from turnout.runner.settings import configuration, database_url
 from turnout.store import connect
 

@@ -92,7 +92,7 @@ def _versions() -> Check:
 
 
 def _executors(config: Config) -> Iterator[Check]:
-    from turnout.runner.dry_run import Plan
+    from turnout.runner.composition import Plan
 
     try:
         yield Check("executors", Grade.GOOD, ", ".join(Plan(config).executors))
@@ -113,7 +113,7 @@ def _workflows(config: Config) -> Iterator[Check]:
 
 def _routing(config: Config) -> Iterator[Check]:
     """Checks that an orchestrator would start with these rules; errors of earlier checks are not repeated."""
-    from turnout.runner.dry_run import Plan
+    from turnout.runner.composition import Plan
     from turnout.runner.targets import configured_workflows
 
     try:
@@ -172,8 +172,8 @@ def _clock(database_time: float) -> Check:
 
 def _orchestrators(store: Store) -> Check:
     from turnout.model.driver import NOT_DRIVEN
-    from turnout.runner.drivers import open_counts
-    from turnout.runner.orchestrators import live_orchestrators
+    from turnout.runner.live_sessions import live_orchestrators
+    from turnout.runner.open_runs import open_counts
 
     counts = open_counts(store)
     text = f"{len(live_orchestrators(store))} alive, {counts.unfinished} unfinished runs"

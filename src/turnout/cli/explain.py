@@ -37,7 +37,7 @@ def explain(
     from turnout.errors import InvalidInput
     from turnout.model.driver import NOT_DRIVEN
     from turnout.model.suggestions import close
-    from turnout.runner.dry_run import Plan, remote_needs
+    from turnout.runner.composition import Plan, remote_needs
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
 

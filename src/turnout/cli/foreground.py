@@ -24,10 +24,10 @@ from turnout.model.spec import WorkflowSpec
 from turnout.model.types import plain as json_value
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
+from turnout.runner.composition import Plan
 from turnout.runner.config import Config
-from turnout.runner.dry_run import Plan
 from turnout.runner.settings import url_in
-from turnout.runner.views import SHOWN
+from turnout.runner.views import MAX_SHOWN_FAILURES
 from turnout.store.urls import shown_url
 
 AnyWorkflow = Workflow[..., Any]
@@ -69,10 +69,10 @@ class Foreground(msgspec.Struct, frozen=True):
             report(error.code, first, None, as_json=True)
             return exit_code(error)
         print_line(_summary(view))
-        for failure in failures[:SHOWN]:
+        for failure in failures[:MAX_SHOWN_FAILURES]:
             _print_failure(failure)
-        if len(failures) > SHOWN:
-            print_line(f"\n… and {len(failures) - SHOWN:,} more tasks that failed", to=sys.stderr)
+        if len(failures) > MAX_SHOWN_FAILURES:
+            print_line(f"\n… and {len(failures) - MAX_SHOWN_FAILURES:,} more tasks that failed", to=sys.stderr)
         report(error.code, first, None, as_json=False)
         if not failures and type(error) is RunFailed:
             print_line(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)

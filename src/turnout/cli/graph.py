@@ -58,9 +58,8 @@ def graph(
 def load_graph(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
     """Returns the workflow of a target, or that of a run and the states of its tasks."""
     from turnout.cli.database import open_store
-    from turnout.runner.lookup import LAST, find_run
+    from turnout.runner.run_reader import LAST, find_run, spec_of_version
     from turnout.runner.settings import configuration
-    from turnout.runner.stored_specs import spec_of_version
     from turnout.runner.targets import find_workflow
 
     if subject == LAST or _is_run_id(subject):

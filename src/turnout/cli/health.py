@@ -23,7 +23,7 @@ def health(as_json: Json = False, database: Database = None) -> int:
     from turnout.cli.health_tables import database_lines, pool_lines, trouble_lines
     from turnout.cli.output import print_json, print_line, width_of
     from turnout.model.driver import NOT_DRIVEN
-    from turnout.runner.orchestrators import health as report
+    from turnout.runner.live_sessions import health as report
 
     source = StatusReader(database)
     try:

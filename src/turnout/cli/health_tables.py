@@ -9,7 +9,7 @@ from turnout.cli.output import Line, Span
 from turnout.cli.tables import Column, cut, table
 from turnout.model.health import CONDITIONS, ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus
 from turnout.model.health_summary import executors_together, pools_together, workers_together
-from turnout.runner.orchestrators import POOLS
+from turnout.runner.live_sessions import POOLS
 
 BAR_WIDTH = 10
 MAX_WORKERS = 10

@@ -28,8 +28,7 @@ def logs(
     from turnout.cli.log_lines import format_line
     from turnout.cli.output import plain, print_line
     from turnout.model.printable import json_text
-    from turnout.runner.logs import LogReader, lines_of
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import LogReader, find_run, lines_of
 
     with open_store(database) as store:
         reader = LogReader(store, None, find_run(store, run).new.run_id, follow=follow)

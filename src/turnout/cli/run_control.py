@@ -58,7 +58,7 @@ def resume(
         return 0
     from turnout.cli.database import open_store
     from turnout.cli.foreground import Hints, foreground_runner
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
     from turnout.runner.settings import configuration
 
     config = configuration()
@@ -94,7 +94,7 @@ def rerun(
     from turnout.authoring.parameters import parse_parameters
     from turnout.cli.database import open_store
     from turnout.cli.foreground import Hints, foreground_runner, print_submitted
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
     from turnout.runner.settings import configuration
 
     config = configuration()
@@ -125,7 +125,7 @@ def delete(
     """
     from turnout.cli.database import open_store
     from turnout.runner import Runner
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         stored = find_run(store, run)
@@ -172,7 +172,7 @@ def carry_out(wanted: str, kind: str, database: str | None, reason: str | None =
 
     from turnout.cli.database import open_store
     from turnout.runner import Runner
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         stored = find_run(store, wanted)
@@ -194,9 +194,9 @@ def carry_out(wanted: str, kind: str, database: str | None, reason: str | None =
 def _driver(store: Store, run_id: str) -> Driver:
     """Returns the run's driver after the Runner of the command has released it; waits for others to claim it."""
     from turnout.model.driver import Driver
-    from turnout.runner.drivers import driver_of
-    from turnout.runner.lookup import find_run
-    from turnout.runner.orchestrators import live_orchestrators
+    from turnout.runner.live_sessions import live_orchestrators
+    from turnout.runner.open_runs import driver_of
+    from turnout.runner.run_reader import find_run
 
     until = time.monotonic() + CLAIM_TIMEOUT
     while True:
@@ -222,7 +222,7 @@ def _check(stored: StoredRun, kind: str) -> None:
 
 def workflows_of(config: Config, target: str | None, store: Store, run: StoredRun) -> list[AnyWorkflow]:
     """Returns the workflows of the target, else of the configuration, else of the modules of the run's tasks."""
-    from turnout.runner.stored_specs import spec_of_version
+    from turnout.runner.run_reader import spec_of_version
     from turnout.runner.targets import load_workflows
 
     spec = spec_of_version(store, run.new.version)

@@ -22,11 +22,9 @@ from turnout.model.reasons import UNMET
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
-from turnout.runner.attempts import AttemptView, attempts_of
-from turnout.runner.drivers import driver_of
-from turnout.runner.stored_specs import spec_of_version
-from turnout.runner.task_detail import stored_result
-from turnout.runner.views import SHOWN, RunView, TaskView, run_view, task_view
+from turnout.runner.open_runs import driver_of
+from turnout.runner.run_reader import spec_of_version, stored_result
+from turnout.runner.views import MAX_SHOWN_FAILURES, AttemptView, RunView, TaskView, attempts_of, run_view, task_view
 
 MAX_ATTEMPTS_LISTED = 200
 
@@ -131,10 +129,10 @@ def print_run(run: RunFacts) -> None:
         print_failed_attempts(run.attempts, run.lines)
         reported = {attempt.task for attempt in run.attempts if attempt.failed}
         failed = [task for task in failed if task.name not in reported]
-    for task in failed[:SHOWN]:
+    for task in failed[:MAX_SHOWN_FAILURES]:
         _print_error(task)
-    if len(failed) > SHOWN:
-        print_line(f"\n… and {len(failed) - SHOWN:,} more tasks that failed")
+    if len(failed) > MAX_SHOWN_FAILURES:
+        print_line(f"\n… and {len(failed) - MAX_SHOWN_FAILURES:,} more tasks that failed")
 
 
 def print_attempts(attempts: Sequence[AttemptView]) -> None:

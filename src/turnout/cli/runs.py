@@ -51,7 +51,7 @@ def ls(
     """List runs, newest first."""
     from turnout.cli.database import store_if_there
     from turnout.model.states import RunState
-    from turnout.runner.drivers import drivers_of
+    from turnout.runner.open_runs import drivers_of
     from turnout.runner.views import run_view
 
     states = [RunState(each.value) for each in state or ()]
@@ -82,7 +82,7 @@ def show(
     """Show a run: its result, its tasks, where each ran, what went wrong."""
     from turnout.cli.database import open_store
     from turnout.cli.run_report import print_run, read_run
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         known = read_run(store, find_run(store, run), lines=attempts)
@@ -107,7 +107,7 @@ def output(
     turnout runs output last "price[3]"
     """
     from turnout.cli.database import open_store
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         stored = find_run(store, run)
@@ -123,7 +123,7 @@ def history(run: Run, as_json: Json = False, database: Database = None) -> None:
     """Print every move of a run and its tasks, in order."""
     from turnout.cli.database import open_store
     from turnout.cli.run_report import print_history, read_history
-    from turnout.runner.lookup import find_run
+    from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         stored = find_run(store, run)
@@ -169,7 +169,7 @@ def read_output(store: ReadStore, stored: StoredRun, task: str | None) -> Any:
     """Returns the result of the run, or the output of one of its tasks. Raises an error if there is none."""
     from turnout.model.names import is_hook
     from turnout.model.states import RunState, TaskState
-    from turnout.runner.task_detail import find_task, stored_output, stored_result
+    from turnout.runner.run_reader import find_task, stored_output, stored_result
     from turnout.runner.views import failure_of
 
     run_id, state = stored.new.run_id, stored.row.state

@@ -28,7 +28,7 @@ def validate(
     from turnout.cli.failure import Exit
     from turnout.cli.output import print_json, print_line
     from turnout.errors import InvalidTarget, TurnoutError
-    from turnout.runner.dry_run import Plan
+    from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
     from turnout.runner.targets import load_workflows
 

@@ -91,13 +91,12 @@ class WorkerReader:
         self._store = store
 
     def all(self) -> list[WorkerView]:
-        from turnout.runner.orchestrators import live_orchestrators
-        from turnout.runner.workers import live_workers
+        from turnout.runner.live_sessions import live_orchestrators, live_workers
 
         return [] if self._store is None else live_workers(self._store, live_orchestrators(self._store))
 
     def find(self, wanted: str) -> WorkerView:
-        from turnout.runner.workers import find_worker
+        from turnout.runner.live_sessions import find_worker
 
         return find_worker(self.all(), wanted)
 
@@ -105,7 +104,7 @@ class WorkerReader:
         return [] if self._store is None else self._store.held_by(worker.id)
 
     def drain(self, worker: WorkerView, reason: str) -> None:
-        from turnout.runner.workers import drain
+        from turnout.runner.live_sessions import drain
 
         if self._store is not None:
             drain(self._store, worker, reason)
@@ -136,7 +135,7 @@ def connected_workers(database: str | None) -> list[WorkerView]:
 def hubs_at(database: str | None) -> list[tuple[str, str]]:
     """Returns the live orchestrators that have a hub, each with the address."""
     from turnout.cli.database import store_if_there
-    from turnout.runner.orchestrators import live_orchestrators
+    from turnout.runner.live_sessions import live_orchestrators
 
     with store_if_there(database, configured=False) as store:
         orchestrators = [] if store is None else live_orchestrators(store)

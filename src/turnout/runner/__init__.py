@@ -8,11 +8,10 @@ from turnout.model.workers import WorkerView
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
 from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.async_runner import AsyncRunHandle, AsyncRunner
-from turnout.runner.attempts import AttemptView
 from turnout.runner.poller import Poller
+from turnout.runner.run_reader import TaskDetail
 from turnout.runner.runner import RunHandle, Runner
-from turnout.runner.task_detail import TaskDetail
-from turnout.runner.views import RunView, TaskView
+from turnout.runner.views import AttemptView, RunView, TaskView
 
 __all__ = [
     "AsyncRunHandle",

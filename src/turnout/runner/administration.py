@@ -21,12 +21,11 @@ from turnout.model.texts import MAX_REASON_LENGTH, checked_text
 from turnout.model.workers import WorkerView
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.settings import Retention, ended_states
-from turnout.runner.drivers import open_counts
 from turnout.runner.engine_loop import EngineLoop
-from turnout.runner.orchestrators import health, live_orchestrators
+from turnout.runner.live_sessions import drain, find_worker, health, live_orchestrators, live_workers
+from turnout.runner.open_runs import open_counts
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
-from turnout.runner.workers import drain, find_worker, live_workers
 
 STATUS_TIMEOUT = 2.0
 """Seconds that the engine has to report its status; then the last one is used."""

@@ -23,15 +23,13 @@ from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
 from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.rendering.text import text_diagram
-from turnout.runner.attempts import AttemptView, attempts_of
 from turnout.runner.core import Core
-from turnout.runner.drivers import driver_of
-from turnout.runner.logs import lines_of_async
+from turnout.runner.open_runs import driver_of
+from turnout.runner.run_reader import TaskDetail, lines_of_async
 from turnout.runner.runner import Submitting
 from turnout.runner.settings import runner_config
 from turnout.runner.submitter import Options
-from turnout.runner.task_detail import TaskDetail
-from turnout.runner.views import RunView, TaskView, run_view, task_view
+from turnout.runner.views import AttemptView, RunView, TaskView, attempts_of, run_view, task_view
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -24,12 +24,10 @@ from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.orchestration.upkeep.run_numbers import StoredRunNumbers
 from turnout.orchestration.upkeep.worker_sessions import WorkerSessions
 from turnout.runner.administration import Administration
-from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in_child, validate_all
-from turnout.runner.engine_loop import EngineLoop
-from turnout.runner.registration import registry_of
+from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in_child, registry_of, validate_all
+from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
-from turnout.runner.shutdown import close_at_exit, closed
 from turnout.runner.submitter import Submitter
 from turnout.store import connect
 from turnout.store.urls import shown_url

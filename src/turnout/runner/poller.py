@@ -16,7 +16,7 @@ from turnout.orchestration.lease import this_session
 from turnout.orchestration.loading.claimed_loader import ClaimedLoader
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.upkeep.log_writer import LogWriter
-from turnout.runner.registration import registry_of
+from turnout.runner.composition import registry_of
 from turnout.runner.settings import database_url as default_url
 from turnout.store import connect
 

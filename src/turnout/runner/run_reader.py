@@ -1,26 +1,33 @@
-"""What is known of stored runs: their state, tasks, results and logs."""
+"""Reads stored runs: finds them by id, and returns their state, tasks, results and log lines."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from turnout.authoring.registry import Registry
-from turnout.contracts.store import Store
-from turnout.errors import RunNotFound
+from turnout.contracts.store import ReadStore, Store
+from turnout.errors import InvalidInput, RunNotFound
 from turnout.model.graph import Graph
+from turnout.model.logs import LogLine
 from turnout.model.rows import StoredRun, TaskRow
-from turnout.model.spec import WorkflowSpec
-from turnout.model.states import RunState
+from turnout.model.spec import WorkflowSpec, decode_spec
+from turnout.model.states import RunState, TaskState
+from turnout.model.suggestions import close
 from turnout.orchestration.engine import Engine
-from turnout.orchestration.loading.results import run_result
+from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.loading.results import run_result, task_output
 from turnout.orchestration.messages import FinishedRun
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.engine_loop import EngineLoop
-from turnout.runner.logs import LogReader
-from turnout.runner.task_detail import TaskDetail, task_detail
-from turnout.runner.views import failure_of
+from turnout.runner.views import AttemptView, TaskView, attempts_of, failure_of, task_view
 
 
 class RunReader:
@@ -83,3 +90,175 @@ class RunReader:
 
     def logs(self, run_id: str, *, follow: bool = False) -> LogReader:
         return LogReader(self._store, self._log_writer, run_id, follow=follow)
+
+
+LAST = "last"
+RUNS_PAGE_SIZE = 100
+_HEX = re.compile(r"[0-9a-f]{1,32}")
+
+
+def find_run(store: ReadStore, wanted: str) -> StoredRun:
+    """The run with this id, the only one whose id begins so, or with ``last`` the newest that is no child run."""
+    if wanted == LAST:
+        return _last(store)
+    exact = store.run(wanted)
+    if exact is not None:
+        return exact
+    digits = wanted.lower().replace("-", "")
+    if not _HEX.fullmatch(digits):
+        raise RunNotFound(f"{wanted!r} is no run: give an id, the beginning of one, or {LAST!r}", run_id=wanted)
+    highest = digits.ljust(32, "f")
+    below = store.runs(before=highest, limit=3)
+    found = [
+        run
+        for run in (store.run(highest), *below)
+        if run is not None and run.new.run_id.replace("-", "").startswith(digits)
+    ]
+    if not found:
+        raise RunNotFound(f"there is no run {wanted}", run_id=wanted)
+    if len(found) > 1:
+        some = ", ".join(run.new.run_id for run in found[:2]) + (", …" if len(found) > 2 else "")
+        raise RunNotFound(f"several runs begin with {wanted}: {some}", code="ambiguous_run", run_id=wanted)
+    return found[0]
+
+
+def _last(store: ReadStore) -> StoredRun:
+    before: str | None = None
+    while page := store.runs(limit=RUNS_PAGE_SIZE, before=before):
+        for run in page:
+            if run.new.parent_run is None:
+                return run
+        before = page[-1].new.run_id
+    raise RunNotFound("there is no run yet", run_id=LAST)
+
+
+def spec_of_version(store: ReadStore, version: str) -> WorkflowSpec:
+    """The workflow as it was when the run was submitted."""
+    text = store.workflow(version)
+    assert text is not None, "a run's workflow version is stored before the run"
+    return decode_spec(text)
+
+
+class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
+    """A task at one moment, with what it returned and what became of each attempt."""
+
+    output: Any = None
+    """What it returned, as JSON; of a mapped task, the list. None as long as it has not completed."""
+    attempts: Sequence[AttemptView] = ()
+
+
+def task_detail(store: ReadStore, run: StoredRun, name: str) -> TaskDetail:
+    """Read the task of this name; an item of a mapped task is ``name[0]``. Raises InvalidInput if there is none."""
+    run_id = run.new.run_id
+    rows = store.tasks(run_id, outputs=False)
+    row = find_task(run_id, rows, name)
+    attempts = [each for each in attempts_of(store.history(run_id), rows) if each.task == name]
+    known = msgspec.structs.asdict(task_view(row))
+    return TaskDetail(**known, output=stored_output(store, run, rows, row), attempts=attempts)
+
+
+def find_task(run_id: str, rows: Sequence[TaskRow], name: str) -> TaskRow:
+    """The row of the task of this name. Raises InvalidInput if there is none."""
+    row = next((row for row in rows if row.name == name), None)
+    if row is None:
+        names = [each.name for each in rows]
+        raise InvalidInput(f"run {run_id} has no task {name!r}{close(name, names)}", code="unknown_task", task=name)
+    return row
+
+
+def stored_output(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow], row: TaskRow) -> Any:
+    """What a task has returned, as JSON; None if it has not completed."""
+    if row.state is not TaskState.COMPLETED:
+        return None
+    graph = GraphCache(store).stored(run.new.version)
+    return task_output(graph, {each.pos: each for each in rows}, row, partial(store.outputs, run.new.run_id))
+
+
+def stored_result(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
+    """What a run has returned, as JSON; None if it has not completed."""
+    if run.row.state is not RunState.COMPLETED:
+        return None
+    graph = GraphCache(store).stored(run.new.version)
+    by_position = {row.pos: row for row in rows}
+    return run_result(graph, run.new.input, by_position, partial(store.outputs, run.new.run_id), one_by_one=True)
+
+
+LOGS_PAGE_SIZE = 1_000
+FOLLOW_INTERVAL = 0.2
+"""Seconds between two reads of a reader that follows."""
+LATE_LINES_TIMEOUT = 0.5
+"""Seconds after the end of a run in which lines of other processes may still arrive."""
+
+
+class LogReader:
+    """Pages of lines, until there are no more. Every method may wait for the store."""
+
+    def __init__(self, store: Store, writer: LogWriter | None, run_id: str, *, follow: bool = False) -> None:
+        self._store = store
+        self._writer = writer
+        self._run_id = run_id
+        self._follow = follow
+        self._task: str | None = None
+        self._attempt: int | None = None
+        self._after = 0
+        self._ended: float | None = None
+        """When the run was first seen to be over."""
+        self.over = False
+
+    def begin(self, task: str | None, attempt: int | None) -> LogReader:
+        """Check what is asked for, and have this process's own lines written."""
+        run = self._store.run(self._run_id)
+        if run is None:
+            raise RunNotFound(f"there is no run {self._run_id}", run_id=self._run_id)
+        if task is not None:
+            names = [row.name for row in self._store.tasks(self._run_id, outputs=False)]
+            if not any(name == task or name.startswith(f"{task}[") for name in names):
+                raise InvalidInput(
+                    f"run {self._run_id} has no task {task!r}{close(task, names)}", code="unknown_task", task=task
+                )
+        self._run_id, self._task, self._attempt = run.new.run_id, task, attempt
+        self._flush(ended=run.row.state.terminal)
+        return self
+
+    def page(self) -> list[LogLine]:
+        """The next lines; none if there are none now. ``over`` tells whether more can come."""
+        if self._follow and self._ended is None:
+            run = self._store.run(self._run_id)
+            if run is None or run.row.state.terminal:
+                self._ended = time.monotonic()
+                self._flush(ended=True)
+        since = self._ended
+        lines = self._store.logs(
+            self._run_id, task=self._task, attempt=self._attempt, after=self._after, limit=LOGS_PAGE_SIZE
+        )
+        if lines:
+            self._after = lines[-1].id
+        if not self._follow:
+            self.over = len(lines) < LOGS_PAGE_SIZE
+        elif not lines and since is not None:
+            self.over = time.monotonic() - since >= LATE_LINES_TIMEOUT
+        return lines
+
+    def _flush(self, *, ended: bool) -> None:
+        if self._writer is not None:
+            self._writer.flush(ended=self._run_id if ended else None)
+
+
+def lines_of(reader: LogReader) -> Iterator[LogLine]:
+    while not reader.over:
+        lines = reader.page()
+        yield from lines
+        if not lines and not reader.over:
+            time.sleep(FOLLOW_INTERVAL)
+
+
+async def lines_of_async(
+    reader: LogReader, task: str | None = None, attempt: int | None = None
+) -> AsyncIterator[LogLine]:
+    await asyncio.to_thread(reader.begin, task, attempt)
+    while not reader.over:
+        lines = await asyncio.to_thread(reader.page)
+        for line in lines:
+            yield line
+        if not lines and not reader.over:
+            await asyncio.sleep(FOLLOW_INTERVAL)

@@ -1,12 +1,11 @@
-"""What is a Runner made of? Arguments, over the environment, over the file, over defaults: composed here and only here.
-
-``turnout.runner.config`` reads; this is the one place that looks at the environment of the process.
-"""
+"""Composes the configuration of a Runner: arguments, over the environment, over the file, over defaults."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,18 +16,18 @@ from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
 from turnout.dispatcher.placement import MODE
-from turnout.errors import InvalidSetting
+from turnout.errors import InvalidSetting, TurnoutError
 from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import seconds
 from turnout.model.extras import optional_packages
+from turnout.model.suggestions import close
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_files import CONFIG_VARIABLE
 from turnout.runner.config_shape import HUB
-from turnout.runner.configured_executors import make_executor
 from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -179,3 +178,75 @@ def url_in(said: Config) -> str:
 def database_url(given: str | None = None) -> str:
     """The given URL, else the configured one."""
     return given or url_in(configuration())
+
+
+BUILT_IN = {
+    "process": "turnout.executors.process:ProcessExecutor",
+    "shell": "turnout.executors.shell:ShellExecutor",
+    "thread": "turnout.executors.thread:ThreadExecutor",
+    "zmq_pubsub": "turnout.executors.pubsub.executor:ZmqPubSubExecutor.of",
+}
+"""Short names of the executors that come with Turnout."""
+
+
+def make_executor(key: str, options: Mapping[str, Any], where: str) -> TaskExecutor:
+    """The executor that the table ``executors.KEY`` describes."""
+    at = f"{where}: executors.{key}"
+    use = options.get("use")
+    if use is None:
+        raise InvalidSetting(
+            f'{at} has no `use`: write a short name ({", ".join(sorted(BUILT_IN))}) or "module:Class"',
+            code="bad_executor",
+            key=key,
+        )
+    factory = _found(use, at)
+    given = {name: value for name, value in options.items() if name != "use"}
+    named = _with_name(factory, key, given, at)
+    try:
+        made = factory(**named)
+    except TurnoutError as error:
+        raise InvalidSetting(f"{at}: {error.message}", code="bad_executor", key=key) from error
+    except Exception as error:
+        raise InvalidSetting(
+            f"{at}: {use} could not be made: {type(error).__name__}: {error}", code="bad_executor", key=key
+        ) from error
+    if not isinstance(made, TaskExecutor):
+        raise InvalidSetting(
+            f"{at}: {use} gives {type(made).__name__}, which is no task executor", code="bad_executor", key=key
+        )
+    return made
+
+
+def _found(use: str, at: str) -> Callable[..., Any]:
+    path = BUILT_IN.get(use, use)
+    module, colon, name = path.partition(":")
+    if not colon:
+        raise InvalidSetting(
+            f'{at}: there is no executor {use!r}{close(use, BUILT_IN)}; your own is "module:Class"', code="bad_executor"
+        )
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise InvalidSetting(
+            f"{at}: {use} cannot be imported: {type(error).__name__}: {error}", code="bad_executor"
+        ) from error
+    if not callable(found):
+        raise InvalidSetting(f"{at}: {use} is no class and no function", code="bad_executor")
+    return found
+
+
+def _with_name(factory: Callable[..., Any], key: str, given: dict[str, Any], at: str) -> dict[str, Any]:
+    """The options, with the key as the executor's name where it takes one; refuses options that it does not have."""
+    try:
+        parameters = inspect.signature(factory).parameters
+    except ValueError:
+        return given
+    free = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+    for name in given:
+        if name not in parameters and not free:
+            raise InvalidSetting(
+                f"{at} has no option {name!r}{close(name, parameters)}", code="unknown_setting", key=f"{key}.{name}"
+            )
+    return {"name": key, **given} if "name" in parameters else given

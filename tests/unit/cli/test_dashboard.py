@@ -22,8 +22,8 @@ from turnout.model.health import (
 )
 from turnout.model.states import RunState, TaskState
 from turnout.model.workers import HubStatus, WorkerFigures
+from turnout.runner.live_sessions import POOLS
 from turnout.runner.open_runs import OpenRun, OpenRuns
-from turnout.runner.orchestrators import POOLS
 from turnout.runner.views import RunView
 
 NOW = 1_700_000_000.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnout.cli.run_report import print_attempts
-from turnout.runner.attempts import AttemptView
+from turnout.runner.views import AttemptView
 
 
 def shown(capsys: pytest.CaptureFixture[str], *attempts: AttemptView) -> list[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnout.model.reasons import decided, succeeded
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import TaskState
-from turnout.runner.attempts import attempts_of
+from turnout.runner.views import attempts_of
 
 TASKS = [
     TaskRow(pos=0, name="ship", state=TaskState.COMPLETED, executor="workers", decision="rule 1: **", attempt=2),

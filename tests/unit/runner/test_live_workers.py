@@ -17,8 +17,8 @@ from turnout.errors import InvalidInput
 from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.rows import Session, SessionHealth
 from turnout.model.workers import HubStatus, WorkerFacts, WorkerFigures, WorkerReport, WorkerView
-from turnout.runner.dry_run import remote_needs
-from turnout.runner.workers import find_worker, live_workers, needs
+from turnout.runner.composition import remote_needs
+from turnout.runner.live_sessions import find_worker, live_workers, needs
 
 FACTS = WorkerFacts(name="gpu-1", language="ruby", labels={"gpu": "true"}, handlers=("Train",))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from turnout.errors import RunNotFound
 from turnout.model.rows import NewRun, RunRow, StoredRun
 from turnout.model.states import RunState
-from turnout.runner.lookup import find_run
+from turnout.runner.run_reader import find_run
 
 HEX = "0123456789abcdef"
 

@@ -1,25 +1,53 @@
-"""Which workers are alive on a database, how are they, and which is meant? Read from the store, by any process."""
+"""Reads the live orchestrators and workers of a database, their health and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from turnout.contracts.store import OwnershipStore
 from turnout.errors import InvalidInput
 from turnout.model.events import DispatchDecision
-from turnout.model.health import Orchestrator
+from turnout.model.health import Orchestrator, read_status
+from turnout.model.health_summary import health_report
 from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec
 from turnout.model.suggestions import close
 from turnout.model.texts import MAX_REASON_LENGTH, checked_text
 from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, over_hubs
 from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.stages.stage import Stage
+from turnout.runner.open_runs import OpenCounts
 from turnout.wire.step_codec import handler_of
 
-KIND = "worker"
-NAMED = 5
+WORKER = "worker"
+ORCHESTRATOR = "orchestrator"
+MAX_NAMED = 5
+POOLS = tuple(stage.value for stage in Stage)
+
+
+def live_orchestrators(store: OwnershipStore) -> list[Orchestrator]:
+    """Those that drive runs, oldest first. Who is seen to be dead from this machine does not wait for its lease."""
+    return [
+        Orchestrator(
+            id=one.session.id,
+            host=one.session.host,
+            pid=one.session.pid,
+            silent_seconds=one.silent,
+            status=read_status(one.health, one.age),
+        )
+        for one in store.session_health()
+        if one.session.kind == ORCHESTRATOR and not seen_dead(one.session)
+    ]
+
+
+def health(orchestrators: Sequence[Orchestrator], counts: OpenCounts | None) -> dict[str, Any]:
+    """Their health report, with all five pools whether or not anybody is alive, and how many runs are not driven; None
+    where that is not known."""
+    runs = None if counts is None else {"unfinished": counts.unfinished, "not_driven": counts.not_driven}
+    return {**health_report([one.status for one in orchestrators], POOLS), "runs": runs}
 
 
 class Needs(msgspec.Struct, frozen=True):
@@ -37,7 +65,7 @@ class Needs(msgspec.Struct, frozen=True):
         asked = f"handler {self.handler}" + (f", labels {labels}" if labels else "")
         if not self.matching:
             return f"needs {asked}: none of {self.connected} connected workers has that"
-        named = ", ".join(self.matching[:NAMED]) + (", …" if len(self.matching) > NAMED else "")
+        named = ", ".join(self.matching[:MAX_NAMED]) + (", …" if len(self.matching) > MAX_NAMED else "")
         return f"needs {asked}: {len(self.matching)} of {self.connected} connected workers match: {named}"
 
 
@@ -52,7 +80,7 @@ def live_workers(store: OwnershipStore, orchestrators: Sequence[Orchestrator] = 
     found = [
         _view(one, at.get(one.session.id, {}), addresses)
         for one in store.session_health()
-        if one.session.kind == KIND and not seen_dead(one.session)
+        if one.session.kind == WORKER and not seen_dead(one.session)
     ]
     return sorted(found, key=lambda view: (view.name, view.id))
 
