@@ -170,8 +170,10 @@ class Worker:
     def welcomed(self, connection: Connection) -> None:
         if not connection.link.over_limit:
             connection.pause = INITIAL_BACKOFF
-        for each in list(self.connections):
-            if each.link.hub == connection.link.hub and each.link.greeting < connection.link.greeting:
+        same = [each for each in self.connections if each.link.hub == connection.link.hub]
+        newest = max(each.link.greeting for each in same)
+        for each in same:
+            if each.link.greeting < newest:
                 self.retire(each)
 
     def retire(self, connection: Connection) -> None:

@@ -24,6 +24,9 @@ SETTINGS: Mapping[str, Any] = {
 }
 """Short, so that sessions are; but a lease that a busy machine does not miss."""
 
+LEASE_MARGIN = 0.5
+"""The share of the lease for which this machine may be held up."""
+
 ANSWERS: Mapping[str, bool] = {
     "hello": False,
     "heartbeat": True,
@@ -69,6 +72,7 @@ class ScriptedHub:
         self._hello: Mapping[str, Any] = {}
         self._hubs: Sequence[str] = ()
         """The list of hubs as it was said last: every heartbeat says it again."""
+        self._lease_ms = self._heartbeat_ms = 0
         self._most = 0
         """Bytes that a message of the worker may have."""
         self._welcomed: tuple[bytes, int, list[bytes]] | None = None
@@ -98,6 +102,7 @@ class ScriptedHub:
         if body["seq"] == self._hello["seq"]:
             self.session, self._codec = body["session"], body["codec"]
             self._hubs, self._most = body["hubs"], body["max_message_bytes"]
+            self._lease_ms, self._heartbeat_ms = body["lease_ms"], body["heartbeat_ms"]
             self._given.add(self.session)
             self._welcomed = (self._route, body["seq"], frames)
         self._post(self, self._route, frames)
@@ -115,6 +120,15 @@ class ScriptedHub:
         if self._form == "hub" and (message := exact(kind, body)) is not None:
             return pack(message, session, codec)
         return frames_of(kind, session, written(kind, body, self._form), codec)
+
+    def outlasts(self, gap: float) -> bool:
+        """True if a worker whose heartbeats are answered so many seconds late keeps its session, with a margin."""
+        answers = self.session and self.answers["heartbeat"]
+        return not answers or gap < self._lease_ms / 1000 * LEASE_MARGIN
+
+    def heartbeats_in(self, ms: int) -> int:
+        """Heartbeats that the worker sends in this time while they are answered; 0 if there is no such session."""
+        return ms // self._heartbeat_ms if self.session and self.answers["heartbeat"] else 0
 
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, number: int, route: bytes, frames: Sequence[bytes]) -> Came:

@@ -15,12 +15,26 @@ from turnout.conformance.matching import Captured, Mismatch, fill, match, proble
 from turnout.conformance.moves import Moves
 from turnout.conformance.rules import Broken, Rules
 from turnout.conformance.script import Session
-from turnout.conformance.steps import Exit, Expect, File, Launch, Lines, Nothing, Pause, Step, Stream, seconds_for
+from turnout.conformance.steps import (
+    Exit,
+    Expect,
+    File,
+    Launch,
+    Lines,
+    Nothing,
+    Pause,
+    Step,
+    Stream,
+    measures_time,
+    seconds_for,
+)
 from turnout.conformance.stream import Streaming
 from turnout.conformance.trace import Traced, brief, told
 
 GRACE = 1.0
 """Seconds in which the last messages of a program that has ended may still come in."""
+MAX_GAP = 0.5
+"""Seconds between two events of a session, ticks among them, beyond which the machine was too busy to run the kit."""
 _NOW_ONLY = frozenset({"heartbeat", "credit"})
 """These say how things are: only what comes after it is expected counts."""
 
@@ -38,6 +52,8 @@ class Player:
     def __init__(self, session: Session, known: Mapping[str, Any], now: float, patience: float = 1.0) -> None:
         self.verdict: Verdict | None = None
         self.reason = ""
+        self.disturbance = ""
+        """How this machine kept the kit from measuring time as the script says; the verdict says nothing then."""
         self.trace: list[Traced] = []
         self._session = session
         self._patience = patience
@@ -47,8 +63,13 @@ class Player:
         numbers = range(1, session.document.hubs + 1)
         self._hubs = {number: self._hub(number) for number in numbers}
         self._began = self._now = self._entered = now
+        self._ends = now + session.document.seconds * max(1.0, patience)
         self._at = 0
-        self._count = self._mark = 0
+        self._count = self._mark = self._heartbeats = 0
+        self._lost = 0.0
+        """Seconds of the current step in which this machine did not run the kit."""
+        self._pause_due: float | None = None
+        """When the pause was to end that ended with the last event."""
         self._looking = False
         self._streaming: Streaming | None = None
         self._ended: tuple[int, float] | None = None
@@ -73,7 +94,7 @@ class Player:
 
     # -- events -----------------------------------------------------------------------------------------------------
     def receive(self, hub: int, route: bytes, frames: Sequence[bytes], now: float) -> None:
-        self._now = now
+        self._observe(now)
         if self.verdict is not None:
             return
         self._count += 1
@@ -83,6 +104,7 @@ class Player:
             step = self._step
             if isinstance(step, Nothing) and step.hub == hub:
                 self._forbid(step, came)
+                self._heartbeats += came.kind == "heartbeat"
         except Broken as broken:
             self._decide(Verdict.FAILED, f"the program broke a rule: {broken}")
         except _Decided as decided:
@@ -90,14 +112,15 @@ class Player:
         self._advance(now)
 
     def exited(self, code: int, now: float) -> None:
+        self._observe(now)
         if self._ended is None:
-            self._now = now
             self._note(1, "·", f"the program ended with code {code}")
             self._ended = (code, now)
         self._advance(now)
 
     def looked(self, lines: list[str] | None, now: float) -> None:
         """What is in the file that was to be looked at; None: it is not there."""
+        self._observe(now)
         step = self._step
         self._looking = False
         if isinstance(step, File):
@@ -110,9 +133,35 @@ class Player:
         self._advance(now)
 
     def tick(self, now: float) -> None:
-        if self.verdict is None and now - self._began > self._session.document.seconds * max(1.0, self._patience):
+        """Called at least every ``MAX_GAP``, after everything that had come was received."""
+        self._observe(now)
+        if self.verdict is None and self._is_over(now):
+            self._next(now)
+        if self.verdict is None and now > self._ends:
             self._decide(Verdict.FAILED, f"the session took too long; it waited for: {self._awaited()}")
         self._advance(now)
+
+    def _observe(self, now: float) -> None:
+        """Notices that this machine did not run the kit for a while; limits of what must come do not count it."""
+        gap, self._now = now - self._now, now
+        due, self._pause_due = self._pause_due, None
+        if self.verdict is not None or (step := self._step) is None:
+            return
+        if due is not None and now - due > MAX_GAP:
+            # What the script does after a pause is done between two events.
+            self._disturbed(f"a pause was {now - due:.1f} s too long")
+        if gap <= MAX_GAP:
+            return
+        self._ends += gap
+        self._lost += gap
+        if not measures_time(step) and not isinstance(step, Pause):
+            self._entered += gap
+        if not all(hub.outlasts(gap) for hub in self._hubs.values()):
+            self._disturbed(f"heartbeats were answered {gap:.1f} s late")
+
+    def _disturbed(self, how: str) -> None:
+        self.disturbance = f"step {self._at + 1} of {len(self._session.steps)}: {how}"
+        self._note(1, "·", f"this machine is too busy: {self.disturbance}")
 
     # -- the script -------------------------------------------------------------------------------------------------
     @property
@@ -120,7 +169,6 @@ class Player:
         return self._session.steps[self._at] if self._at < len(self._session.steps) else None
 
     def _advance(self, now: float) -> None:
-        self._now = now
         try:
             while self.verdict is None:
                 step = self._step
@@ -134,8 +182,27 @@ class Player:
             self._decide(decided.verdict, decided.reason)
 
     def _next(self, now: float) -> None:
+        step, waited = self._step, now - self._entered
+        if isinstance(step, Pause):
+            self._pause_due = self._entered + step.pause_ms / 1000
+        elif step is not None and self._lost and measures_time(step):
+            too_soon = isinstance(step, Expect) and waited - self._lost < step.not_before_ms / 1000
+            if too_soon or waited > seconds_for(step) * self._patience:
+                self._disturbed(f"this machine did not run the kit for {self._lost:.1f} s")
         self._at += 1
-        self._entered, self._mark, self._content = now, self._count, None
+        self._lost = 0.0
+        self._entered, self._mark, self._heartbeats, self._content = now, self._count, 0, None
+
+    def _is_over(self, now: float) -> bool:
+        """True if the step only waits, and its time is over. A tick ends it: everything that had come counts before."""
+        match self._step:
+            case Pause() as step:
+                return now - self._entered >= step.pause_ms / 1000
+            case Nothing() as step:
+                heartbeats = self._hubs[step.hub].heartbeats_in(step.for_ms)
+                return now - self._entered >= step.for_ms / 1000 and self._heartbeats >= heartbeats
+            case _:
+                return False
 
     def _play(self, step: Step, now: float) -> bool:
         """Whether the step is done."""
@@ -144,7 +211,7 @@ class Player:
             case Expect():
                 return self._expect(hub, step)
             case Nothing() | Pause():
-                return now - self._entered >= (step.for_ms if isinstance(step, Nothing) else step.pause_ms) / 1000
+                return False
             case Stream():
                 return self._stream(hub, step)
             case Exit():
@@ -166,9 +233,7 @@ class Player:
 
     def _expect(self, hub: ScriptedHub, step: Expect) -> bool:
         only_new = step.new or step.next or step.expect.kind in _NOW_ONLY
-        for came in list(hub.mailbox):
-            if came.kind != step.expect.kind or (only_new and came.number <= self._mark):
-                continue
+        for came in self._candidates(hub, step, self._mark if only_new else 0):
             try:
                 match(step.expect.body, came.body, self._captured)
             except Mismatch as mismatch:
@@ -185,6 +250,14 @@ class Player:
             hub.take(came)
             return True
         return False
+
+    def _candidates(self, hub: ScriptedHub, step: Expect, after: int) -> list[Came]:
+        """What has come of this kind, once it has come over as many connections as the step says."""
+        of_kind = [each for each in hub.mailbox if each.kind == step.expect.kind and each.number > after]
+        if step.connections == 1:
+            return of_kind
+        enough = len({each.route for each in of_kind}) >= step.connections
+        return sorted(of_kind, key=lambda each: each.body.get("seq", 0)) if enough else []
 
     def _forbid(self, step: Nothing, came: Came) -> None:
         for wanted in step.nothing:
@@ -218,6 +291,8 @@ class Player:
             raise _Decided(Verdict.FAILED, f"the program ended with code {ended[0]}; expected {self._awaited()}")
         within = seconds_for(step) * self._patience
         if now - self._entered >= within:
+            if self._lost and measures_time(step):
+                self._disturbed(f"this machine did not run the kit for {self._lost:.1f} s")
             if isinstance(step, Expect) and step.or_skip:
                 raise _Decided(Verdict.SKIPPED, step.or_skip)
             raise _Decided(Verdict.FAILED, f"expected within {within:g} s: {self._awaited()}")
@@ -225,7 +300,8 @@ class Player:
     def _awaited(self) -> str:
         match self._step:
             case Expect() as step:
-                return f"{brief(step.expect)}{self._nearest(step)}"
+                over = f" over {step.connections} connections" if step.connections > 1 else ""
+                return f"{brief(step.expect)}{over}{self._nearest(step)}"
             case Exit() as step:
                 return f"the end of the program, code {step.exit}"
             case File() as step:
@@ -235,7 +311,7 @@ class Player:
             case Stream() as step if self._streaming is not None:
                 return f"{step.stream.count} results; {self._streaming.ended} came"
             case Nothing() as step:
-                return f"silence for {step.for_ms} ms"
+                return f"silence for {step.for_ms} ms, and heartbeats; {self._heartbeats} heartbeats came"
             case _:
                 return "the next step"
 

@@ -37,12 +37,14 @@ class Expect(_Step, frozen=True, kw_only=True):
     """Only what comes from now on counts."""
     next: bool = False
     """The very next of its kind must match."""
+    connections: int = 1
+    """Messages of this kind must have come over so many; of hellos, the one with the lowest ``seq`` is taken."""
     or_skip: str = ""
     """If it does not match, or does not come, the program has not got this ability; the session is skipped."""
 
 
 class Nothing(_Step, frozen=True, kw_only=True):
-    """None of these may come for so long."""
+    """None of these may come for so long, counted by this clock and by the heartbeats of the program."""
 
     nothing: list[Wanted]
     for_ms: int
@@ -182,5 +184,18 @@ def seconds_for(step: Step) -> float:
             return (usual if step.within_ms is None else step.within_ms) / 1000
         case Exit() | File() | Lines() | Stream():
             return step.within_ms / 1000
+        case Nothing():
+            return (step.for_ms + WITHIN_MS) / 1000
         case _:
             return inf
+
+
+def measures_time(step: Step) -> bool:
+    """True if the step shows by its own limits how soon or how late the program does something."""
+    match step:
+        case Expect():
+            return step.within_ms is not None or step.not_before_ms > 0
+        case File() | Lines():
+            return step.within_ms != WITHIN_MS
+        case _:
+            return False

@@ -40,6 +40,14 @@ class Play:
         return self.say("hello", HELLO).say("heartbeat", {"seq": 1, "credits": 8, "in_flight": []})
 
     def wait(self, seconds: float) -> Play:
+        """Time passes as it does on a machine that is not busy."""
+        ends = self.now + seconds
+        while self.now < ends:
+            self.freeze(min(0.1, ends - self.now))
+        return self
+
+    def freeze(self, seconds: float) -> Play:
+        """The kit does not run for so long."""
         self.now += seconds
         self.player.tick(self.now)
         return self
@@ -119,7 +127,8 @@ def test_an_ability_that_is_missing_skips_the_session() -> None:
 
 def test_nothing_means_nothing_for_so_long() -> None:
     script = {"nothing": [{"kind": "bye"}], "for_ms": 500}
-    assert Play(GREET, script).greeted().wait(0.5).verdict is Verdict.PASSED
+    beats = Play(GREET, script).greeted().say("heartbeat", {"seq": 2}).say("heartbeat", {"seq": 3})
+    assert beats.wait(0.4).verdict is None and beats.wait(0.1).verdict is Verdict.PASSED
     play = Play(GREET, script).greeted().wait(0.4).say("bye", {"reason": "x"})
     assert play.verdict is Verdict.FAILED and "bye came, and should not have" in play.reason
 
@@ -277,3 +286,72 @@ def test_a_result_that_changes_breaks_a_rule() -> None:
     play = Play(GREET, ECHO, {"pause_ms": 1000}).greeted().say("results", result(output=1))
     assert play.verdict is None
     assert "was ('completed', 1) and is ('completed', 2) now" in play.say("results", result(output=2)).reason
+
+
+def test_a_window_is_as_long_as_the_heartbeats_that_fit_in_it() -> None:
+    """A program that does not run says nothing, and keeps no rule by that."""
+    play = Play(GREET, {"nothing": [{"kind": "bye"}], "for_ms": 500}).greeted().wait(2).say("heartbeat", {"seq": 2})
+    assert play.wait(0.1).verdict is None
+    assert play.say("heartbeat", {"seq": 3}).wait(0.1).verdict is Verdict.PASSED
+    silent = Play(GREET, {"nothing": [{"kind": "bye"}], "for_ms": 500}).greeted().wait(10.6)
+    assert silent.verdict is Verdict.FAILED and "0 heartbeats came" in silent.reason
+
+
+def test_everything_that_came_before_the_end_of_a_window_counts() -> None:
+    play = Play({"expect": {"kind": "hello"}}, {"nothing": [{"kind": "hello"}], "for_ms": 500}).say("hello", HELLO)
+    play.now += 3
+    play.say("hello", {**HELLO, "seq": 2}, route=b"r2")
+    assert play.verdict is Verdict.FAILED and play.player.disturbance == ""
+
+
+def test_a_pause_that_ends_late_disturbs_the_session() -> None:
+    def play() -> Play:
+        return Play(GREET, {"pause_ms": 900}, ECHO, {"pause_ms": 100}).greeted()
+
+    assert play().freeze(0.8).wait(0.4).player.disturbance == "", "it ended in time"
+    late = play().wait(0.8).freeze(0.7).wait(0.2)
+    assert late.verdict is Verdict.PASSED and "a pause was 0.7 s too long" in late.player.disturbance
+    done_late = play().wait(0.9).freeze(0.7).wait(0.2)
+    assert "a pause was 0.7 s too long" in done_late.player.disturbance, "the step after it may have been done late"
+
+
+def test_a_limit_that_passed_while_the_kit_did_not_run_disturbs_the_session() -> None:
+    credit = {"seq": 2, "credits": 4}
+    soon, late = ({"expect": {"kind": "credit"}, limit: 900} for limit in ("within_ms", "not_before_ms"))
+    assert Play(GREET, soon).greeted().freeze(0.8).say("credit", credit).player.disturbance == ""
+    assert (
+        "did not run the kit for 1.0 s"
+        in Play(GREET, soon).greeted().freeze(1).say("credit", credit).player.disturbance
+    )
+    failed = Play(GREET, soon).greeted().freeze(0.8).wait(0.2)
+    assert failed.verdict is Verdict.FAILED and failed.player.disturbance
+    assert Play(GREET, soon).greeted().wait(1).player.disturbance == ""
+    assert Play(GREET, late).greeted().freeze(0.8).wait(1).say("credit", credit).player.disturbance == ""
+    assert Play(GREET, late).greeted().freeze(0.8).wait(0.2).say("credit", credit).player.disturbance
+
+
+def test_the_time_in_which_the_kit_did_not_run_does_not_count_for_what_must_come() -> None:
+    play = Play(GREET, ECHO, {"expect": {"kind": "results"}}, seconds=20).greeted().wait(5).freeze(14).wait(4.9)
+    assert play.verdict is None and play.player.disturbance == ""
+    assert play.say("results", result()).verdict is Verdict.PASSED
+
+
+def test_heartbeats_that_are_answered_late_disturb_a_session_with_a_short_lease() -> None:
+    script = ({"greet": {"lease_ms": 6000}}, ECHO, {"expect": {"kind": "results"}})
+    assert "answered 3.1 s late" in Play(*script).greeted().freeze(3.1).player.disturbance
+    assert Play(*script).greeted().freeze(2.9).player.disturbance == ""
+    unanswered = Play(script[0], {"answer": {"heartbeat": False}}, *script[1:])
+    assert unanswered.greeted().freeze(3.1).player.disturbance == ""
+
+
+def test_hellos_of_several_connections_are_taken_by_their_number_whatever_their_order() -> None:
+    script = ({"expect": {"kind": "hello"}, "connections": 2}, {"welcome": {}}, {"expect": {"kind": "hello"}})
+    play = (
+        Play(*script)
+        .say("hello", {**HELLO, "seq": 2}, route=b"second")
+        .say("hello", {**HELLO, "seq": 2}, route=b"second")
+    )
+    assert play.sent() == [] and play.verdict is None
+    play.say("hello", HELLO, route=b"first")
+    assert [act.route for act in play.player.take_acts() if isinstance(act, Post)] == [b"first"]
+    assert play.verdict is Verdict.PASSED
