@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from turnout.authoring.invocation import caller
-from turnout.bodies.work_runner import WorkRunner
 from turnout.contracts.executor import Work
+from turnout.executors.work_runner import WorkRunner
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.retry import RetryPolicy
 from turnout.model.spec import Body, TaskSpec

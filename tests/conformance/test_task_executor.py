@@ -17,7 +17,6 @@ from tests import process_bodies as bodies
 from tests.fake_loader import WAIT, FakeLoader
 from tests.gates import Gate, pass_gate
 from turnout import task
-from turnout.bodies.capture import capture
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Loader, TaskExecutor, Work
 from turnout.dispatcher.result_validation import accepted, raised
@@ -25,6 +24,7 @@ from turnout.executors.process import ProcessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.info import TaskInfo
+from turnout.runtime.capture import capture
 from turnout.wire.documents import Step
 from turnout.wire.step_codec import step_of
 from turnout.worker.handlers import Handlers

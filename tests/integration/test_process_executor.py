@@ -18,11 +18,11 @@ import pytest
 from tests import process_bodies as bodies
 from tests.fake_loader import FakeLoader
 from tests.gates import PATIENCE, Gate, pass_gate
-from turnout.bodies.attempt import key_of
 from turnout.errors import InvalidSetting, StoreUnreachable
 from turnout.executors.process import ProcessExecutor
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.fault import at_fault
+from turnout.runtime.attempt import key_of
 
 Output = list[tuple[str, str, str]]
 
@@ -365,7 +365,7 @@ def test_an_attempt_whose_process_cannot_be_started_goes_back_and_the_executor_i
 
     bench = make_bench()
     with monkeypatch.context() as patched:
-        patched.setattr("turnout.bodies.kept.subprocess.Popen", no_fork)
+        patched.setattr("turnout.runtime.supervised_process.subprocess.Popen", no_fork)
         result = bench.run(bodies.add, 1, 2)
     assert (result.status, result.started_at) == (ExecutionStatus.RETURNED, None)
     assert result.error_message == f"no process could be started: {os.strerror(errno.EAGAIN)}"
@@ -378,7 +378,7 @@ def test_processes_that_die_before_they_take_the_attempt_are_the_executors_failu
 ) -> None:
     bench = make_bench()
     with monkeypatch.context() as patched:
-        patched.setattr("turnout.bodies.in_processes.CHILD", "no_such_module_at_all")
+        patched.setattr("turnout.executors.process.CHILD_MODULE", "no_such_module_at_all")
         result = bench.run(bodies.add, 1, 2)
     assert result.status is ExecutionStatus.CRASHED
     assert "3 processes died before they took it" in (result.error_message or "")

@@ -232,7 +232,7 @@ def test_a_command_that_no_process_could_be_started_for_goes_back_and_the_execut
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     with monkeypatch.context() as patched:
-        patched.setattr("turnout.bodies.kept.subprocess.Popen", no_files)
+        patched.setattr("turnout.runtime.supervised_process.subprocess.Popen", no_files)
         result = bench.run("true")
     assert result.status is ExecutionStatus.RETURNED
     assert at_fault(result, isolates=True) is True
@@ -246,7 +246,7 @@ def test_a_command_that_is_too_long_is_not_the_executors_failure(bench: Bench) -
 
 @pytest.mark.parametrize("left", [-1.0, 0.001])
 def test_a_command_does_not_begin_when_its_time_to_is_over(bench: Bench, tmp_path: Path, left: float) -> None:
-    """Also if it passes on the way: a keeper takes longer to start than this."""
+    """Also if it passes on the way: a supervisor takes longer to start than this."""
     until, mark = boot_time() + left, tmp_path / "mark"
     result = bench.run(["touch", str(mark)], fence=lambda: until)
     assert (result.status, result.error_message) == (ExecutionStatus.RETURNED, "attempt_fenced")

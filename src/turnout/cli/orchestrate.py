@@ -171,7 +171,7 @@ def _ready(runner: Runner) -> Ready:
 @contextmanager
 def _stop_event() -> Iterator[threading.Event]:
     """Yields an event that the first stop signal sets."""
-    from turnout.bodies.signals import StopSignals
+    from turnout.runtime.signals import StopSignals
 
     stop = threading.Event()
 

@@ -69,7 +69,7 @@ def worker(
     turnout worker --import flows.py           # the hub in TURNOUT_CONNECT or turnout.toml
     turnout worker --import shop.images --processes --grace 2m --health-port 8080
     """
-    from turnout.bodies.log_buffer import LogSettings
+    from turnout.runtime.log_buffer import LogSettings
     from turnout.worker.settings import labels_of
 
     options = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -76,7 +77,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     output: Output | None = None
     """Takes what the body says; None where nothing is kept. What a body prints or logs in this process, under
     ``invoke``, gets there by itself. An executor that runs bodies elsewhere reads their output itself and calls
-    ``output(event, stream, text)``, or ``turnout.bodies.capture.relay``, which shows it here as well if asked to."""
+    ``output(event, stream, text)``, or ``turnout.runtime.capture.relay``, which shows it here as well if asked to."""
     runner: RunWork | None = None
     """Given by the loader of an orchestrator."""
 
@@ -256,6 +257,21 @@ class BatchExecutor(TaskExecutor, Protocol):
     def capacity_of(self, body: str) -> int | None:
         """The capacity for attempts with this body."""
         return self.capacity
+
+    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
+        """Returns the result of one attempt. If the call is cancelled, so is the attempt."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[ExecutionResult] = loop.create_future()
+
+        def report(result: ExecutionResult) -> None:
+            loop.call_soon_threadsafe(lambda: answer.done() or answer.set_result(result))
+
+        self.execute_many((event,), report)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.cancel(event)
+            raise
 
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
         """Takes a batch and returns at once. Results go to ``report``, from any thread."""

@@ -10,12 +10,12 @@ import threading
 import uuid
 from collections.abc import Callable
 
-from turnout.bodies.identity import boot_id, pid_namespace, process_started
 from turnout.contracts.clock import boot_time
 from turnout.contracts.store import OwnershipStore
 from turnout.errors import StoreError
 from turnout.model.rows import Session
 from turnout.rate_limited_log import RateLimitedLog
+from turnout.runtime.identity import boot_id, pid_namespace, process_started
 
 log = logging.getLogger("turnout.lease")
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting, InvalidWorkflow
 from turnout.model.breaker import BreakerSettings
 from turnout.model.checks import at_least, positive_seconds
@@ -14,6 +13,7 @@ from turnout.model.durations import Duration, seconds
 from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolsSettings
+from turnout.runtime.log_buffer import LogSettings
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):

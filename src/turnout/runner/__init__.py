@@ -1,6 +1,5 @@
 """How it is put together: settings, wiring, Runner."""
 
-from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import TaskFailure
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted

@@ -12,7 +12,6 @@ import msgspec
 from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow, defined_workflows
-from turnout.bodies.locating import runs_main_again
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
 from turnout.dispatcher.placement import hub_warning, lacks_hub
@@ -27,6 +26,7 @@ from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
 from turnout.runner.live_sessions import Needs, needs
 from turnout.runner.settings import RunnerConfig, runner_config
+from turnout.runtime.importable import runs_main_again
 
 log = logging.getLogger("turnout.runner")
 

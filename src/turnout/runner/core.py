@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from turnout.bodies.capture import capture
-from turnout.bodies.work_runner import WorkRunner
 from turnout.dispatcher import WORKERS, DefaultDispatcher
+from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine, EngineOptions
@@ -29,6 +28,7 @@ from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
+from turnout.runtime.capture import capture
 from turnout.store import connect
 from turnout.store.urls import shown_url
 

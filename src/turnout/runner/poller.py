@@ -7,8 +7,6 @@ from types import TracebackType
 from typing import Any
 
 from turnout.authoring.workflow import Workflow
-from turnout.bodies.capture import capture
-from turnout.bodies.log_buffer import LogSettings
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
@@ -18,6 +16,8 @@ from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.composition import registry_of
 from turnout.runner.settings import database_url as default_url
+from turnout.runtime.capture import capture
+from turnout.runtime.log_buffer import LogSettings
 from turnout.store import connect
 
 

@@ -15,9 +15,6 @@ import msgspec
 
 from turnout.authoring.definition import Definition
 from turnout.authoring.workflow import Workflow
-from turnout.bodies.attempt import info_for
-from turnout.bodies.execution import run_body
-from turnout.bodies.outcome import describe
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, RunError
 from turnout.model.bindings import ABSENT, result_of
@@ -36,6 +33,9 @@ from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.loader import MemoryLoader
 from turnout.runner.views import failure_of
+from turnout.runtime.attempt import info_for
+from turnout.runtime.execution import run_body
+from turnout.runtime.outcome import describe
 from turnout.testing.child_runs import ChildCall
 from turnout.testing.clock import ManualClock
 from turnout.testing.fakes import FakedRegistry, Fakes

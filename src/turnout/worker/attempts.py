@@ -6,12 +6,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from turnout.bodies.attempt import Key, key_of
-from turnout.bodies.in_commands import ShellExecutor
-from turnout.bodies.in_processes import ProcessExecutor
-from turnout.bodies.in_threads import ThreadExecutor
+from turnout.executors.process import ProcessExecutor
+from turnout.executors.shell import ShellExecutor
+from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
+from turnout.runtime.attempt import Key, key_of
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.result_codec import answer_of
 from turnout.wire.step_codec import event_of

@@ -7,13 +7,13 @@ from math import inf
 import msgspec
 
 from turnout.authoring.invocation import caller
-from turnout.bodies.attempt import Key, is_async, key_of
-from turnout.bodies.conditions import once_met
-from turnout.bodies.outcome import describe
 from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
+from turnout.runtime.attempt import Key, is_async, key_of
+from turnout.runtime.conditions import once_met
+from turnout.runtime.outcome import describe
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.held_steps import unable
 from turnout.wire.result_codec import answer_of

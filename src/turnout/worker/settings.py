@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
 from turnout.model.texts import checked_text
+from turnout.runtime.log_buffer import LogSettings
 from turnout.wire.addresses import can_be_connected_to
 from turnout.wire.handshake import MAX_TEXT_LENGTH
 from turnout.wire.keys import own_pair

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from turnout.bodies.attempt import Key
-from turnout.bodies.log_buffer import LogBuffer, LogSettings
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import Progress, TaskInfo
 from turnout.model.logs import Stream
+from turnout.runtime.attempt import Key
+from turnout.runtime.log_buffer import LogBuffer, LogSettings
 
 AT_ONCE = 1_000
 UNFINISHED = 0.4

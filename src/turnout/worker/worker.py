@@ -17,12 +17,12 @@ from math import inf
 
 import zmq
 
-from turnout.bodies.attempt import Key
-from turnout.bodies.capture import capture
-from turnout.bodies.identity import boot_id, pid_namespace, process_started
-from turnout.bodies.signals import StopSignals
 from turnout.contracts.clock import boot_time
 from turnout.errors import WorkerRefused
+from turnout.runtime.attempt import Key
+from turnout.runtime.capture import capture
+from turnout.runtime.identity import boot_id, pid_namespace, process_started
+from turnout.runtime.signals import StopSignals
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
 from turnout.wire.held_steps import Holding, Holdings, unable

@@ -13,7 +13,6 @@ import msgspec
 import pytest
 
 import turnout.dispatcher
-from turnout.bodies.attending import AttendingExecutor
 from turnout.contracts.executor import BatchExecutor, RemoteExecutor
 from turnout.contracts.workers import NumbersRuns
 from turnout.dispatcher import ExecutionResult, ExecutionStatus, InvalidRouting, NoCapacity, Report, TaskReadyEvent
@@ -21,6 +20,7 @@ from turnout.dispatcher.executor_adapter import ExecutorAdapter, batch_executors
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
 from turnout.executors.shell import ShellExecutor
+from turnout.executors.subprocess_executor import AttendingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.executor import WorkersExecutor
 
@@ -177,7 +177,7 @@ def test_what_lacks_a_member_is_refused_by_name() -> None:
 )
 def test_the_executors_of_this_package_write_every_member_out(kind: type) -> None:
     assert BatchExecutor in kind.__mro__
-    own = [each for each in kind.__mro__ if each.__module__.startswith(("turnout.bodies", "turnout.executors"))]
+    own = [each for each in kind.__mro__ if each.__module__.startswith(("turnout.runtime", "turnout.executors"))]
     for name in (name for name in vars(BatchExecutor) if not name.startswith("_")):
         assert name in DEFAULTED or any(name in vars(each) for each in own), name
 

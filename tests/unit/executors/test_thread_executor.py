@@ -15,13 +15,13 @@ import pytest
 
 from tests.fake_loader import WAIT, FakeLoader, Results
 from tests.kit.waiting import until
-from turnout.bodies.places import ASYNC_SPARE
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed, InvalidInput, InvalidSetting, StoreUnreachable
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task
+from turnout.runtime.thread_capacity import ASYNC_SPARE
 
 SHORT = 0.3
 """A timeout that a body is sure to be in before it is over, on a busy machine too."""

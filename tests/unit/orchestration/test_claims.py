@@ -11,7 +11,6 @@ from kit.loop import ManualLoop
 from kit.parts import ME, OTHER, Parts
 from kit.runs import graph_of, task
 
-from turnout.bodies.identity import boot_id, pid_namespace
 from turnout.contracts.clock import boot_time
 from turnout.errors import StoreUnreachable
 from turnout.model.children import CHILD
@@ -25,6 +24,7 @@ from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.stages.stage import Stage
 from turnout.orchestration.upkeep.grace import LEAST
+from turnout.runtime.identity import boot_id, pid_namespace
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 Build = Callable[..., Parts]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from turnout.bodies.log_buffer import LogSettings
 from turnout.errors import InvalidSetting
 from turnout.model.breaker import BreakerSettings
 from turnout.model.verdict import Limits
 from turnout.orchestration.coordination.settings import PoolSettings, PoolsSettings
 from turnout.orchestration.settings import EngineSettings, Retention
+from turnout.runtime.log_buffer import LogSettings
 
 
 def test_the_defaults_are_valid() -> None:

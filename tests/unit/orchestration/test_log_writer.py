@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from turnout.bodies.log_buffer import OVERHEAD, LogSettings
 from turnout.errors import StoreRejected, StoreUnreachable
 from turnout.model.events import TaskReadyEvent
 from turnout.model.logs import LogRow
 from turnout.orchestration.upkeep.log_writer import LogWriter
+from turnout.runtime.log_buffer import OVERHEAD, LogSettings
 
 WAIT = 20.0
 

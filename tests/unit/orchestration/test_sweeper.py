@@ -10,7 +10,6 @@ from kit.loop import ManualLoop
 from kit.parts import ME, OTHER, Parts
 from kit.runs import graph_of, task
 
-from turnout.bodies.identity import boot_id, pid_namespace
 from turnout.contracts.clock import boot_time
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.events import ExecutionResult, ExecutionStatus
@@ -19,6 +18,7 @@ from turnout.model.states import RunState
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.stage import Stage
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.runtime.identity import boot_id, pid_namespace
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 AWAY = StoreUnreachable("it is away")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unit.wire.network import step
 
-from turnout.bodies.log_buffer import LogSettings
+from turnout.runtime.log_buffer import LogSettings
 from turnout.wire.step_codec import event_of
 from turnout.worker.step_output import MAX_PROGRESS, StepOutput, progress_in
 

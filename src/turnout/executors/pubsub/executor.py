@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import zmq
 
-from turnout.bodies.single import execute_one
 from turnout.contracts.executor import BatchExecutor, Loader, Report, Work
 from turnout.contracts.workers import NumbersRuns, RunNumbers
 from turnout.errors import StoreError
@@ -135,10 +134,6 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
             task.cancel()
         for held in tuple(self._held.values()):
             self._end(held, ExecutionResult.returned(held.event, reason))
-
-    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
-        """One attempt; the dispatcher uses ``execute_many``."""
-        return await execute_one(self, event)
 
     def cancel(self, event: TaskReadyEvent) -> None:
         """There is no message that would stop a handler: its result is not waited for."""

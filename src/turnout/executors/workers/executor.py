@@ -17,8 +17,6 @@ from typing import Any
 
 import msgspec
 
-from turnout.bodies.background_tasks import BackgroundTasks
-from turnout.bodies.single import execute_one
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders
 from turnout.executors.workers.curve_auth import CurveAuthenticator
@@ -40,6 +38,7 @@ from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
+from turnout.runtime.background_tasks import BackgroundTasks
 from turnout.wire.handshake import Greeting, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
@@ -199,9 +198,6 @@ class WorkersExecutor(RemoteExecutor):
         self.carry_on()
         self.background.cancel()
         self.door.close()
-
-    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
-        return await execute_one(self, event)
 
     # -- assigning ----------------------------------------------------------------------------------------------
     def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:

@@ -11,7 +11,6 @@ from math import inf
 
 import msgspec
 
-from turnout.bodies.background_tasks import BackgroundTasks
 from turnout.errors import StoreError, WorkerInUse
 from turnout.executors.workers.curve_auth import CurveAuthenticator
 from turnout.executors.workers.in_flight import attempt_of
@@ -22,6 +21,7 @@ from turnout.executors.workers.settings import HubSettings, is_loopback
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
 from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.durations import seconds
+from turnout.runtime.background_tasks import BackgroundTasks
 from turnout.wire.hub_events import HelloReceived, WorkerLeft
 from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Error

@@ -11,8 +11,6 @@ from typing import Any
 
 import msgspec
 
-from turnout.bodies.background_tasks import BackgroundTasks
-from turnout.bodies.capture import relay
 from turnout.dispatcher.result_validation import accepted
 from turnout.errors import RunNotFound, StoreError
 from turnout.executors.workers.in_flight import InFlight, InFlightTable, attempt_of, token_of
@@ -23,6 +21,8 @@ from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.printable import printable
 from turnout.model.values import MAX_BYTES
+from turnout.runtime.background_tasks import BackgroundTasks
+from turnout.runtime.capture import relay
 from turnout.wire.documents import StepResult
 from turnout.wire.hub_events import (
     EndedElsewhere,

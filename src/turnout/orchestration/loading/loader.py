@@ -13,8 +13,6 @@ import msgspec
 
 from turnout.authoring.invocation import caller
 from turnout.authoring.registry import Registry
-from turnout.bodies.attempt import is_async
-from turnout.bodies.conditions import once_met
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import RunWork, Work
 from turnout.contracts.store import ReadStore
@@ -36,6 +34,8 @@ from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.loading.arguments import Call
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.split_lists import SplitLists
+from turnout.runtime.attempt import is_async
+from turnout.runtime.conditions import once_met
 
 MAX_REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""

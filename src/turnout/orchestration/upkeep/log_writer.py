@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from turnout.bodies.log_buffer import LogBuffer, LogSettings
-from turnout.bodies.log_lines import Line
 from turnout.contracts.store import LogStore
 from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.model.names import split_task_id
 from turnout.rate_limited_log import RateLimitedLog
+from turnout.runtime.log_buffer import LogBuffer, LogSettings
+from turnout.runtime.log_lines import Line
 
 log = logging.getLogger("turnout.logs")
 

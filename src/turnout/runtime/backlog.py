@@ -1,0 +1,89 @@
+"""Attempts that an executor of threads and coroutines has taken in and not begun."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from turnout.runtime.attempt import Attempt, Key
+from turnout.runtime.deadlines import Deadlines
+from turnout.runtime.thread_capacity import HORIZON, ThreadCapacity
+
+MAX_WAIT = 4 * HORIZON
+"""Seconds after which an attempt that has not begun goes back: the estimate was wrong, and others may begin it."""
+
+
+class Backlog:
+    """Each attempt leaves once: it begins, or it is taken out, and then it never begins.
+
+    What has waited behind bodies that last longer than was estimated, and would have to wait on, is handed to
+    ``overdue``. That takes two looks in a row: one that comes late itself judges nothing, since then the interpreter or
+    the whole process was held up, and so were the threads.
+    """
+
+    def __init__(self, places: ThreadCapacity, overdue: Callable[[list[Attempt]], None], name: str) -> None:
+        self._places = places
+        self._overdue = overdue
+        self._waiting: dict[Key, Attempt] = {}
+        """In order of arrival."""
+        self._lock = threading.Lock()
+        self._due: float | None = None
+        """When the next look is to be; None: nothing has to wait for a thread."""
+        self._standing = False
+        """What waited at the last look had to wait for too long."""
+        self._looks: Deadlines[None] = Deadlines(lambda _: self._look(), f"{name}-backlog")
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
+        now = time.monotonic()
+        for attempt in attempts:
+            attempt.arrived = now
+            self._waiting[attempt.key] = attempt
+        self._places.wait(attempts, for_thread=for_thread)
+        if self._due is None and self._places.crowded:
+            self._look_soon()
+
+    def take(self, attempt: Attempt) -> bool:
+        """It begins, or will never: True for the first to say so."""
+        if self._waiting.pop(attempt.key, None) is None:
+            return False
+        self._places.waited(attempt)
+        return True
+
+    def withdraw(self, keys: Iterable[Key]) -> list[Attempt]:
+        """Takes out those of these attempts that have not begun."""
+        found = [attempt for key in keys if (attempt := self._waiting.get(key)) is not None]
+        return [attempt for attempt in found if self.take(attempt)]
+
+    def withdraw_all(self) -> list[Attempt]:
+        return self.withdraw(list(self._waiting))
+
+    def close(self) -> None:
+        with self._lock:
+            self._due = None
+        self._looks.close()
+
+    def _look_soon(self) -> None:
+        with self._lock:
+            if self._due is None:
+                self._due = time.monotonic() + HORIZON
+                self._looks.add(HORIZON, None)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            late = self._due is None or now - self._due > HORIZON
+            self._due = None
+        waiting = [attempt for attempt in list(self._waiting.values()) if not attempt.loading]
+        standing = not late and self._places.seconds_of(waiting) > MAX_WAIT
+        if standing and self._standing:
+            since = now - MAX_WAIT
+            old = [attempt.key for attempt in waiting if attempt.arrived < since]
+            if old:
+                self._overdue(self.withdraw(old))
+        self._standing = standing
+        if self._waiting:
+            self._look_soon()

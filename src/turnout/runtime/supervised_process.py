@@ -1,0 +1,177 @@
+"""How is a process started, watched and ended, with all that it starts? The orchestrator's side of a supervisor."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from turnout.model.shell import signal_name
+from turnout.runtime import supervisor
+
+Output: TypeAlias = Callable[[str, bytes], None]
+"""Takes the name of the stream, ``stdout`` or ``stderr``, and what was written to it."""
+
+T = TypeVar("T")
+
+PIPE = 65_536
+MAX_DRAINED = 16
+"""Reads of one stream without looking at anything else: more than a pipe holds, so all that was written before."""
+
+
+class SupervisedProcess:
+    """A child under its supervisor. To be used on one event loop, whose thread must live as long as the child: on Linux
+    the supervisor ends when the thread that started it does.
+
+    ``started`` brings the child's process id, ``ended`` its exit status (``failure`` says that there is no such
+    command), ``gone`` is done when the child and all that it started are no more, and their output was read.
+    """
+
+    def __init__(
+        self,
+        child: Sequence[str],
+        *,
+        output: Output,
+        grace: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        pass_fds: Sequence[int] = (),
+        flags: Sequence[str] = (),
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.started: asyncio.Future[int] = self._loop.create_future()
+        self.ended: asyncio.Future[int] = self._loop.create_future()
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+        self.failure: OSError | None = None
+        self.late = False
+        """The command has not begun: its time to do so was over."""
+        self._output = output
+        self._heard = b""
+        self._streams: dict[str, int] = {}
+        self._control, theirs = socket.socketpair()
+        ends: list[int] = []
+        try:
+            for stream in ("stdout", "stderr"):
+                self._streams[stream], end = os.pipe()
+                ends.append(end)
+            self._process = subprocess.Popen(
+                [sys.executable, *flags, supervisor.__file__, str(theirs.fileno()), str(grace), *child],
+                stdin=subprocess.DEVNULL,
+                stdout=ends[0],
+                stderr=ends[1],
+                env=env,
+                cwd=cwd,
+                pass_fds=(theirs.fileno(), *pass_fds),
+                start_new_session=True,
+            )
+        except BaseException:
+            self._control.close()
+            for reader in self._streams.values():
+                os.close(reader)
+            raise
+        finally:
+            theirs.close()
+            for end in ends:
+                os.close(end)
+        self._control.setblocking(False)
+        self._loop.add_reader(self._control.fileno(), self._listen)
+        for stream, reader in self._streams.items():
+            os.set_blocking(reader, False)
+            self._loop.add_reader(reader, self._read, stream)
+
+    def stop(self, grace: float) -> None:
+        """SIGTERM to the child and everything below it; SIGKILL to what is left after ``grace`` seconds."""
+        with contextlib.suppress(OSError):
+            self._control.send(f"stop {max(grace, 0.0)}\n".encode())
+
+    def drain(self) -> None:
+        """Hand on all output that was written until now."""
+        for stream in tuple(self._streams):
+            for _ in range(MAX_DRAINED):
+                if not self._read(stream):
+                    break
+
+    def _read(self, stream: str) -> bool:
+        reader = self._streams.get(stream)
+        if reader is None:
+            return False
+        try:
+            data = os.read(reader, PIPE)
+        except BlockingIOError:
+            return False
+        if data:
+            self._output(stream, data)
+        else:
+            self._close(stream)
+        return bool(data)
+
+    def _close(self, stream: str) -> None:
+        reader = self._streams.pop(stream)
+        self._loop.remove_reader(reader)
+        os.close(reader)
+
+    def _listen(self) -> None:
+        try:
+            more = self._control.recv(4096)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            more = b""
+        *lines, self._heard = (self._heard + more).split(b"\n")
+        for line in lines:
+            word, *value = line.decode().split()
+            match word:
+                case "started":
+                    _set(self.started, int(value[0]))
+                case "failed":
+                    self.failure = OSError(int(value[0]), os.strerror(int(value[0])))
+                case "late":
+                    self.late = True
+                case "ended":
+                    _set(self.ended, int(value[0]))
+                case _:
+                    pass
+        if not more:
+            self._bury()
+
+    def _bury(self) -> None:
+        """The supervisor is gone. If it was killed, its child was too, and how that ended nobody can say."""
+        self._loop.remove_reader(self._control.fileno())
+        self._control.close()
+        self.drain()
+        for stream in tuple(self._streams):
+            self._close(stream)
+        self._process.wait()
+        _set(self.started, 0)
+        _set(self.ended, signal.SIGKILL)
+        _set(self.gone, None)
+
+
+def command_child(argv: Sequence[str], begin_by: float | None) -> list[str]:
+    """The arguments of a supervisor whose child is this command, if it can begin before that moment."""
+    return ["exec", "-" if begin_by is None else repr(begin_by), *argv]
+
+
+def python_child(module: str, data: int) -> list[str]:
+    """The arguments of a supervisor whose child calls ``module.main(data)`` with this Turnout."""
+    return ["python", str(data), str(Path(supervisor.__file__).parents[2]), module]
+
+
+def how_it_ended(status: int) -> str:
+    """A waitpid status in words: ``was killed by SIGSEGV``, ``exited with code 1``."""
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return f"exited with code {code}"
+    return f"was killed by {signal_name(-code)}"
+
+
+def _set(future: asyncio.Future[T], value: T) -> None:
+    if not future.done():
+        future.set_result(value)

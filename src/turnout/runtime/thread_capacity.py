@@ -1,0 +1,216 @@
+"""How many attempts an executor of threads and coroutines can take, judging by what it is doing now."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+from turnout.runtime.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Location, body_of
+
+HORIZON = 0.05
+"""Seconds of work that may wait in front of the threads: enough to hide a trip to the store, and too short to matter if
+another process could have taken it."""
+JOLT = 0.001
+MAX_BODIES = 10_000
+"""Bodies whose pace is remembered; the one that was first seen longest ago is forgotten first."""
+ASYNC_SPARE = 8
+LOOK_INTERVAL = 0.005
+"""Seconds for which the number of long bodies, once counted, stands."""
+
+
+class DurationAverage:
+    """A moving average of body durations that no single measurement can throw far.
+
+    A body's time includes what its thread waited for the interpreter, milliseconds at times for one that does nothing,
+    so one step grows the average at most by a tenth of itself and a little more.
+    """
+
+    __slots__ = ("count", "mean")
+
+    def __init__(self) -> None:
+        self.mean: float = HORIZON
+        """Seconds that the next body may take; before the first has returned, too long for a backlog."""
+        self.count: int = 0
+
+    def add(self, seconds: float) -> None:
+        mean = self.mean
+        self.mean = mean + 0.1 * (min(seconds, 2 * mean + JOLT) - mean) if self.count else seconds
+        self.count += 1
+
+    def backlog(self, threads: int, most: int, waiting: float = 0.0) -> int:
+        """How many more attempts may wait while ``threads`` are busy and ``waiting`` seconds of work wait already: what
+        they get through in ``HORIZON`` seconds beyond what they are at. No more than have been measured: one quick body
+        vouches for one other."""
+        if self.mean >= HORIZON or threads < 1:
+            return 0
+        most = min(most, self.count)
+        left = threads * (HORIZON - self.mean) - waiting
+        if left < 0:
+            return 0
+        return most if self.mean * most <= left else int(left / self.mean)
+
+
+class BodyDurations:
+    """The pace of each body, and of all together. ``add`` is called by one thread at a time."""
+
+    def __init__(self) -> None:
+        self.overall = DurationAverage()
+        self._unknown = DurationAverage()
+        self._by_body: dict[str, DurationAverage] = {}
+
+    def of(self, body: str) -> DurationAverage:
+        return self._by_body.get(body, self._unknown)
+
+    def add(self, body: str, seconds: float) -> None:
+        pace = self._by_body.get(body)
+        if pace is None:
+            if len(self._by_body) >= MAX_BODIES:
+                del self._by_body[next(iter(self._by_body))]
+            pace = self._by_body[body] = DurationAverage()
+        pace.add(seconds)
+        self.overall.add(seconds)
+
+
+class ThreadCapacity:
+    """The attempts that hold a thread or room on the event loop: one that ended early does so until its body returns.
+
+    Sync bodies have
+
+    - a place for each thread that is not stuck in a body whose attempt has ended;
+    - a backlog, so that quick bodies never wait for a trip to the store: what the threads that are not in long bodies
+      get through in 50 ms, judging by how long the same body took. None for bodies of 50 ms and more, which another
+      process could start sooner, and none for a body that has not returned yet.
+
+    Async bodies have a place each as long as the event loop takes more. A coroutine needs no thread, so five hundred
+    sleeping ones leave room for as many sync bodies as before.
+
+    Where it is not known which body will come, all recent ones together stand for it, and where async bodies have been
+    seen there are ``ASYNC_SPARE`` places more, so that they get in while long sync bodies hold all threads.
+    """
+
+    def __init__(self, threads: int, coroutines: int, max_backlog: int) -> None:
+        self._threads: int = threads
+        self._coroutines: int = coroutines
+        self._max_backlog: int = max_backlog
+        self._lock: threading.Lock = threading.Lock()
+        self._paces: BodyDurations = BodyDurations()
+        self._stuck: int = 0
+        self._on_loop: int = 0
+        self._bodies: dict[Attempt, float] = {}
+        """When each body that is in a thread now began."""
+        self._waiting: int = 0
+        self._work: float = 0.0
+        """Attempts that have not begun, and the seconds that their bodies may take."""
+        self._moving: int = threads
+        self._looked: float = 0.0
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more attempts are here than can be in a thread."""
+        return self._waiting + len(self._bodies) > self._threads
+
+    @property
+    def in_threads(self) -> int:
+        """Attempts that run in a thread."""
+        return max(0, len(self._bodies) - self._stuck)
+
+    @property
+    def on_loop(self) -> int:
+        """Attempts that run on the event loop."""
+        return self._on_loop
+
+    @property
+    def stuck(self) -> int:
+        """Threads in bodies whose attempts have ended."""
+        return self._stuck
+
+    def capacity(self, *, tasks: int, async_seen: bool) -> int:
+        """For any body; the loop has ``tasks``, abandoned ones included."""
+        spare = max(0, min(ASYNC_SPARE, self._coroutines - tasks)) if async_seen else 0
+        return self._for_threads(self._paces.overall) + spare
+
+    def capacity_of(self, body: str) -> int:
+        """For one sync body."""
+        return self._for_threads(self._paces.of(body))
+
+    def capacity_on_loop(self, *, live: int, tasks: int, queued: int) -> int:
+        """For async bodies, with ``live`` attempts of any kind here, and ``queued`` of those in front of the loop."""
+        return live + max(0, self._coroutines - tasks - queued)
+
+    def _for_threads(self, pace: DurationAverage) -> int:
+        threads = self._threads - self._stuck
+        waiting = self._waiting
+        backlog = pace.backlog(min(threads, self._moving_now()), max(0, self._max_backlog - waiting), self._work)
+        return threads + (waiting + backlog if backlog else 0) + self._on_loop
+
+    def _moving_now(self) -> int:
+        """Threads that are idle, or in a body that began less than ``HORIZON`` ago."""
+        now = time.monotonic()
+        if now - self._looked > LOOK_INTERVAL:
+            self._looked = now
+            long_ago = now - HORIZON
+            self._moving = self._threads - sum(began < long_ago for began in list(self._bodies.values()))
+        return self._moving
+
+    def seconds_of(self, attempts: Iterable[Attempt]) -> float:
+        """How long it takes until these have begun, by what is known now; for ever while all threads are in long
+        bodies."""
+        moving = self._moving_now()
+        if moving < 1:
+            return math.inf
+        return sum(self._paces.of(body_of(attempt.event)).mean for attempt in attempts) / moving
+
+    # -- attempts that have not begun -------------------------------------------------------------------------------
+    def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
+        """These wait for a thread, or for room on the loop."""
+        work, of = 0.0, self._paces.of
+        if for_thread:
+            for attempt in attempts:
+                attempt.estimate = estimate = of(body_of(attempt.event)).mean
+                work += estimate
+        with self._lock:
+            self._waiting += len(attempts)
+            self._work += work
+
+    def waited(self, attempt: Attempt) -> None:
+        """This one begins now, or never will."""
+        with self._lock:
+            self._waiting -= 1
+            # Sums of floats drift; nothing waits, so nothing is the sum.
+            self._work = self._work - attempt.estimate if self._waiting else 0.0
+
+    # -- bodies -----------------------------------------------------------------------------------------------------
+    def enter_thread(self, attempt: Attempt) -> float:
+        """A body begins in a thread; returns the time to measure it from."""
+        self._bodies[attempt] = now = time.monotonic()
+        return now
+
+    def enter_loop(self) -> None:
+        with self._lock:
+            self._on_loop += 1
+
+    def abandon(self, attempt: Attempt) -> Location:
+        """The attempt has ended without its body; says where that is."""
+        with self._lock:
+            if attempt.place is IN_THREAD:
+                attempt.abandoned = True
+                self._stuck += 1
+            elif attempt.place is ON_LOOP:
+                attempt.abandoned = True
+                self._on_loop -= 1
+            return attempt.place
+
+    def leave(self, attempt: Attempt, began: float | None = None) -> None:
+        """The body has returned."""
+        if began is not None:
+            self._bodies.pop(attempt, None)
+        with self._lock:
+            if attempt.place is ON_LOOP:
+                self._on_loop -= not attempt.abandoned
+            elif attempt.place is IN_THREAD:
+                self._stuck -= attempt.abandoned
+            attempt.place = NOWHERE
+            if began is not None:
+                self._paces.add(body_of(attempt.event), time.monotonic() - began)

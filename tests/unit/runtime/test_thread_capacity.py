@@ -1,0 +1,173 @@
+"""ThreadCapacity: one number for threads, a backlog and coroutines."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fake_loader import FakeLoader
+from turnout.runtime.attempt import Attempt, Location, key_of
+from turnout.runtime.thread_capacity import ASYNC_SPARE, HORIZON, DurationAverage, ThreadCapacity
+
+durations = st.lists(st.floats(0, 100), max_size=50)
+
+
+def pace_of(*seconds: float) -> DurationAverage:
+    pace = DurationAverage()
+    for each in seconds:
+        pace.add(each)
+    return pace
+
+
+def in_place(place: Location, name: str = "t") -> Attempt:
+    event = FakeLoader().add(None, name=name)
+    attempt = Attempt(key_of(event), event, lambda _: None)
+    attempt.place = place
+    return attempt
+
+
+def capacity(places: ThreadCapacity, *, tasks: int = 0, async_seen: bool = False) -> int:
+    return places.capacity(tasks=tasks, async_seen=async_seen)
+
+
+def learn(places: ThreadCapacity, name: str, seconds: float, times: int = 1) -> None:
+    """Bodies of this task return, each after so long."""
+    for _ in range(times):
+        attempt = in_place(Location.THREAD, name)
+        began = places.enter_thread(attempt)
+        places.leave(attempt, began - seconds)
+
+
+def room(places: ThreadCapacity, name: str) -> int:
+    return places.capacity_of(f"public::embedded::w::{name}")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "backlog"),
+    [
+        (0.000_01, 512),
+        (HORIZON, 0),
+        (1.0, 0),
+        (0.025, 32),
+        (0.01, 128),
+    ],
+)
+def test_the_backlog_is_what_the_threads_get_through_in_50_ms(seconds: float, backlog: int) -> None:
+    assert pace_of(*[seconds] * 1_000).backlog(32, 512) == backlog
+
+
+def test_one_quick_body_vouches_for_one_other() -> None:
+    assert pace_of().backlog(32, 512) == 0
+    assert pace_of(0.000_01).backlog(32, 512) == 1
+    assert pace_of(*[0.000_01] * 40).backlog(32, 512) == 40
+
+
+def test_a_single_slow_measurement_leaves_the_backlog_and_a_row_of_slow_bodies_ends_it() -> None:
+    quick = [0.000_01] * 600
+    assert pace_of(*quick, 1.0).backlog(32, 512) == 512
+    assert pace_of(*quick, *[1.0] * 60).backlog(32, 512) == 0
+    assert pace_of(*quick, *[1.0] * 60, *quick[:40]).backlog(32, 512) > 0
+
+
+@given(durations, st.integers(0, 64), st.integers(0, 1000), st.floats(0, 10))
+def test_the_backlog_is_within_its_bounds_and_its_work_within_the_horizon(
+    seconds: list[float], threads: int, most: int, waiting: float
+) -> None:
+    pace = pace_of(*seconds)
+    backlog = pace.backlog(threads, most, waiting)
+    assert 0 <= backlog <= most
+    assert not backlog or backlog * pace.mean + waiting <= threads * HORIZON
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_slower_bodies_never_have_the_longer_backlog(one: float, other: float) -> None:
+    slow, quick = max(one, other), min(one, other)
+    assert pace_of(slow).backlog(32, 512) <= pace_of(quick).backlog(32, 512)
+
+
+def test_at_first_there_is_a_place_for_each_thread() -> None:
+    places = ThreadCapacity(4, 8, 512)
+    assert capacity(places) == room(places, "t") == 4
+
+
+def test_a_quick_body_of_one_task_does_not_vouch_for_another_task() -> None:
+    places = ThreadCapacity(4, 8, 512)
+    learn(places, "quick", 0.0, times=1_000)
+    learn(places, "slow", 1.0)
+    assert room(places, "quick") == 4 + 512
+    assert room(places, "slow") == room(places, "unknown") == 4
+
+
+def test_no_mixture_of_tasks_waits_for_longer_than_the_horizon() -> None:
+    places = ThreadCapacity(4, 8, 512)
+    learn(places, "brief", 0.01, times=1_000)
+    learn(places, "briefer", 0.001, times=1_000)
+    waiting: list[Attempt] = []
+    for name in ("brief", "briefer") * 300:
+        if room(places, name) > len(waiting):
+            waiting.append(in_place(Location.QUEUE, name))
+            places.wait(waiting[-1:], for_thread=True)
+    assert len(waiting) > 4
+    assert sum(attempt.estimate for attempt in waiting) <= 4 * HORIZON
+    for attempt in waiting:
+        places.waited(attempt)
+    assert room(places, "briefer") > len(waiting)
+
+
+def test_threads_in_long_bodies_do_not_count_for_the_backlog() -> None:
+    places = ThreadCapacity(4, 8, 512)
+    learn(places, "brief", 0.009_9, times=1_000)
+    assert room(places, "brief") == 4 + 16
+    for _ in range(3):
+        places.enter_thread(in_place(Location.THREAD))
+    places._bodies = dict.fromkeys(places._bodies, time.monotonic() - 2 * HORIZON)
+    places._looked = 0.0
+    assert room(places, "brief") == 4 + 4
+    places._bodies[in_place(Location.THREAD)] = time.monotonic() - 2 * HORIZON
+    places._looked = 0.0
+    assert room(places, "brief") == 4
+
+
+def test_coroutines_take_no_threads_place() -> None:
+    places = ThreadCapacity(4, 100, 0)
+    attempts = [in_place(Location.LOOP) for _ in range(50)]
+    for _ in attempts:
+        places.enter_loop()
+    assert capacity(places, tasks=50) - len(attempts) == 4
+    for attempt in attempts:
+        places.leave(attempt)
+    assert capacity(places) == 4
+
+
+def test_async_bodies_find_room_while_sync_bodies_hold_all_threads() -> None:
+    places = ThreadCapacity(4, 10, 0)
+    assert capacity(places, async_seen=True) == 4 + ASYNC_SPARE
+    assert capacity(places, tasks=8, async_seen=True) == 4 + 2
+    assert capacity(places, tasks=10, async_seen=True) == 4
+
+
+def test_an_abandoned_body_keeps_its_thread_until_it_returns() -> None:
+    places = ThreadCapacity(2, 8, 0)
+    attempt = in_place(Location.THREAD)
+    assert places.abandon(attempt) is Location.THREAD
+    assert capacity(places) == 1
+    places.leave(attempt)
+    assert capacity(places) == 2
+
+
+def test_an_abandoned_coroutine_leaves_only_once() -> None:
+    places = ThreadCapacity(2, 8, 0)
+    attempt = in_place(Location.LOOP)
+    places.enter_loop()
+    assert places.abandon(attempt) is Location.LOOP
+    places.leave(attempt)
+    assert capacity(places) == 2
+
+
+def test_an_attempt_that_never_started_has_no_place_to_give_up() -> None:
+    places = ThreadCapacity(2, 8, 0)
+    assert places.abandon(in_place(Location.QUEUE)) is Location.QUEUE
+    assert capacity(places) == 2
