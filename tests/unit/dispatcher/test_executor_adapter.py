@@ -20,14 +20,15 @@ from turnout.dispatcher.executor_adapter import ExecutorAdapter, batch_executors
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
 from turnout.executors.shell import ShellExecutor
-from turnout.executors.subprocess_executor import AttendingExecutor
+from turnout.executors.subprocess_executor import SubprocessExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.executor import WorkersExecutor
 
 Make = Callable[..., Any]
 NOT_OPTIONAL = {"name", "local", "kinds", "bind", "execute", "has_capacity", "metrics"}
-DEFAULTED = {"abandon"}
-"""Means the same as ``cancel`` to every executor but those that the adapter serves."""
+DEFAULTED = {"abandon", "execute"}
+"""``abandon`` means the same as ``cancel`` to every executor but those that the adapter serves; ``execute`` is a batch
+of one."""
 
 
 def play(scenario: Callable[[], Awaitable[None]]) -> None:
@@ -173,7 +174,7 @@ def test_what_lacks_a_member_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [ThreadExecutor, ProcessExecutor, ShellExecutor, ZmqPubSubExecutor, WorkersExecutor, AttendingExecutor]
+    "kind", [ThreadExecutor, ProcessExecutor, ShellExecutor, ZmqPubSubExecutor, WorkersExecutor, SubprocessExecutor]
 )
 def test_the_executors_of_this_package_write_every_member_out(kind: type) -> None:
     assert BatchExecutor in kind.__mro__
