@@ -11,6 +11,7 @@ from turnout.runner.poller import Poller
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.runner import RunHandle, Runner
 from turnout.runner.views import AttemptView, RunView, TaskView
+from turnout.runtime.log_buffer import LogSettings
 
 __all__ = [
     "AsyncRunHandle",
