@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo languages test bare check format lint imports types unit faults bench scaling docs coverage clean
+.PHONY: help demo languages test bare check format lint imports types unit faults bench scaling reference docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -76,6 +76,9 @@ bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line 
 scaling: $(READY) ## what more stage executors bring, and how the pools find their size; draws docs/how-to/pools-*.svg anew
 	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"
 	@$(RUN) benchmarks/scaling.py --plots docs/how-to
+
+reference: $(READY) ## writes the generated parts of docs/reference from the code
+	@$(RUN) tools/reference.py
 
 docs: $(READY) ## the pages as a site, in site/; a warning is an error
 	@echo "== docs"

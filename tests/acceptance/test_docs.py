@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tools import reference
+from turnout import errors
 from turnout.dispatcher import BreakerSettings
 from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.executors.workers.settings import HubSettings
@@ -197,8 +201,51 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
 
 def test_the_first_page_leads_to_all_others() -> None:
     linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text()))
-    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if page.parent.name != "decisions"}
-    assert pages - linked == {"index.md"}
+    pages = {page for page in DOCS.rglob("*.md") if page.parent.name != "decisions" and page.parent.name != "api"}
+    assert {str(page.relative_to(DOCS)) for page in pages} - linked == {"index.md"}
+
+
+@pytest.mark.skipif(find_spec("mkdocstrings") is None, reason="mkdocs and mkdocstrings are not installed")
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_generated_parts_of_the_reference_are_current() -> None:
+    assert [named(page) for page in reference.stale()] == [], "to mend: make reference"
+
+
+def imported(name: str) -> object:
+    module, _, short = name.rpartition(".")
+    return getattr(importlib.import_module(module), short)
+
+
+REFERENCED = {name: imported(name) for name in reference.api_names()}
+PACKAGES = ("turnout", "turnout.dispatcher", "turnout.runner", "turnout.testing", "turnout.worker")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_api_reference_has_every_exported_name(package: str) -> None:
+    exported = {name: imported(f"{package}.{name}") for name in importlib.import_module(package).__all__}
+    assert [name for name, value in exported.items() if not any(value is each for each in REFERENCED.values())] == []
+
+
+def test_the_api_reference_has_every_exception() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, BaseException)]
+    assert len(kinds) > 40 and [kind.__name__ for kind in kinds if kind not in REFERENCED.values()] == []
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=named)
+def test_examples_import_only_what_the_api_reference_has(page: Path) -> None:
+    public = {name.rpartition(".")[0] for name in REFERENCED}
+    for _, code in blocks(page, "python"):
+        for each in ast.walk(ast.parse(code)):
+            if isinstance(each, ast.ImportFrom) and (each.module or "").partition(".")[0] == "turnout":
+                assert each.module in public
+                for name in each.names:
+                    assert any(imported(f"{each.module}.{name.name}") is value for value in REFERENCED.values())
 
 
 def test_the_first_page_says_how_to_install_it_before_what_to_run() -> None:

@@ -1,0 +1,147 @@
+"""Writes the generated parts of docs/reference, which stand between markers, from the code.
+
+    python tools/reference.py           # rewrites the pages
+    python tools/reference.py --check   # names the pages that are not current, and fails if there are any
+
+A part begins with ``<!-- generated: NAME -->`` and ends with ``<!-- end -->``. The site is built with the parts made
+anew; a test compares the files.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+DIRECTIVE = re.compile(r"^::: ([\w.]+)", re.MULTILINE)
+API_PAGES = ("authoring", "running", "routing", "executors", "workers", "testing", "settings", "errors")
+
+
+def cell(text: str) -> str:
+    """Returns the text as one cell of a table."""
+    one_line = re.sub(r"``([^`]+)``", r"`\1`", " ".join(text.split()))
+    return re.sub(r"(?<!\\)\|", r"\\|", one_line)
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    return [*lines, *(f"| {' | '.join(cell(each) for each in row)} |" for row in rows), ""]
+
+
+# -- command line ------------------------------------------------------------------------------------------------------
+
+
+def commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yields every command and group below this one, with its path."""
+    for name, each in command.commands.items():
+        if not each.hidden:
+            yield f"{path} {name}", each
+        if hasattr(each, "commands"):
+            yield from commands(each, f"{path} {name}")
+
+
+def command_help(text: str) -> list[str]:
+    """Returns a help text as Markdown: paragraphs after a ``\\b`` are code."""
+    lines: list[str] = []
+    for paragraph in inspect.cleandoc(text.replace("\f", "")).split("\n\n"):
+        if paragraph.startswith("\b\n"):
+            lines += ["```console", *(f"$ {line.strip()}" for line in paragraph[2:].splitlines()), "```", ""]
+        else:
+            lines += [" ".join(paragraph.split()), ""]
+    return lines
+
+
+def option_row(option: Any, context: Any) -> tuple[str, ...]:
+    names, text = option.get_help_record(context)
+    flags = ", ".join(f"`{flag}`" for flag in (*option.opts, *option.secondary_opts))
+    value = re.sub(r"^(?:(?:, |/| / )?-[\w-]+)+ ?", "", names).strip("<>[]").removeprefix("list[").rstrip("]")
+    value = {"str": "TEXT", "int": "N", "int range": "N", "float": "X", "float range": "X"}.get(value, value)
+    meaning, _, extra = text.partition("  [")
+    extras = dict(each.rpartition(": ")[::2] for each in extra.rstrip("]").split("; ") if each)
+    limits = f" ({extras['']})" if re.search(r"x[<>]|[<>]=?x", extras.get("", "")) else ""
+    shown = "required" if option.required else f"`{extras['default']}`" if "default" in extras else ""
+    return flags + (f" `{value}`" if value else ""), shown, meaning + limits
+
+
+def argument_name(argument: Any) -> str:
+    name = f"{argument.metavar or argument.name.upper()}" + ("…" if argument.nargs == -1 else "")
+    return name.replace("……", "…") if argument.required else f"[{name.replace('……', '…')}]"
+
+
+def cli_part() -> list[str]:
+    import typer.main
+
+    from turnout.cli.app import app
+
+    root = typer.main.get_command(app)
+    lines: list[str] = []
+    for path, command in commands(root, "turnout"):
+        group = hasattr(command, "commands")
+        context = command.context_class(command, info_name=path)
+        arguments = [each for each in command.params if each.param_type_name == "argument"]
+        options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
+        usage = " ".join([path, *map(argument_name, arguments), "[OPTIONS]" if options else ""]).strip()
+        lines += [f"{'###' if path.count(' ') == 1 else '####'} {path}", ""]
+        lines += command_help(command.help or "")
+        if group and not command.invoke_without_command:
+            continue
+        lines += ["```", usage, "```", ""]
+        rows = [(f"`{argument_name(each)}`", each.help or "") for each in arguments]
+        lines += table(("argument", "meaning"), rows) if rows else []
+        rows = [option_row(each, context) for each in options]
+        lines += table(("option", "default", "meaning"), rows) if rows else []
+    return lines
+
+
+# -- Python API --------------------------------------------------------------------------------------------------------
+
+
+def api_names() -> dict[str, str]:
+    """Returns the page of every name that the API reference has."""
+    pages = {page: (REFERENCE / "api" / f"{page}.md").read_text(encoding="utf-8") for page in API_PAGES}
+    return {name: page for page, text in pages.items() for name in DIRECTIVE.findall(text)}
+
+
+def api_part() -> list[str]:
+    modules: dict[str, list[str]] = {}
+    for name, page in api_names().items():
+        module, _, short = name.rpartition(".")
+        modules.setdefault(module, []).append(f"[`{short}`]({page}.md#{name})")
+    rows = [(f"`{module}`", ", ".join(sorted(links, key=str.lower))) for module, links in modules.items()]
+    return table(("module", "names"), sorted(rows))
+
+
+PARTS: dict[str, Callable[[], list[str]]] = {"cli": cli_part, "api": api_part}
+
+
+def current(text: str) -> str:
+    """Returns the text of a page with its generated parts made anew."""
+
+    def part(match: re.Match[str]) -> str:
+        return "".join([match[1], "\n", "\n".join(PARTS[match[2]]()), match[3]])
+
+    return PART.sub(part, text)
+
+
+def stale() -> list[Path]:
+    pages = sorted(REFERENCE.rglob("*.md"))
+    return [page for page in pages if current(text := page.read_text(encoding="utf-8")) != text]
+
+
+def main() -> int:
+    pages = stale()
+    for page in pages:
+        print(page.relative_to(ROOT))
+        if "--check" not in sys.argv[1:]:
+            page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return 1 if pages and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
