@@ -9,6 +9,7 @@ anew; a test compares the files.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
@@ -117,7 +118,63 @@ def api_part() -> list[str]:
     return table(("module", "names"), sorted(rows))
 
 
-PARTS: dict[str, Callable[[], list[str]]] = {"cli": cli_part, "api": api_part}
+# -- errors and waiting reasons ----------------------------------------------------------------------------------------
+
+
+def exceptions() -> list[type[Exception]]:
+    """Returns every exception of ``turnout.errors``, in the order of the module."""
+    from turnout import errors
+
+    return [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.TurnoutError)]
+
+
+def cause_and_remedy(kind: type[Exception]) -> tuple[str, str]:
+    """Returns the two halves of the first paragraph of a docstring, ``Raised when …. Remedy: …``."""
+    first = " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split())
+    cause, found, remedy = first.removeprefix("Raised when ").partition(" Remedy: ")
+    if not found or cause == first:
+        raise ValueError(f"the docstring of {kind.__name__} does not say 'Raised when …. Remedy: …'")
+    return cause[0].upper() + cause[1:], remedy[0].upper() + remedy[1:]
+
+
+def errors_part() -> list[str]:
+    from turnout.cli.failure import exit_code
+
+    rows = [
+        (f"`{kind.__name__}`", f"`{kind.code}`", str(int(exit_code(kind.__new__(kind)))), *cause_and_remedy(kind))
+        for kind in exceptions()
+    ]
+    return table(("exception", "code", "exit code", "raised when", "remedy"), rows)
+
+
+def raised_codes() -> set[str]:
+    """Returns every code that the source gives to an exception, or to the error of a task, as a literal."""
+    found: set[str] = set()
+    for file in sorted((ROOT / "src" / "turnout").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                given = [each.value for each in node.keywords if each.arg == "code"]
+                if isinstance(node.func, ast.Name) and node.func.id in ("_refuse", "Problem") and len(node.args) > 1:
+                    given += node.args
+                found |= {
+                    each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                }
+    return {code for code in found if re.fullmatch(r"[a-z]+(_[a-z]+)+", code)}
+
+
+def wait_reasons_part() -> list[str]:
+    from turnout.model.reasons import WAIT_REASONS
+
+    rows = [(f"`{code}`", reason.meaning, reason.remedy) for code, reason in WAIT_REASONS.items()]
+    return table(("code", "meaning", "remedy"), rows)
+
+
+PARTS: dict[str, Callable[[], list[str]]] = {
+    "cli": cli_part,
+    "api": api_part,
+    "errors": errors_part,
+    "wait_reasons": wait_reasons_part,
+}
 
 
 def current(text: str) -> str:

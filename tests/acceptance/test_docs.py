@@ -237,6 +237,14 @@ def test_the_api_reference_has_every_exception() -> None:
     assert len(kinds) > 40 and [kind.__name__ for kind in kinds if kind not in REFERENCED.values()] == []
 
 
+def test_every_error_code_is_in_its_page_with_cause_and_remedy() -> None:
+    rows = re.findall(r"^\| (`.*?) \| [^|]+ \| [^|]+ \|$", (DOCS / "reference/errors.md").read_text(), re.MULTILINE)
+    listed = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
+    codes = reference.raised_codes()
+    of_classes = {kind.code for kind in reference.exceptions()}
+    assert len(codes) > 90 and sorted(codes - listed - of_classes) == []
+
+
 @pytest.mark.parametrize("page", EXAMPLES, ids=named)
 def test_examples_import_only_what_the_api_reference_has(page: Path) -> None:
     public = {name.rpartition(".")[0] for name in REFERENCED}

@@ -94,6 +94,10 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "The process that got the task does not have its code, or not in the version of the run.",
         "Start an orchestrator, poller or worker with the code of the run.",
     ),
+    "no_orchestrator_has": WaitReason(
+        "The task is a child run of a workflow that the owner of the run does not have.",
+        "Add the workflow to the orchestrators that have the parent workflow.",
+    ),
     "lost": WaitReason(
         "The process that ran the last attempt is gone, and the next attempt has not started.",
         "Wait; see the attempts of the task if it happens repeatedly.",
