@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from turnout.authoring.default_runner import set_default_runner_factory
 
 if TYPE_CHECKING:
-    from turnout.authoring.context import Context
-    from turnout.authoring.injection import injected
+    from turnout.authoring.injection import Context, injected
     from turnout.authoring.remote import remote
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
@@ -62,8 +61,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "turnout.authoring.context": ("Context",),
-    "turnout.authoring.injection": ("injected",),
+    "turnout.authoring.injection": ("Context", "injected"),
     "turnout.authoring.remote": ("remote",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),

@@ -14,7 +14,7 @@ from tests.faults.languages import python
 from tests.faults.workers import Notes, Workers
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings
-from turnout.model.verdict import LOSSES_OF_A_SUSPECT, Limits
+from turnout.model.verdict import LOSSES_BEFORE_EXCLUSIVE, Limits
 from turnout.orchestration.settings import EngineSettings
 
 COMPANY = 7
@@ -56,7 +56,7 @@ def test_a_handler_that_kills_its_worker_takes_others_with_it_twice_and_no_more(
     ledger = check_history(postgres_url)
     losses = {str(run_id): lost for run_id, lost in query(postgres_url, "select run_id, losses from task")}
     assert losses.pop(guilty.id) == LOSSES
-    assert max(losses.values()) <= LOSSES_OF_A_SUSPECT
+    assert max(losses.values()) <= LOSSES_BEFORE_EXCLUSIVE
     dead = ledger.tasks[guilty.id, 0]
     assert (dead.state, dead.reason) == ("failed", "lost_too_often")
     begun = Counter(each.token.rpartition(":")[0] for each in workers.notes.all())

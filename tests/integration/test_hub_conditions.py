@@ -20,8 +20,7 @@ from small_worker import SmallWorker
 from turnout import Defer, Runner, TaskInfo, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import RunFailed
-from turnout.model.carry_over import Memo, write_memo
-from turnout.model.deferral import Condition
+from turnout.model.deferral import Condition, Memo, write_memo
 from turnout.model.states import TaskState
 from turnout.runner import Poller
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult

@@ -20,8 +20,8 @@ from tests.fake_loader import FakeLoader
 from tests.gates import PATIENCE, Gate, pass_gate
 from turnout.errors import InvalidSetting, StoreUnreachable
 from turnout.executors.process import ProcessExecutor
+from turnout.model.breaker import at_fault
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.fault import at_fault
 from turnout.runtime.attempt import key_of
 
 Output = list[tuple[str, str, str]]

@@ -11,7 +11,7 @@ import pytest
 
 from turnout import AsyncRunner, Runner, TaskInfo, injected, task, workflow
 from turnout.errors import InvalidInput, RunFailed, TaskFailure
-from turnout.model.reasons import MAX_MESSAGE, MAX_TRACEBACK
+from turnout.model.reasons import MAX_MESSAGE_LENGTH, MAX_TRACEBACK_LENGTH
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -86,8 +86,8 @@ def test_what_is_kept_of_an_error_is_bounded(sqlite_runner: Runner) -> None:
     run = sqlite_runner.submit(failing, "x" * 50_000)
     run.wait(20)
     first, last = run.task("hopeless").attempts
-    assert first.message is not None and len(first.message) == MAX_MESSAGE
-    assert first.traceback is not None and len(first.traceback) <= MAX_TRACEBACK + 20
+    assert first.message is not None and len(first.message) == MAX_MESSAGE_LENGTH
+    assert first.traceback is not None and len(first.traceback) <= MAX_TRACEBACK_LENGTH + 20
     assert first.traceback.startswith("Traceback") and "… cut …" in first.traceback
     assert last.traceback is not None and len(last.traceback) <= 20_020
 

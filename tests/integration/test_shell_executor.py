@@ -20,8 +20,8 @@ from tests.gates import PATIENCE, Gate
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import Work
 from turnout.executors.shell import ShellExecutor
+from turnout.model.breaker import at_fault
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.fault import at_fault
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
 

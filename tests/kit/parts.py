@@ -365,7 +365,7 @@ class Parts:
     def stored(self, graph: Graph, owner: str | None = None, **new: Any) -> RunTable:
         """A run as another session left it: in the store, not driven here."""
         request = self.request(graph, **new)
-        transition = Transition(RunMachine.fresh(graph, request.new, self.settings.limits), 0.0)
+        transition = Transition(RunMachine.create(graph, request.new, self.settings.limits), 0.0)
         if owner is not None:
             transition.begin()
         table = RunTable()

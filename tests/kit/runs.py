@@ -219,7 +219,7 @@ class TinyRun:
         self.new = new_run(**run)
         self.limits = limits or Limits()
         self.table = RunTable()
-        self.machine = RunMachine.fresh(self.graph, self.new, self.limits, reuse)
+        self.machine = RunMachine.create(self.graph, self.new, self.limits, reuse)
         self.events: dict[str, TaskReadyEvent] = {}
         """The newest attempt of each task that was placed."""
         self.last: Transition
@@ -231,7 +231,7 @@ class TinyRun:
         self.place(transition)
         transition.finish()
         self.table.insert(transition.insert(OWNER))
-        self.machine.adopt(transition)
+        self.machine.apply(transition)
         self.last = transition
         return self
 
@@ -240,7 +240,7 @@ class TinyRun:
 
     def place(self, transition: Transition) -> None:
         for pos in transition.ready():
-            self.events[transition.task(pos).name] = transition.place(pos, HERE, OWNER)
+            self.events[transition.task(pos).name] = transition.start(pos, HERE, OWNER)
 
     def commit(self, *steps: Callable[[Transition], Any], place: bool = True) -> WriteOutcome:
         """A whole turn: the steps, then whatever is ready is placed, then the end is looked for."""
@@ -253,7 +253,7 @@ class TinyRun:
         self.last = transition
         outcome = self.table.commit(transition.write())
         if outcome.applied:
-            self.machine.adopt(transition)
+            self.machine.apply(transition)
         self.table.check()
         return outcome
 
@@ -274,7 +274,7 @@ class TinyRun:
 
     def due(self, name: str) -> WriteOutcome:
         """The retry time has come."""
-        self.machine.due(self.pos(name))
+        self.machine.clear_delay(self.pos(name))
         self.table.waited(self.pos(name))
         return self.commit()
 

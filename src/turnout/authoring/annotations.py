@@ -1,7 +1,7 @@
-"""What do a function's annotations mean? Resolved one by one: one that cannot be resolved is as good as none.
+"""Resolves the annotations of functions, and converts the JSON arguments of a call to the annotated types.
 
-Text annotations (``from __future__ import annotations``, quotes) are looked up in the function's module and closure. A
-name that is imported for type checkers only, or a class that is local to some other function, is not to be found there.
+Text annotations (``from __future__ import annotations``, quotes) are resolved in the function's module and closure, one
+by one. One that cannot be resolved, such as a name imported for type checkers only, is treated as absent.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import functools
 import inspect
 import threading
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
-from turnout.model.annotations import Typed, typed
+from turnout.errors import WrongType
+from turnout.model.annotations import ConversionError, TypeAdapter, type_adapter
 
 RETURN = "return"
 
@@ -42,7 +43,7 @@ def annotations_of(function: Callable[..., Any]) -> MappingProxyType[str, Any]:
         return MappingProxyType(found)
 
 
-def types_of(function: Callable[..., Any]) -> MappingProxyType[str, Typed]:
+def types_of(function: Callable[..., Any]) -> MappingProxyType[str, TypeAdapter]:
     """How values become what the annotations say, by parameter; ``"return"`` is the result's."""
     # msgspec finds out about a class when it is first asked, and two threads that ask at the same moment crash the
     # process; bodies of one task start in many threads at once.
@@ -54,8 +55,8 @@ _one_at_a_time = threading.RLock()
 
 
 @functools.lru_cache(maxsize=4096)
-def _types_of(function: Callable[..., Any]) -> MappingProxyType[str, Typed]:
-    return MappingProxyType({name: typed(annotation) for name, annotation in annotations_of(function).items()})
+def _types_of(function: Callable[..., Any]) -> MappingProxyType[str, TypeAdapter]:
+    return MappingProxyType({name: type_adapter(annotation) for name, annotation in annotations_of(function).items()})
 
 
 def _plain_function(function: Any) -> Any:
@@ -83,3 +84,78 @@ def _closure(function: Any) -> dict[str, Any]:
 def _resolved(given: dict[str, Any], known: dict[str, Any], local: dict[str, Any]) -> dict[str, Any]:
     holder: Any = SimpleNamespace(__annotations__=given)
     return typing.get_type_hints(holder, globalns=known, localns=local, include_extras=True)
+
+
+class Conversions(NamedTuple):
+    """What is to be done with the workflow's arguments of one function: most functions have nothing of the kind."""
+
+    positional: tuple[tuple[int, str, TypeAdapter], ...]
+    """Position among the open parameters, name and type."""
+    named: Mapping[str, TypeAdapter]
+    rest: tuple[int, str, TypeAdapter] | None
+    """Of ``*args``: where they begin."""
+    others: TypeAdapter | None
+    """Of ``**kwargs``."""
+
+
+def conversions_for(types: Mapping[str, TypeAdapter], parameters: Iterable[inspect.Parameter]) -> Conversions | None:
+    """What these parameters ask for; None if all of them take JSON values as they are."""
+    types = {name: each for name, each in types.items() if not each.is_json and each.convert is not None}
+    if not types:
+        return None
+    positional: list[tuple[int, str, TypeAdapter]] = []
+    named: dict[str, TypeAdapter] = {}
+    rest = others = None
+    for index, parameter in enumerate(parameters):
+        known = types.get(parameter.name)
+        if known is None:
+            continue
+        match parameter.kind:
+            case inspect.Parameter.VAR_POSITIONAL:
+                rest = (index, parameter.name, known)
+            case inspect.Parameter.VAR_KEYWORD:
+                others = known
+            case kind:
+                if kind is not inspect.Parameter.KEYWORD_ONLY:
+                    positional.append((index, parameter.name, known))
+                named[parameter.name] = known
+    if not (named or rest or others):
+        return None
+    return Conversions(tuple(positional), named, rest, others)
+
+
+def converted(
+    conversions: Conversions, args: tuple[Any, ...], kwargs: Mapping[str, Any], task: str
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as the body is annotated, or the error that names the task, the argument and the way out."""
+    made, named = list(args), dict(kwargs)
+    for index, name, known in conversions.positional:
+        if index < len(made):
+            made[index] = _convert(known, made[index], name, task)
+    if conversions.rest is not None:
+        start, name, known = conversions.rest
+        made[start:] = [_convert(known, value, name, task) for value in made[start:]]
+    for name, value in kwargs.items():
+        known = conversions.named.get(name, conversions.others)
+        if known is not None:
+            named[name] = _convert(known, value, name, task)
+    return tuple(made), named
+
+
+def _convert(known: TypeAdapter, value: Any, name: str, task: str) -> Any:
+    assert known.convert is not None
+    try:
+        return known.convert(value)
+    except ConversionError as error:
+        way_out = (
+            f"annotate it {known.text} | None if what it comes from may be skipped"
+            if value is None
+            else "let the task before return what fits, or change the annotation"
+        )
+        raise WrongType(
+            f"argument {name!r} of task {task} must be {known.text}, but it got a value of type "
+            f"{type(value).__name__}: {error}. Way out: {way_out}",
+            task=task,
+            parameter=name,
+            type=type(value).__name__,
+        ) from error

@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from turnout.authoring.annotations import RETURN
 from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import Source
 from turnout.errors import InvalidInput, WrongType
-from turnout.model.annotations import Unfit
+from turnout.model.annotations import ConversionError
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import TaskSpec, WorkflowSpec
 
 _HISTORY = re.compile(r"_+|_+\d+")
 """Names under which an interactive session keeps its last results: nobody defined a workflow by them."""
@@ -78,7 +80,7 @@ class Definition:
             return value
         try:
             return known.convert(value)
-        except Unfit as error:
+        except ConversionError as error:
             name = self.spec.name
             raise WrongType(
                 f"the run completed, but its result does not fit the annotation of workflow {name!r}: "
@@ -131,3 +133,31 @@ def _returns(source: Source) -> Any:
 
 def _alike(task: Task[..., Any], other: Task[..., Any]) -> bool:
     return task.function is other.function and task.retry_if is other.retry_if and task.conditions == other.conditions
+
+
+class TaskDefaults(msgspec.Struct, frozen=True):
+    """Options of tasks that do not have them. A child run has none: its tasks have."""
+
+    timeout: float | None = None
+    retries: int = 0
+
+    def applied(self, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]]) -> WorkflowSpec:
+        """The workflow with these defaults."""
+        if self == NO_DEFAULTS:
+            return spec
+        filled = tuple(self._applied(each, tasks[each.name].given) for each in spec.tasks)
+        return msgspec.structs.replace(spec, tasks=filled)
+
+    def _applied(self, task: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
+        if task.body.kind == "workflow":
+            return task
+        if "timeout" not in given and self.timeout is not None:
+            task = msgspec.structs.replace(task, timeout=self.timeout)
+        # A second start is what an at_most_once task rules out.
+        if "retries" not in given and self.retries and not task.at_most_once:
+            policy = msgspec.structs.replace(task.retry, attempts=self.retries + 1)
+            task = msgspec.structs.replace(task, retry=policy)
+        return task
+
+
+NO_DEFAULTS = TaskDefaults()

@@ -1,14 +1,19 @@
-"""The default value of a parameter that the engine fills.
-
-``info: TaskInfo = injected()`` tells a type checker that callers need not give the argument. At run time the annotation
-decides what is injected, so the parameter also works without a default.
-"""
+"""Holds ``Context``, and ``injected()``, the default of parameters that a run fills."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
 from turnout.errors import NotInjected
+
+
+class Context(dict[str, Any]):
+    """A JSON object that a task gets, may change, and leaves to the tasks that depend on it.
+
+    Tasks without dependencies get the run's input, others the merge of what their dependencies left. What a task
+    leaves is its context after the body, with the keys of the dict that it returned, if it returned one, set over it.
+    A parameter annotated ``Context`` receives it, whatever the parameter's name.
+    """
 
 
 class Injected:

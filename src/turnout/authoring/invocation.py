@@ -14,10 +14,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeGuard, Un
 
 import msgspec
 
-from turnout.authoring.annotations import types_of
-from turnout.authoring.context import Context
-from turnout.authoring.conversions import Conversions, conversions_for, converted
-from turnout.authoring.injection import INJECTED
+from turnout.authoring.annotations import Conversions, conversions_for, converted, types_of
+from turnout.authoring.injection import INJECTED, Context
 from turnout.contracts.executor import Work
 from turnout.errors import InvalidWorkflow, PermanentFailure
 from turnout.model.branch import Branch

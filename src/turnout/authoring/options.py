@@ -8,10 +8,10 @@ from typing import Any, NoReturn, TypeAlias, TypedDict, get_args
 from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
+from turnout.model.names import suggest
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.spec import WorkerSelector
-from turnout.model.suggestions import close
 
 ExceptionKinds: TypeAlias = type[BaseException] | str | Sequence[type[BaseException] | str]
 """Exception classes, or their names as ``module.qualname`` (a bare name is a builtin)."""
@@ -87,7 +87,7 @@ def checked(options: TaskOptions, task: str) -> TaskOptions:
     for name, value in options.items():
         if name not in TaskOptions.__annotations__:
             known = TaskOptions.__annotations__
-            raise InvalidWorkflow(f"task {task!r} has no option {name!r}{close(name, known)}", code="unknown_option")
+            raise InvalidWorkflow(f"task {task!r} has no option {name!r}{suggest(name, known)}", code="unknown_option")
         fits, right = _SHAPES.get(name, (None, ""))
         if fits is not None and not fits(value):
             raise InvalidWorkflow(

@@ -14,10 +14,10 @@ import msgspec
 
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidWorkflow
-from turnout.model.annotations import bare, converter_of
+from turnout.model.annotations import converter_of, strip_annotation
 from turnout.model.durations import seconds
-from turnout.model.inputs import Problem, examine, refusal
-from turnout.model.types import plain
+from turnout.model.inputs import Problem, examine, input_error
+from turnout.model.types import to_json_value
 
 TRUE = frozenset({"true", "yes", "on", "1"})
 FALSE = frozenset({"false", "no", "off", "0"})
@@ -70,13 +70,13 @@ def parse_parameters(
             given[name] = _read(some[0], annotation)
     values, found = examine(spec, given, types)
     if problems or found:
-        raise refusal(spec.name, [*problems, *found])
+        raise input_error(spec.name, [*problems, *found])
     return {name: value for name, value in values.items() if name in given}
 
 
 def _read(text: str, annotation: Any) -> Any:
     """The value that the text most likely means; whether it fits is judged afterwards, in one place."""
-    annotation = bare(annotation)
+    annotation = strip_annotation(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation is str:
         return text
@@ -138,7 +138,7 @@ def _fits(value: Any, annotation: Any) -> bool:
     if convert is None:
         return True
     try:
-        convert(plain(value))
+        convert(to_json_value(value))
     except ValueError:
         return False
     return True
@@ -146,7 +146,7 @@ def _fits(value: Any, annotation: Any) -> bool:
 
 def _item_of(annotation: Any) -> Any:
     """What a list, set or tuple holds; None if it is nothing of the kind."""
-    annotation = bare(annotation)
+    annotation = strip_annotation(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         found = [_item_of(each) for each in args if each is not type(None)]

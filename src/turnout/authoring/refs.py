@@ -1,17 +1,56 @@
-"""What stands for a value while the workflow function draws the graph?
-
-A ``Ref`` is a parameter, or a task's result, that does not exist yet. ``x.a``, ``x["a"]`` and ``x[0]`` give further
-placeholders; anything that needs the value itself raises ``NotYetAValue``, naming the line and the way out.
-"""
+"""Holds the placeholders that stand for values while a graph is built, and makes templates of values that hold them."""
 
 from __future__ import annotations
 
+import linecache
+import os
+import sys
+import traceback
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, NoReturn, Protocol
 
-from turnout.authoring.source_location import place, unpacked
-from turnout.errors import NotYetAValue
-from turnout.model.spec import FromParam, FromTask
+from turnout.errors import InvalidWorkflow, NotJson, NotYetAValue, TooLarge
+from turnout.model.spec import DictOf, FromParam, FromTask, ListOf, Literally, Template
+from turnout.model.types import to_json_value
+from turnout.model.values import dump_output
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def author() -> FrameType:
+    """The frame of the author's line that led here."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_HERE):
+        frame = frame.f_back
+    return frame
+
+
+def place() -> str:
+    """``file.py:12`` of the author's line that led here, with the line itself if it can be read."""
+    frame = author()
+    return _shown(frame.f_code.co_filename, frame.f_lineno)
+
+
+def unpacked() -> int | None:
+    """Into how many names the author's line, which asks for an iterator, unpacks; None if it does something else."""
+    import dis
+
+    frame = author()
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return code[at + 1] if dis.opname[code[at]] in ("UNPACK_SEQUENCE", "UNPACK_EX") else None
+
+
+def raised_at(error: BaseException) -> str:
+    """`` at file.py:12`` of the line that raised, with the line itself if it can be read."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" at {_shown(frames[-1].filename, frames[-1].lineno or 0)}" if frames else ""
+
+
+def _shown(file: str, line: int) -> str:
+    text = linecache.getline(file, line).strip()
+    return f"{file}:{line}" + (f" ({text})" if text else "")
+
 
 COMPUTE = "do it in a task that takes it as an argument"
 CHOOSE = "decide in a task that takes it as an argument, or give the later task a trigger_rule"
@@ -139,3 +178,55 @@ for _method, (_use, _way_out) in _FORBIDDEN.items():
     _METHODS[_method] = _refusal(_use, _way_out)
 for _method, _function in _METHODS.items():
     setattr(Ref, _method, _function)
+
+
+def template_of(value: Any, drawing: Origin, what: str) -> Template:
+    """The template for one argument or for the result; ``what`` names it in errors. Tuples become lists."""
+    match value:
+        case Ref():
+            return _source(value, drawing, what)
+        case list() | tuple() if _holds_refs(value):
+            return ListOf(tuple(template_of(item, drawing, what) for item in value))
+        case dict() if _holds_refs(value):
+            for key in value:
+                if not isinstance(key, str):
+                    raise InvalidWorkflow(f"{place()}: {what} has the key {key!r}: keys are strings", code="not_json")
+            return DictOf({key: template_of(item, drawing, what) for key, item in value.items()})
+        case _:
+            return Literally(_json(value, what))
+
+
+def _source(ref: Ref, drawing: Origin, what: str) -> Template:
+    if drawing_of(ref) is not drawing:
+        raise InvalidWorkflow(
+            f"{place()}: {what} is {describe(ref)} of workflow {drawing_of(ref).workflow!r}, "
+            f"but this is workflow {drawing.workflow!r}: pass it on as a parameter",
+            code="foreign_reference",
+        )
+    return source_of(ref)
+
+
+def _holds_refs(value: Any) -> bool:
+    match value:
+        case Ref():
+            return True
+        case list() | tuple():
+            return any(_holds_refs(item) for item in value)
+        case dict():
+            return any(_holds_refs(part) for pair in value.items() for part in pair)
+        case _:
+            return False
+
+
+def _json(value: Any, what: str) -> Any:
+    try:
+        made = to_json_value(value, what)
+        dump_output(made, what=what)
+    except (NotJson, TooLarge) as error:
+        way_out = (
+            ". A result that does not exist yet cannot be part of an object: make the object in a task, or pass a dict"
+            if error.fields.get("type") == Ref.__qualname__
+            else ""
+        )
+        raise InvalidWorkflow(f"{place()}: {error.message}{way_out}", code=error.code) from error
+    return made

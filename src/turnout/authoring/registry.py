@@ -19,8 +19,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from turnout.authoring.child import ChildTask
-from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
-from turnout.authoring.definition import Definition
+from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.errors import DefinitionError

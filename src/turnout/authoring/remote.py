@@ -9,7 +9,7 @@ from turnout.authoring.options import TaskOptions, predicate_names
 from turnout.authoring.task import Task
 from turnout.errors import InputError, InvalidWorkflow, PermanentFailure
 from turnout.model.spec import Body
-from turnout.model.types import plain
+from turnout.model.types import to_json_value
 from turnout.model.values import dump_output
 
 MAX_HANDLER_LENGTH = 256
@@ -68,7 +68,7 @@ def remote(
 def _plain_config(config: Mapping[str, Any], name: str) -> dict[str, Any]:
     what = f"config of the remote task {name!r}"
     try:
-        value = plain(dict(config), what)
+        value = to_json_value(dict(config), what)
         dump_output(value, what=what)
     except (InputError, TypeError, ValueError) as error:
         said = error.message if isinstance(error, InputError) else f"{what} is {config!r}: write a dict"

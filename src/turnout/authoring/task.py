@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
-from turnout.authoring.graph_builder import current_drawing
+from turnout.authoring.graph_builder import current_drawing, draw_map
 from turnout.authoring.invocation import slots_of
-from turnout.authoring.mapping import draw_map
 from turnout.authoring.options import (
     RetryPredicate,
     TaskOptions,

@@ -13,12 +13,11 @@ import msgspec
 
 from turnout.authoring.child import ChildTask
 from turnout.authoring.default_runner import Submitted, current_runner
-from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
-from turnout.authoring.definition import Definition
+from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
 from turnout.authoring.options import Hooks, TaskOptions, optional_seconds, selector
-from turnout.authoring.source_location import author, place, raised_at
+from turnout.authoring.refs import author, place, raised_at
 from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError

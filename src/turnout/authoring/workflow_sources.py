@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType, MappingProxyType
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, get_args, get_origin
 
 import msgspec
 
 from turnout.authoring.annotations import types_of
-from turnout.authoring.docstrings import annotation_doc, parameter_docs
 from turnout.authoring.graph_builder import GraphBuilder
 from turnout.authoring.invocation import open_signature
+from turnout.authoring.refs import template_of
 from turnout.authoring.task import Task
-from turnout.authoring.templates import template_of
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
-from turnout.model.annotations import Typed, schema_of
+from turnout.model.annotations import TypeAdapter, schema_of
 from turnout.model.spec import Param, Template
-from turnout.model.types import plain
+from turnout.model.types import to_json_value
 from turnout.model.values import dump_output
 
-NO_TYPES: Mapping[str, Typed] = MappingProxyType({})
+NO_TYPES: Mapping[str, TypeAdapter] = MappingProxyType({})
 
 
 class Source(Protocol):
@@ -40,7 +40,7 @@ class Source(Protocol):
     """Where it is defined, for people."""
 
     @property
-    def types(self) -> Mapping[str, Typed]:
+    def types(self) -> Mapping[str, TypeAdapter]:
         """The annotations of the workflow function; ``"return"`` is the result's."""
         ...
 
@@ -69,7 +69,7 @@ class FunctionSource:
         self.result: Template | None = None
 
     @property
-    def types(self) -> Mapping[str, Typed]:
+    def types(self) -> Mapping[str, TypeAdapter]:
         return types_of(self.function)
 
     def draw(self, drawing: GraphBuilder[Task[..., Any]]) -> None:
@@ -91,7 +91,7 @@ class FunctionSource:
             return Param(parameter.name)
         what = f"the default of parameter {parameter.name!r} of workflow {self.name!r}"
         try:
-            default = plain(parameter.default, what)
+            default = to_json_value(parameter.default, what)
             dump_output(default, what=what)
         except (NotJson, TooLarge) as error:
             raise InvalidWorkflow(error.message, code=error.code) from error
@@ -101,7 +101,7 @@ class FunctionSource:
         docs, types = parameter_docs(self.function.__doc__), self.types
         return tuple(self._say(param, types.get(param.name), docs.get(param.name, "")) for param in params)
 
-    def _say(self, param: Param, known: Typed | None, doc: str) -> Param:
+    def _say(self, param: Param, known: TypeAdapter | None, doc: str) -> Param:
         if known is None:
             return msgspec.structs.replace(param, doc=doc)
         annotation = known.annotation
@@ -117,7 +117,7 @@ class ContextSource:
     positional: tuple[str, ...] = ()
     result: Template | None = None
     ref: str | None = None
-    types: Mapping[str, Typed] = NO_TYPES
+    types: Mapping[str, TypeAdapter] = NO_TYPES
 
     def __init__(self, name: str, tasks: Iterable[Task[..., Any] | Callable[..., Any]], author: FrameType) -> None:
         self.name = name
@@ -157,3 +157,44 @@ class ContextSource:
                     code="unknown_dependency",
                     task=task.name,
                 )
+
+
+_SPHINX = re.compile(r"^:param\s+(?:[^:]+\s)?\*{0,2}(\w+):\s*(.*)$")
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params):\s*$")
+_GOOGLE = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
+
+
+def parameter_docs(docstring: str | None) -> dict[str, str]:
+    """Texts by parameter, from ``Args:`` sections (Google's style) and ``:param name:`` fields (Sphinx's)."""
+    found: dict[str, list[str]] = {}
+    if not docstring:
+        return {}
+    section: int | None = None
+    """How deep the entries of the section that we are in are indented; -1 before the first one."""
+    current: tuple[str, int] | None = None
+    for line in inspect.cleandoc(docstring).splitlines():
+        text, indent = line.strip(), len(line) - len(line.lstrip())
+        sphinx = _SPHINX.match(text)
+        if sphinx is not None:
+            current, section = (sphinx[1], indent), None
+            found[sphinx[1]] = [sphinx[2]]
+        elif _SECTION.match(text) and indent == 0:
+            section, current = -1, None
+        elif not text or (section is not None and indent == 0):
+            section, current = (section if not text else None), (current if section is not None and not text else None)
+        elif section is not None and section in (-1, indent) and (entry := _GOOGLE.match(text)):
+            current, section = (entry[1], indent), indent
+            found[entry[1]] = [entry[2]]
+        elif current is not None and indent > current[1]:
+            found[current[0]].append(text)
+    return {name: " ".join(part for part in parts if part) for name, parts in found.items()}
+
+
+def annotation_doc(annotation: Any) -> str:
+    """The text in ``Annotated[int, "how many"]`` or ``Annotated[int, Doc("how many")]``."""
+    if get_origin(annotation) is Annotated:
+        for remark in get_args(annotation)[1:]:
+            text = remark if isinstance(remark, str) else getattr(remark, "documentation", None)
+            if isinstance(text, str):
+                return text
+    return ""

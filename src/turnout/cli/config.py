@@ -13,7 +13,7 @@ from turnout.cli.groups import Group
 from turnout.cli.options import Json
 from turnout.cli.output import print_json, print_line
 from turnout.cli.tables import print_rows
-from turnout.model.printable import json_text
+from turnout.model.texts import json_text
 
 if TYPE_CHECKING:
     from turnout.runner.config import Config

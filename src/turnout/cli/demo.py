@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from turnout.cli.options import Json
 from turnout.cli.output import Line, plain, print_json, print_line, stdout_for_json
 from turnout.cli.tables import table_of_rows
-from turnout.model.printable import json_text
+from turnout.model.texts import json_text
 
 if TYPE_CHECKING:
     from turnout.cli.log_lines import LineQueue

@@ -36,7 +36,7 @@ def explain(
     from turnout.dispatcher.placement import hub_warning, lacks_hub
     from turnout.errors import InvalidInput
     from turnout.model.driver import NOT_DRIVEN
-    from turnout.model.suggestions import close
+    from turnout.model.names import suggest
     from turnout.runner.composition import Plan, remote_needs
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
@@ -47,7 +47,7 @@ def explain(
     found = plan.explain(workflow)
     if task is not None:
         if task not in found:
-            raise InvalidInput(f"{target} has no task {task!r}{close(task, found)}", code="no_such_task")
+            raise InvalidInput(f"{target} has no task {task!r}{suggest(task, found)}", code="no_such_task")
         found = {task: found[task]}
     needs = remote_needs(workflow, found, lambda: connected_workers(database))
     tasks = {each.name: each for each in workflow.spec.tasks}

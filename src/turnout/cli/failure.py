@@ -19,7 +19,7 @@ from turnout.errors import (
     TurnoutError,
     WaitTimedOut,
 )
-from turnout.model.printable import json_text, printable
+from turnout.model.texts import json_text, printable
 
 
 class Exit(IntEnum):

@@ -21,7 +21,7 @@ from turnout.cli.output import print_json, print_line, print_result, stdout_for_
 from turnout.cli.watch import WatchedRun, follow, summary
 from turnout.errors import RunError, RunFailed
 from turnout.model.spec import WorkflowSpec
-from turnout.model.types import plain as json_value
+from turnout.model.types import to_json_value as json_value
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner import RunHandle, Runner, RunView, TaskFailure
 from turnout.runner.composition import Plan

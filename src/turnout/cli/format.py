@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from turnout.model.printable import printable_line
+from turnout.model.texts import printable_line
 
 SHORT_ID = 18
 """Characters of an id in tables: its milliseconds and 12 random bits, enough to select the run."""

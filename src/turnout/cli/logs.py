@@ -27,7 +27,7 @@ def logs(
     from turnout.cli.database import open_store
     from turnout.cli.log_lines import format_line
     from turnout.cli.output import plain, print_line
-    from turnout.model.printable import json_text
+    from turnout.model.texts import json_text
     from turnout.runner.run_reader import LogReader, find_run, lines_of
 
     with open_store(database) as store:

@@ -11,7 +11,7 @@ from typing import Any, TextIO, TypeAlias
 
 import msgspec
 
-from turnout.model.printable import json_text, printable, printable_line
+from turnout.model.texts import json_text, printable, printable_line
 
 Span: TypeAlias = tuple[str, str]
 """Text and its style; an empty style is plain."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from turnout.errors import InvalidSetting
-from turnout.model.printable import printable
+from turnout.model.texts import printable
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 DEFAULT_LEVEL = "warning"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.cli.output import UNBOUNDED, Line, Span, print_line
-from turnout.model.printable import printable_line
+from turnout.model.texts import printable_line
 
 GAP = 2
 

@@ -9,12 +9,12 @@ from turnout.model.reasons import (
     BREAKER_OPEN,
     CODE_MISSING,
     DEFERRED,
-    FOR_POLLERS,
     LIMIT,
     NO_CAPACITY,
     NO_WORKER_MATCHES,
-    TO_BE_ALONE,
-    TO_BE_ALONE_ON_A_WORKER,
+    WAITING_FOR_POLLER,
+    WAITING_TO_RUN_ALONE,
+    WAITING_TO_RUN_ALONE_ON_A_WORKER,
 )
 from turnout.runner.views import TaskView
 
@@ -43,7 +43,7 @@ def _words(task: TaskView, code: str, what: str, handler: str | None) -> str | N
     match code:
         case c if c == NO_CAPACITY:
             return f"waits for a free slot in executor{executor}" if executor else "waits for a free slot"
-        case c if c == FOR_POLLERS:
+        case c if c == WAITING_FOR_POLLER:
             return f"waits for a poller of{executor}" if executor else "waits for a poller"
         case c if c == NO_WORKER_MATCHES:
             wanted = [each for each in (what, f"handler {handler}" if handler else "") if each]
@@ -52,9 +52,9 @@ def _words(task: TaskView, code: str, what: str, handler: str | None) -> str | N
             return f"waits for {what or f'executor{executor}'} to recover"
         case c if c == LIMIT:
             return "waits for other items, by max_parallel"
-        case c if c == TO_BE_ALONE:
+        case c if c == WAITING_TO_RUN_ALONE:
             return "waits until it can run alone"
-        case c if c == TO_BE_ALONE_ON_A_WORKER:
+        case c if c == WAITING_TO_RUN_ALONE_ON_A_WORKER:
             return "waits for a worker of its own"
         case c if c == CODE_MISSING:
             return "waits for a process that has its code"

@@ -16,10 +16,10 @@ from turnout.cli.output import Line, coloured, is_terminal, print_line
 from turnout.cli.tree import Node, count_spans, fitting, lines, nodes
 from turnout.errors import WaitTimedOut
 from turnout.model.driver import NOT_DRIVEN, Driver
-from turnout.model.printable import printable
 from turnout.model.rows import TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
+from turnout.model.texts import printable
 from turnout.runner import RunHandle
 from turnout.runner.core import Core
 from turnout.runner.views import RunView, TaskView, task_view

@@ -13,8 +13,8 @@ import msgspec
 from turnout.contracts.executor import Report
 from turnout.dispatcher.result_validation import accepted
 from turnout.dispatcher.slot import ExecutorSlot
+from turnout.model.breaker import at_fault
 from turnout.model.events import STATUS_COMPLETED, STATUS_RETURNED, ExecutionResult, TaskReadyEvent
-from turnout.model.fault import at_fault
 
 log = logging.getLogger("turnout.dispatcher")
 

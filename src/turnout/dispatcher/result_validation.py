@@ -21,17 +21,17 @@ from turnout.errors import (
     TaskSignal,
     TooLarge,
 )
+from turnout.model.breaker import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Defer, Deferral, Unmet
 from turnout.model.events import (
     ErrorInfo,
     ExecutionResult,
     ExecutionStatus,
     TaskReadyEvent,
+    clipped,
     error_info,
-    printable,
-    short,
+    short_text,
 )
-from turnout.model.fault import EXECUTION_FAILED
 from turnout.model.values import MAX_BYTES, dump_output
 
 
@@ -49,7 +49,7 @@ def accepted(event: TaskReadyEvent, result: object, executor: str, limit: int = 
     except InputError as error:
         return ExecutionResult.failed(event, error, retryable=False)
     except Exception as error:
-        return nonsense(event, executor, printable(str(error)))
+        return nonsense(event, executor, clipped(str(error)))
 
 
 def nonsense(event: TaskReadyEvent, executor: str, what: str) -> ExecutionResult:
@@ -62,11 +62,11 @@ def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     """What an exception out of an executor means for the attempt."""
     # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
     if isinstance(error, NoCapacity | StoreUnreachable | StoreUnusable):
-        return ExecutionResult.returned(event, printable(str(error)))
+        return ExecutionResult.returned(event, clipped(str(error)))
     if isinstance(error, AttemptFenced):
         return ExecutionResult.returned(event, error.code)
     if isinstance(error, ExecutorUnavailable):
-        return ExecutionResult.returned(event, printable(str(error)), unavailable=True)
+        return ExecutionResult.returned(event, clipped(str(error)), unavailable=True)
     if isinstance(error, Defer | Unmet):
         return ExecutionResult.deferred(event, error)
     try:
@@ -103,7 +103,7 @@ def _mended(event: TaskReadyEvent, result: ExecutionResult, limit: int) -> Execu
         shadow=event.shadow,
         chosen=_chosen(result.chosen) if status is ExecutionStatus.COMPLETED else None,
         deferral=_deferral(result.deferral) if status is ExecutionStatus.DEFERRED else None,
-        handler_version=result.handler_version and short(result.handler_version),
+        handler_version=result.handler_version and short_text(result.handler_version),
     )
 
 
@@ -112,7 +112,7 @@ def _chosen(names: object) -> tuple[str, ...] | None:
         return None
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in cast("tuple[object, ...]", names)):
         raise TypeError(f"chosen is {names!r}, not a tuple of names")
-    return tuple(printable(name) for name in cast("tuple[str, ...]", names))
+    return tuple(clipped(name) for name in cast("tuple[str, ...]", names))
 
 
 def _deferral(given: object) -> Deferral:
@@ -149,13 +149,13 @@ def _clean(error: object) -> ErrorInfo | None:
     if error is None:
         return None
     if not isinstance(error, ErrorInfo):
-        return ErrorInfo("Error", printable(str(error)))
+        return ErrorInfo("Error", clipped(str(error)))
     return ErrorInfo(
-        printable(str(error.type)),
-        printable(str(error.message)),
-        printable(str(error.traceback)),
-        tuple(printable(str(name)) for name in error.mro),
-        printable(str(error.code)),
+        clipped(str(error.type)),
+        clipped(str(error.message)),
+        clipped(str(error.traceback)),
+        tuple(clipped(str(name)) for name in error.mro),
+        clipped(str(error.code)),
     )
 
 

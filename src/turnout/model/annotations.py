@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar, Unio
 
 import msgspec
 
-from turnout.model.types import load_hook, plain, schema_hook
+from turnout.model.types import load_hook, schema_hook, to_json_value
 
 Converter: TypeAlias = Callable[[Any], Any]
 
@@ -33,11 +33,11 @@ _JSON_CONTAINERS = frozenset(
 )
 
 
-class Unfit(ValueError):
+class ConversionError(ValueError):
     """A JSON value that the annotation has no use for; the text says where and why."""
 
 
-class Typed(NamedTuple):
+class TypeAdapter(NamedTuple):
     """What is known of an annotated parameter or result."""
 
     text: str
@@ -49,14 +49,14 @@ class Typed(NamedTuple):
     annotation: Any
 
 
-def typed(annotation: Any) -> Typed:
+def type_adapter(annotation: Any) -> TypeAdapter:
     """All about one annotation."""
-    return Typed(type_text(annotation), converter_of(annotation), is_json(annotation), annotation)
+    return TypeAdapter(type_text(annotation), converter_of(annotation), is_json(annotation), annotation)
 
 
 def converter_of(annotation: Any) -> Converter | None:
-    """What makes the annotated type of a JSON value, or raises ``Unfit``; None if any value will do."""
-    annotation = bare(annotation)
+    """What makes the annotated type of a JSON value, or raises ``ConversionError``; None if any value will do."""
+    annotation = strip_annotation(annotation)
     if annotation in (Any, object) or isinstance(annotation, TypeVar):
         return None
     try:
@@ -70,10 +70,10 @@ def _by_msgspec(value: Any, annotation: Any) -> Any:
     try:
         return msgspec.convert(value, annotation, dec_hook=load_hook, str_keys=True)
     except (msgspec.ValidationError, ValueError, TypeError) as error:
-        raise Unfit(str(error)) from error
+        raise ConversionError(str(error)) from error
     except Exception as error:
         # Out of a registered load, or of a class that builds itself.
-        raise Unfit(f"{type(error).__qualname__}: {error}") from error
+        raise ConversionError(f"{type(error).__qualname__}: {error}") from error
 
 
 def _composed(annotation: Any, reason: str) -> Converter:
@@ -91,7 +91,9 @@ def _composed(annotation: Any, reason: str) -> Converter:
         return _values(converter_of(args[1]))
 
     def refuse(value: Any) -> Any:
-        raise Unfit(f"the annotation cannot be used for conversion: {reason}; see register_type for types of your own")
+        raise ConversionError(
+            f"the annotation cannot be used for conversion: {reason}; see register_type for types of your own"
+        )
 
     return refuse
 
@@ -104,9 +106,9 @@ def _first_that_fits(members: list[tuple[str, Converter | None]]) -> Converter:
                 return value
             try:
                 return member(value)
-            except Unfit as error:
+            except ConversionError as error:
                 reasons.append(f"as {text}: {error}")
-        raise Unfit("; ".join(reasons))
+        raise ConversionError("; ".join(reasons))
 
     return convert
 
@@ -114,7 +116,7 @@ def _first_that_fits(members: list[tuple[str, Converter | None]]) -> Converter:
 def _items(container: Any, item: Converter | None) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, list):
-            raise Unfit(f"Expected `array`, got `{_name(value)}`")
+            raise ConversionError(f"Expected `array`, got `{_name(value)}`")
         return container(value if item is None else (_at(index, item, each) for index, each in enumerate(value)))
 
     return convert
@@ -123,7 +125,7 @@ def _items(container: Any, item: Converter | None) -> Converter:
 def _places(items: list[Converter | None]) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, list) or len(value) != len(items):
-            raise Unfit(f"Expected `array` of length {len(items)}, got `{_name(value)}`")
+            raise ConversionError(f"Expected `array` of length {len(items)}, got `{_name(value)}`")
         pairs = enumerate(zip(items, value, strict=True))
         return tuple(each if item is None else _at(index, item, each) for index, (item, each) in pairs)
 
@@ -133,7 +135,7 @@ def _places(items: list[Converter | None]) -> Converter:
 def _values(item: Converter | None) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, dict):
-            raise Unfit(f"Expected `object`, got `{_name(value)}`")
+            raise ConversionError(f"Expected `object`, got `{_name(value)}`")
         return {key: each if item is None else _at(key, item, each) for key, each in value.items()}
 
     return convert
@@ -142,20 +144,20 @@ def _values(item: Converter | None) -> Converter:
 def _at(where: str | int, convert: Converter, value: Any) -> Any:
     try:
         return convert(value)
-    except Unfit as error:
-        raise Unfit(f"at [{where!r}]: {error}") from error
+    except ConversionError as error:
+        raise ConversionError(f"at [{where!r}]: {error}") from error
 
 
 def _member(kind: type[Enum], value: Any) -> Enum:
     for member in kind:
-        if type(plain(member)) is type(value) and plain(member) == value:
+        if type(to_json_value(member)) is type(value) and to_json_value(member) == value:
             return member
-    raise Unfit(f"Invalid enum value {value!r}")
+    raise ConversionError(f"Invalid enum value {value!r}")
 
 
 def is_json(annotation: Any) -> bool:
     """Whether values of that annotation are JSON as they are."""
-    annotation = bare(annotation)
+    annotation = strip_annotation(annotation)
     if isinstance(annotation, TypeVar) or any(annotation is each for each in _JSON_TYPES):
         return True
     origin, args = get_origin(annotation), get_args(annotation)
@@ -165,13 +167,13 @@ def is_json(annotation: Any) -> bool:
         return all(is_json(each) for each in args)
     if origin in _JSON_CONTAINERS:
         if len(args) == 2:  # noqa: SIM102 - keys and values
-            if bare(args[0]) not in (str, Any):
+            if strip_annotation(args[0]) not in (str, Any):
                 return False
         return all(is_json(each) for each in args)
     return origin is Annotated and is_json(args[0])
 
 
-def bare(annotation: Any) -> Any:
+def strip_annotation(annotation: Any) -> Any:
     """The annotation without what only people read: new types, aliases, remarks that are no constraints."""
     while True:
         if get_origin(annotation) is Annotated:

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from turnout.model.carry_over import read_memo
+from turnout.model.deferral import read_memo
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import Graph
 from turnout.model.moves import Move, RunView, Stop
-from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
+from turnout.model.names import suggest
+from turnout.model.reasons import NOT_CHOSEN, TRIGGER_RULE
 from turnout.model.rows import TaskRow
 from turnout.model.states import TaskState
-from turnout.model.suggestions import close
 
 UNKNOWN_BRANCH = "unknown_branch"
 
 
-def checked(result: ExecutionResult, graph: Graph, pos: int) -> ExecutionResult:
+def checked_choice(result: ExecutionResult, graph: Graph, pos: int) -> ExecutionResult:
     """The result of a task that chose among its dependents; a failure for good if it chose something else."""
     if pos >= len(graph.tasks):
         return _refused(result, "an item of a mapped task returned a Branch: only the task as a whole could choose")
@@ -29,7 +29,7 @@ def checked(result: ExecutionResult, graph: Graph, pos: int) -> ExecutionResult:
     said = ", ".join(repr(name) for name in unknown)
     message = (
         f"task {graph.tasks[pos].name!r} chose {said}, which {'is' if len(unknown) == 1 else 'are'} not among the "
-        f"tasks that depend on it{close(unknown[0], names)}"
+        f"tasks that depend on it{suggest(unknown[0], names)}"
     )
     return _refused(result, message)
 
@@ -45,7 +45,7 @@ def _refused(result: ExecutionResult, message: str) -> ExecutionResult:
     )
 
 
-def left_out(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
+def unchosen(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
     """The dependents that a choice skips: not chosen themselves, and not after one that was, as a join is."""
     after = {graph.position[name] for name in chosen if name in graph.position}
     open_ = list(after)
@@ -57,38 +57,38 @@ def left_out(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
     return (dependent for dependent in graph.dependents[pos] if dependent not in after)
 
 
-def leave_out(view: RunView, pos: int, chosen: Iterable[str]) -> Iterator[Move]:
+def skip_unchosen(view: RunView, pos: int, chosen: Iterable[str]) -> Iterator[Move]:
     """A branch has chosen: the other dependents are skipped, whatever else they wait for."""
     graph = view.machine.graph
-    for dependent in left_out(graph, pos, chosen):
+    for dependent in unchosen(graph, pos, chosen):
         if view.task(dependent).state is TaskState.PENDING:
             yield Stop(dependent, TaskState.SKIPPED, f"{NOT_CHOSEN}:{graph.tasks[pos].name}")
 
 
-def take_over_choices(view: RunView) -> Iterator[Move]:
+def restore_choices(view: RunView) -> Iterator[Move]:
     """Of branches whose outputs were taken over from another run: what they chose there holds here."""
     for row in view.machine.tasks:
         if row.memo is not None and row.state is TaskState.COMPLETED:
             chosen = read_memo(row.memo).chosen
             if chosen is not None:
-                yield from leave_out(view, row.pos, chosen)
+                yield from skip_unchosen(view, row.pos, chosen)
 
 
-def by_choice(row: TaskRow) -> bool:
+def skipped_by_choice(row: TaskRow) -> bool:
     """Whether the task was skipped by a branch or a rule, with no failure behind it."""
-    return row.state is TaskState.SKIPPED and (row.reason == RULE_SAID_NO or by_branch(row))
+    return row.state is TaskState.SKIPPED and (row.reason == TRIGGER_RULE or skipped_by_branch(row))
 
 
-def by_branch(row: TaskRow) -> bool:
+def skipped_by_branch(row: TaskRow) -> bool:
     return row.state is TaskState.SKIPPED and row.reason is not None and row.reason.startswith(NOT_CHOSEN)
 
 
-def why_skipped(dependencies: Iterable[TaskRow]) -> str:
+def skip_reason(dependencies: Iterable[TaskRow]) -> str:
     """Why a task is skipped whose dependencies have ended like this: a failure behind it is named first."""
-    chosen = RULE_SAID_NO
+    chosen = TRIGGER_RULE
     for row in dependencies:
-        if by_branch(row) and row.reason is not None:
+        if skipped_by_branch(row) and row.reason is not None:
             chosen = row.reason
-        elif not by_choice(row) and row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
+        elif not skipped_by_choice(row) and row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):
             return f"dependency_{row.state.value}:{row.name}"
     return chosen

@@ -1,4 +1,4 @@
-"""A circuit breaker as a value. The clock is the caller's."""
+"""Holds the circuit breaker as a frozen value, and decides which results count against an executor or a worker."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from enum import StrEnum
 import msgspec
 
 from turnout.errors import InvalidSetting
+from turnout.model.events import UNAVAILABLE_TYPE, ExecutionResult, ExecutionStatus
+from turnout.model.reasons import CODE_MISSING
 
 
 class BreakerState(StrEnum):
@@ -112,3 +114,46 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
             until=now + pause,
             probes=settings.probes,
         )
+
+
+EXECUTION_FAILED = "turnout.errors.ExecutionFailed"
+"""The last of the names in the ``mro`` of an error that the dispatcher made because an executor raised or answered
+nonsense. The names of a body's exception always end with those of Python's own classes."""
+
+
+def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
+    """True: the executor failed. False: it did its work, whatever became of the body. None: neither can be told.
+
+    ``isolates``: every attempt has a process of its own there. Where several share one, a body may have taken the
+    others with it.
+    """
+    error = result.error
+    match result.status:
+        case ExecutionStatus.FAILED | ExecutionStatus.RETRY:
+            return error is not None and error.mro[-1:] == (EXECUTION_FAILED,)
+        case ExecutionStatus.RETURNED:
+            return True if error is not None and error.type == UNAVAILABLE_TYPE else None
+        case ExecutionStatus.CRASHED:
+            return error is not None and error.type == UNAVAILABLE_TYPE
+        case ExecutionStatus.LOST:
+            return True if isolates else None
+        case ExecutionStatus.CANCELLED:
+            return None
+        case ExecutionStatus.COMPLETED | ExecutionStatus.TIMED_OUT | ExecutionStatus.DEFERRED:
+            return False
+
+
+def worker_at_fault(result: ExecutionResult) -> bool | None:
+    """The same for the worker that answered, or did not. A crash speaks against it: whoever asks has to know whether
+    another worker could have done better.
+    """
+    error = result.error
+    match result.status:
+        case ExecutionStatus.RETURNED:
+            return True if error is not None and error.message == CODE_MISSING else None
+        case ExecutionStatus.CRASHED | ExecutionStatus.LOST:
+            return True
+        case ExecutionStatus.CANCELLED:
+            return None
+        case _:
+            return False

@@ -74,7 +74,7 @@ def child_input(
     return (), {param.name: context[param.name] for param in spec.params if param.name in context}
 
 
-def child_left(task: TaskSpec, context: dict[str, Any] | None, result: Any) -> Any:
+def child_output(task: TaskSpec, context: dict[str, Any] | None, result: Any) -> Any:
     """What the task leaves: the child's result; in Context style the context with the result's keys set in it."""
     if context is None:
         return result
@@ -89,7 +89,7 @@ def child_left(task: TaskSpec, context: dict[str, Any] | None, result: Any) -> A
     )
 
 
-def shorter(one: float | None, other: float | None) -> float | None:
+def shorter_timeout(one: float | None, other: float | None) -> float | None:
     """The timeout of a child whose workflow and whose call may each have one."""
     given = [each for each in (one, other) if each is not None]
     return min(given) if given else None
@@ -147,14 +147,14 @@ def _end(new: NewRun, row: RunRow) -> tuple[ExecutionStatus, ErrorInfo | None]:
 
 
 # -- what the parent tells ---------------------------------------------------------------------------------------------
-class Told(NamedTuple):
+class ChildCommand(NamedTuple):
     """A command that a child is to be given."""
 
     kind: str
     reason: str | None = None
 
 
-def follow(parent: RunRow, child: RunRow, *, overdue: bool = False) -> Told | None:
+def command_for_child(parent: RunRow, child: RunRow, *, overdue: bool = False) -> ChildCommand | None:
     """What a child that its parent waits for is to be told, so that it does as its parent does.
 
     Only what the parent paused is resumed with it: who paused a child by hand resumes it by hand. ``overdue``: its
@@ -164,14 +164,14 @@ def follow(parent: RunRow, child: RunRow, *, overdue: bool = False) -> Told | No
         return None
     match parent.state:
         case RunState.CANCELLING:
-            return Told("cancel", f"{PARENT_CANCELLED}: {parent.reason}")
+            return ChildCommand("cancel", f"{PARENT_CANCELLED}: {parent.reason}")
         case RunState.COMPLETED | RunState.FAILED | RunState.CANCELLED:
-            return Told("cancel", PARENT_GONE)
+            return ChildCommand("cancel", PARENT_GONE)
         case _ if overdue:
-            return Told("cancel", RUN_TIMED_OUT)
+            return ChildCommand("cancel", RUN_TIMED_OUT)
         case RunState.PAUSED if child.state is not RunState.PAUSED:
-            return Told("pause", PARENT_PAUSED)
+            return ChildCommand("pause", PARENT_PAUSED)
         case RunState.RUNNING if child.state is RunState.PAUSED and child.reason == PARENT_PAUSED:
-            return Told("resume")
+            return ChildCommand("resume")
         case _:
             return None

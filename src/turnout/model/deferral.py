@@ -1,4 +1,4 @@
-"""``Defer`` as a body raises it, and the value that travels."""
+"""Holds ``Defer`` as a body raises it, the deferral that travels, and the memo that a task keeps over its attempts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnout.errors import InvalidInput, TaskSignal
 from turnout.model.durations import Duration, seconds
 from turnout.model.values import dump_output
 
-EVERY, MAX_EVERY, BACKOFF = 10.0, 300.0, 1.5
+CONDITION_INTERVAL, MAX_CONDITION_INTERVAL, CONDITION_BACKOFF = 10.0, 300.0, 1.5
 """How often a condition is asked at first, at most how long it is left alone, and how the time between grows."""
 MAX_SAVED = 64 * 1024
 """Bytes of JSON that a body may save: they are kept in memory and written with every move of the task."""
@@ -25,13 +25,13 @@ class Condition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """``module:qualname``."""
     args: str = "[]"
     """JSON text of the list of its arguments."""
-    every: float = EVERY
-    max_every: float = MAX_EVERY
+    every: float = CONDITION_INTERVAL
+    max_every: float = MAX_CONDITION_INTERVAL
     asked: int = 0
 
     def pause(self) -> float:
         """Seconds until it is asked next."""
-        grown: float = self.every * BACKOFF ** min(self.asked, 100)
+        grown: float = self.every * CONDITION_BACKOFF ** min(self.asked, 100)
         return min(grown, max(self.every, self.max_every))
 
 
@@ -68,8 +68,8 @@ class Defer(TaskSignal):
         until: datetime | None = None,
         condition: Callable[..., Any] | str | None = None,
         args: Sequence[Any] = (),
-        every: Duration = EVERY,
-        max_every: Duration = MAX_EVERY,
+        every: Duration = CONDITION_INTERVAL,
+        max_every: Duration = MAX_CONDITION_INTERVAL,
         save: Any = None,
     ) -> None:
         given = [each for each in (duration, seconds, until, condition) if each is not None]
@@ -153,3 +153,31 @@ def _shown(deferral: Deferral) -> str:
     if deferral.until is not None:
         return f"until {datetime.fromtimestamp(deferral.until).astimezone().isoformat(timespec='seconds')}"
     return f"for {timedelta(seconds=deferral.seconds)}"
+
+
+class Memo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Most tasks have none. While a task is open: what it saved when it deferred itself; later: what it chose."""
+
+    saved: str | None = None
+    """JSON text: what the body gets as ``info.saved`` when it starts again."""
+    deferrals: int = 0
+    unmet: int = 0
+    """How many of the deferrals only asked a condition: the body did not begin."""
+    condition: Condition | None = None
+    """Asked before the body starts, until the body has deferred itself otherwise or has ended."""
+    chosen: tuple[str, ...] | None = None
+    """The names that a branch returned."""
+
+
+NOTHING = Memo()
+
+_decode = msgspec.json.Decoder(Memo).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def read_memo(text: str | None) -> Memo:
+    return NOTHING if text is None else _decode(text)
+
+
+def write_memo(memo: Memo) -> str:
+    return _encode(memo).decode()

@@ -85,7 +85,7 @@ STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.R
 NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
 """How an attempt that was run may end without having failed."""
 
-NO_ROOM, UNAVAILABLE = "NoCapacity", "ExecutorUnavailable"
+NO_CAPACITY_TYPE, UNAVAILABLE_TYPE = "NoCapacity", "ExecutorUnavailable"
 """Types of an error for which no body is to blame."""
 
 
@@ -163,7 +163,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     def returned(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
         """The attempt did not start; it goes back to ready and costs nothing. ``unavailable``: not for lack of room,
         but because the executor cannot start anything at present, which counts as a failure of the executor."""
-        error = ErrorInfo(UNAVAILABLE if unavailable else NO_ROOM, reason)
+        error = ErrorInfo(UNAVAILABLE_TYPE if unavailable else NO_CAPACITY_TYPE, reason)
         return cls._of(event, ExecutionStatus.RETURNED, error=error)
 
     @classmethod
@@ -174,7 +174,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     def crashed(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
         """Its own process died; ``unavailable``: before it had taken the attempt, as the executor's failure."""
         return cls._of(
-            event, ExecutionStatus.CRASHED, error=ErrorInfo(UNAVAILABLE if unavailable else "Crashed", reason)
+            event, ExecutionStatus.CRASHED, error=ErrorInfo(UNAVAILABLE_TYPE if unavailable else "Crashed", reason)
         )
 
     @classmethod
@@ -220,7 +220,7 @@ class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
     labels: dict[str, str] | None = None
 
 
-SHORT = 256
+MAX_SHORT_TEXT = 256
 
 decode_result = msgspec.json.Decoder(ExecutionResult).decode
 """One decoder for all threads, made at import (see ``decode_spec``)."""
@@ -239,23 +239,23 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
     message = getattr(error, "message", None)
     return ErrorInfo(
         type(error).__qualname__,
-        printable(message if isinstance(message, str) else str(error)),
-        printable(text),
+        clipped(message if isinstance(message, str) else str(error)),
+        clipped(text),
         kinds,
         error.code if isinstance(error, TurnoutError) else "",
     )
 
 
-def printable(text: str, limit: int = 20_000) -> str:
+def clipped(text: str, limit: int = 20_000) -> str:
     """Text that every database accepts: without NUL and lone surrogates, and of bounded length."""
     clean, half = storable(text), limit // 2
     return clean if len(clean) <= limit else f"{clean[:half]}\n… cut …\n{clean[-half:]}"
 
 
-def short(text: str) -> str:
+def short_text(text: str) -> str:
     """Text for one column of a table.
 
     >>> short("1.2.3 of" + 300 * " today")[:20]
     '1.2.3 of today today'
     """
-    return printable(text)[:SHORT]
+    return clipped(text)[:MAX_SHORT_TEXT]

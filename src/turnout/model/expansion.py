@@ -6,25 +6,26 @@ A mapped task runs, held by nobody, from the commit that adds its items until th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from turnout.model.bindings import resolve
-from turnout.model.branches import by_choice
+from turnout.model.branches import skipped_by_choice
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import lists_of
-from turnout.model.mapping import count_items
+from turnout.model.groups import startable, takes_slot
+from turnout.model.mapping import Outputs, count_items
 from turnout.model.moves import AddItems, End, MakeReady, Move, RunView, StartGroup, Stop
 from turnout.model.names import task_id
-from turnout.model.outputs import Outputs
 from turnout.model.reasons import ITEMS_FAILED, LIMIT
 from turnout.model.rows import TaskRow
 from turnout.model.spec import FromParam, FromTask, Mapped, Template
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict
 
-NAMED = 5
+MAX_NAMED_ITEMS = 5
 """How many failed items the reason of the whole names."""
 
 
@@ -73,12 +74,12 @@ def _skipped_list(view: RunView, pos: int) -> TaskRow | None:
     for template in lists_of(graph.tasks[pos]):
         if isinstance(template, FromTask):
             row = view.task(graph.position[template.name])
-            if by_choice(row):
+            if skipped_by_choice(row):
                 return row
     return None
 
 
-def try_open(view: RunView, pos: int) -> Iterator[Move]:
+def open_piped_group(view: RunView, pos: int) -> Iterator[Move]:
     """Open a mapped task that goes through other mapped tasks' items, if those are known and the rest is there."""
     graph = view.machine.graph
     if view.task(pos).state is not TaskState.PENDING or pos not in graph.pipes:
@@ -86,7 +87,7 @@ def try_open(view: RunView, pos: int) -> Iterator[Move]:
     for dep in graph.deps[pos]:
         row = view.task(dep)
         piped = dep in graph.pipes[pos] and row.state is TaskState.RUNNING
-        if not (piped or row.state is TaskState.COMPLETED or by_choice(row)):
+        if not (piped or row.state is TaskState.COMPLETED or skipped_by_choice(row)):
             return
     yield from open_group(view, pos)
 
@@ -94,10 +95,10 @@ def try_open(view: RunView, pos: int) -> Iterator[Move]:
 def resume_groups(view: RunView) -> Iterator[Move]:
     """Look at everything in pipes that an earlier owner may have left undone."""
     for pos in view.machine.graph.pipes:
-        yield from try_open(view, pos)
+        yield from open_piped_group(view, pos)
         group = view.machine.groups.get(pos)
         for each in group.items if group is not None and group.open else ():
-            yield from judge_item(view, view.task(each))
+            yield from evaluate_item(view, view.task(each))
 
 
 # -- what items take --------------------------------------------------------------------------------------------
@@ -119,7 +120,7 @@ def value_in(view: RunView, pos: int) -> Any:
 
 
 # -- an item starts ---------------------------------------------------------------------------------------------
-def judge_item(view: RunView, row: TaskRow) -> Iterator[Move]:
+def evaluate_item(view: RunView, row: TaskRow) -> Iterator[Move]:
     """An item that waits for nothing becomes ready; one whose part of a pipe did not complete is skipped."""
     if row.state is not TaskState.PENDING or row.group is None or row.index is None:
         return
@@ -135,22 +136,22 @@ def judge_item(view: RunView, row: TaskRow) -> Iterator[Move]:
 
 
 # -- an item ends -----------------------------------------------------------------------------------------------
-def follow_in_groups(view: RunView, pos: int) -> Iterator[Move]:
+def advance_groups(view: RunView, pos: int) -> Iterator[Move]:
     """What follows from the end of an item, or (``~pos``) from a mapped task's getting its items."""
     graph = view.machine.graph
     if pos < 0:
         for follower in graph.piped_into.get(~pos, ()):
-            yield from try_open(view, follower)
+            yield from open_piped_group(view, follower)
         return
     row = view.task(pos)
     assert row.group is not None and row.index is not None
     for follower in graph.piped_into.get(row.group, ()):
         items = view.items_in(follower)
         if items:
-            yield from judge_item(view, view.task(items[row.index]))
+            yield from evaluate_item(view, view.task(items[row.index]))
 
 
-def settle(view: RunView, pos: int) -> Iterator[Move]:
+def finish_group(view: RunView, pos: int) -> Iterator[Move]:
     """All items have ended: so does the mapped task."""
     if view.task(pos).state is not TaskState.RUNNING:
         return
@@ -180,7 +181,49 @@ def _end(view: RunView, pos: int, status: ExecutionStatus, said: Verdict, **more
 
 
 def _said(failed: Sequence[TaskRow], count: int) -> ErrorInfo:
-    names = ", ".join(row.name for row in failed[:NAMED]) + (", …" if len(failed) > NAMED else "")
+    names = ", ".join(row.name for row in failed[:MAX_NAMED_ITEMS]) + (", …" if len(failed) > MAX_NAMED_ITEMS else "")
     first = failed[0].error
     cause = f"; {failed[0].name}: {first.type}: {first.message}" if first is not None else ""
     return ErrorInfo("ItemsFailed", f"{len(failed):,} of {count:,} items failed: {names}{cause}", code=ITEMS_FAILED)
+
+
+def ready_within_limits(view: RunView) -> Iterator[int]:
+    """Ready tasks, oldest first, as many of a limited group as it has places left after this view."""
+    machine, room = view.machine, _room(view)
+    # Of those that are held, no more than could get a place, even if this turn moves some of them itself.
+    held = [
+        pos
+        for which, group in machine.groups.items()
+        for pos in islice(group.held, max(0, room.get(which, 0)) + len(view.rows))
+    ]
+    new = [pos for pos in view.rows if pos not in machine.ready]
+    for pos in dict.fromkeys([*machine.ready, *held, *new]):
+        row = view.task(pos)
+        if startable(row):
+            if row.group in room:
+                if room[row.group] <= 0:
+                    continue
+                room[row.group] -= 1
+            yield pos
+
+
+def offerable_within_limits(view: RunView) -> Iterator[int]:
+    """The same for pollers. A task whose time has not come may be left to them too, and keeps its place for it."""
+    waiting = [pos for pos in view.made_ready() if view.task(pos).retry_in]
+    yield from waiting
+    # What was just offered takes its place, so the others are looked for only now.
+    yield from list(ready_within_limits(view))
+
+
+def _room(view: RunView) -> dict[int | None, int]:
+    """How many places each limited group has left, by what is committed and what this turn changes."""
+    machine = view.machine
+    room: dict[int | None, int] = {}
+    for pos in machine.graph.mapped:
+        mapped = machine.graph.tasks[pos].map
+        if mapped is not None and mapped.max_parallel is not None:
+            room[pos] = mapped.max_parallel - (machine.groups[pos].busy if pos in machine.groups else 0)
+    for pos, row in view.rows.items():
+        if row.group in room:
+            room[row.group] -= takes_slot(row) - takes_slot(view.tasks[pos])
+    return room

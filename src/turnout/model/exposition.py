@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from turnout.model.breaker import BreakerState
 from turnout.model.health import ExecutorStatus, Orchestrator, OrchestratorStatus, PoolStatus, StageStatus
-from turnout.model.printable import printable
+from turnout.model.texts import printable
 from turnout.model.workers import HubStatus, WorkerFigures, by_name
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]

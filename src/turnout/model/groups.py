@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from turnout.model.graph import Graph
-from turnout.model.outputs import items_of
+from turnout.model.mapping import items_of
 from turnout.model.rows import TaskRow
 from turnout.model.states import TASK_PENDING, TASK_READY, TASK_RUNNING, TASK_TERMINAL
 
@@ -34,8 +34,8 @@ class Group:
 
     def change(self, before: TaskRow, row: TaskRow, ready: dict[int, None]) -> None:
         """An item's row has changed; ``ready`` is the machine's."""
-        self.busy += occupies(row) - occupies(before)
-        if placeable(row):
+        self.busy += takes_slot(row) - takes_slot(before)
+        if startable(row):
             if row.pos not in ready:
                 self.held.setdefault(row.pos)
         else:
@@ -61,7 +61,7 @@ class Expansion(msgspec.Struct, gc=False):
     """Rows that the turn adds, as they were before it moved them."""
     opened: dict[int, range] = {}
     """Mapped tasks that get their items in the turn, and where."""
-    left: dict[int, int] = {}
+    open_items: dict[int, int] = {}
     """How many items of a group are open after the turn, where that has changed."""
 
 
@@ -69,17 +69,17 @@ NO_GROUPS: Mapping[int, Group] = MappingProxyType({})
 """Those of a run that maps nothing, or has not begun to."""
 
 
-def placeable(row: TaskRow) -> bool:
+def startable(row: TaskRow) -> bool:
     """Ready, its waiting time over, and not left to pollers."""
     return row.state is TASK_READY and row.poll_key is None and not row.retry_in
 
 
-def occupies(row: TaskRow) -> bool:
+def takes_slot(row: TaskRow) -> bool:
     """Whether it takes one of its group's places: it runs, or a poller may start it without asking."""
     return row.state is TASK_RUNNING or row.poll_key is not None
 
 
-def restored(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> dict[int, Group]:
+def restored_groups(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> dict[int, Group]:
     """The groups of a run as its rows tell; takes out of ``ready`` what their limits hold back."""
     groups: dict[int, Group] = {}
     for pos, items in items_of(tasks[len(graph.tasks) :]).items():
@@ -89,7 +89,7 @@ def restored(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> 
         rows = [tasks[each] for each in items]
         group.open = sum(row.state not in TASK_TERMINAL for row in rows)
         if group.limit is not None:
-            group.busy = sum(map(occupies, rows))
+            group.busy = sum(map(takes_slot, rows))
             group.held = {row.pos: ready.pop(row.pos) for row in rows if row.pos in ready}
             group.admit(ready)
     return groups
@@ -97,10 +97,10 @@ def restored(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> 
 
 def wanted_outputs(graph: Graph, rows: Sequence[TaskRow], among: Iterable[int]) -> list[int]:
     """Which of these outputs the machine keeps whatever their size: rules look into them, or lists are yet to count."""
-    return [pos for pos in among if keeps(graph, rows, rows[pos])]
+    return [pos for pos in among if keeps_output(graph, rows, rows[pos])]
 
 
-def keeps(graph: Graph, rows: Sequence[TaskRow], row: TaskRow) -> bool:
+def keeps_output(graph: Graph, rows: Sequence[TaskRow], row: TaskRow) -> bool:
     """Whether this row's output has to stay in memory."""
     pos = row.pos if row.group is None else row.group
     waiting = graph.counted_by.get(pos, ())

@@ -76,11 +76,11 @@ def call_hooks(view: RunView) -> Iterator[Move]:
             # A task that never ran here calls none, nor does one whose output was taken over from another run.
             yield from _settle(view, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
     waiting = [pos for pos in graph.run_hooks if view.task(pos).state is TaskState.PENDING]
-    if waiting and view.left <= len(waiting):
+    if waiting and view.open_after <= len(waiting):
         called = _CALLED_BY[end_of(graph, view.run_row, view.task).state]
         last = [pos for pos in waiting if _on(graph, pos) == "exit"]
         yield from _settle(view, [pos for pos in waiting if pos not in last], called)
-        if view.left == len(last):
+        if view.open_after == len(last):
             yield from _settle(view, last, called)
 
 
@@ -89,8 +89,8 @@ def open_hooks(view: RunView) -> list[int]:
     return [pos for pos in view.machine.graph.hooks if view.task(pos).state not in TASK_TERMINAL]
 
 
-def only_hooks_left(view: RunView) -> bool:
-    return view.left == len(open_hooks(view))
+def only_hooks_open(view: RunView) -> bool:
+    return view.open_after == len(open_hooks(view))
 
 
 def _settle(view: RunView, hooks: Iterable[int], called: tuple[HookedOn, ...]) -> Iterator[Move]:
@@ -109,7 +109,7 @@ def _on(graph: Graph, pos: int) -> HookedOn:
 
 
 # -- telling ----------------------------------------------------------------------------------------------------
-def told(
+def hook_arguments(
     graph: Graph, pos: int, run_id: str, run: RunRow, row_of: RowOf, output_of: Callable[[str], Any]
 ) -> tuple[RunOutcome | TaskOutcome, ...]:
     """The arguments of a hook's call. They are the same in every attempt, as what they tell of has ended."""

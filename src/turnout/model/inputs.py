@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from turnout.errors import InputError, InvalidInput, NotJson
-from turnout.model.annotations import Typed, Unfit
+from turnout.model.annotations import ConversionError, TypeAdapter
+from turnout.model.names import suggest
 from turnout.model.spec import Param, WorkflowSpec
-from turnout.model.suggestions import close
-from turnout.model.types import PLAIN, plain
+from turnout.model.types import PLAIN, to_json_value
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 60
@@ -27,7 +27,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def check_input(
-    spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, Typed] | None = None
+    spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, TypeAdapter] | None = None
 ) -> dict[str, Any]:
     """The run's input as JSON values, defaults filled in, or the error that names every parameter at fault.
 
@@ -35,12 +35,12 @@ def check_input(
     """
     values, problems = examine(spec, input, types or {})
     if problems:
-        raise refusal(spec.name, problems)
+        raise input_error(spec.name, problems)
     return values
 
 
 def examine(
-    spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, Typed]
+    spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, TypeAdapter]
 ) -> tuple[dict[str, Any], list[Problem]]:
     """The input as far as it is right, and what is wrong with it."""
     problems: list[Problem] = []
@@ -49,7 +49,7 @@ def examine(
     names = [param.name for param in spec.params]
     for name in input:
         if name not in names:
-            message = f"workflow {spec.name!r} has no parameter {name!r}{close(name, names)}"
+            message = f"workflow {spec.name!r} has no parameter {name!r}{suggest(name, names)}"
             problems.append(Problem("unknown_parameter", name, message))
     values: dict[str, Any] = {}
     for param in spec.params:
@@ -64,7 +64,7 @@ def examine(
     return values, problems
 
 
-def refusal(workflow: str, problems: Sequence[Problem]) -> InputError:
+def input_error(workflow: str, problems: Sequence[Problem]) -> InputError:
     """One error for all problems; of a single one it has the code."""
     if len(problems) == 1:
         [one] = problems
@@ -76,20 +76,20 @@ def refusal(workflow: str, problems: Sequence[Problem]) -> InputError:
     )
 
 
-def _value(spec: WorkflowSpec, param: Param, value: Any, known: Typed | None, problems: list[Problem]) -> Any:
+def _value(spec: WorkflowSpec, param: Param, value: Any, known: TypeAdapter | None, problems: list[Problem]) -> Any:
     if value is None and not param.required and param.default is None:
         return None  # ``x: int = None`` says one thing and means another
     where = f"parameter {param.name!r} of workflow {spec.name!r}"
     try:
-        given = value if type(value) in PLAIN else plain(value, where)
+        given = value if type(value) in PLAIN else to_json_value(value, where)
         if known is None or known.convert is None:
             return given
         made = known.convert(given)
         # What is stored is complete and in one form, whoever reads it: defaults of fields, dates, decimals.
-        return given if known.is_json else plain(made, where)
+        return given if known.is_json else to_json_value(made, where)
     except NotJson as error:
         problems.append(Problem(error.code, param.name, error.message))
-    except Unfit as error:
+    except ConversionError as error:
         assert known is not None
         message = (
             f"{where} must be {known.text}, but {_short.repr(value)} ({type(value).__qualname__}) was given: {error}"

@@ -1,16 +1,67 @@
-"""The number of items of a mapped task, and the rows whose outputs a task's call takes."""
+"""Assembles the values of tasks from rows, counts the items of mapped tasks, and finds the rows that a call takes.
+
+The list of a mapped task is not stored: its row has the number of items, and the list is built from the items' rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
 
 from turnout.errors import InvalidInput
-from turnout.model.bindings import tasks_in
+from turnout.model.bindings import ABSENT, tasks_in
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph, lists_of
-from turnout.model.outputs import Outputs
+from turnout.model.rows import TaskRow
 from turnout.model.spec import FromTask, ListOf, Literally, TaskSpec, Template
+from turnout.model.states import TaskState
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Outputs(NamedTuple):
+    """How the rows of one run make up the values of its tasks."""
+
+    graph: Graph
+    row_of: Callable[[int], TaskRow]
+    items: Mapping[int, range]
+    """By the position of a mapped task: where its items' rows are."""
+
+    def completed(self, pos: int) -> bool:
+        return self.row_of(pos).state is TaskState.COMPLETED
+
+    def behind(self, pos: int) -> Sequence[int]:
+        """The rows whose outputs make up the value of a completed task of the graph."""
+        if pos not in self.graph.mapped:
+            return (pos,)
+        return [each for each in self.items.get(pos, ()) if self.completed(each)]
+
+    def value(self, pos: int, texts: Mapping[int, str]) -> Any:
+        """The value of a task of the graph, given the outputs behind it; ABSENT if it did not complete."""
+        if not self.completed(pos):
+            return ABSENT
+        if pos not in self.graph.mapped:
+            return _decode(texts[pos])
+        return [self.item(each, texts) for each in self.items.get(pos, ())]
+
+    def item(self, pos: int, texts: Mapping[int, str]) -> Any:
+        """The value of one item, which has ended: its output, or the error that stands for it."""
+        row = self.row_of(pos)
+        if row.state is TaskState.COMPLETED:
+            return _decode(texts[pos])
+        return {"type": row.error.type, "message": row.error.message} if row.error is not None else None
+
+
+def items_of(rows: Iterable[TaskRow]) -> dict[int, range]:
+    """Where the items of each mapped task are. They were added together, so their positions follow one another."""
+    found: dict[int, range] = {}
+    for row in rows:
+        if row.group is not None:
+            known = found.get(row.group)
+            found[row.group] = range(known.start, row.pos + 1) if known else range(row.pos, row.pos + 1)
+    return found
 
 
 def count_items(task: TaskSpec, list_of: Callable[[Template], Any], most: int) -> int | ErrorInfo:

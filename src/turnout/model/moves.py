@@ -82,7 +82,7 @@ class RunView(Protocol):
         ...
 
     @property
-    def left(self) -> int:
+    def open_after(self) -> int:
         """How many tasks are open after this turn."""
         ...
 

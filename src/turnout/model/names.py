@@ -1,4 +1,4 @@
-"""How things are named: identifiers, full names, and the opaque ids of tasks."""
+"""Makes and checks ids and identifiers, and suggests known names for an unknown one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import re
 import time
 import uuid
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
@@ -57,3 +59,18 @@ def task_id(run_id: str, pos: int) -> str:
 def split_task_id(task: str) -> tuple[str, int]:
     run_id, _, pos = task.rpartition(".")
     return run_id, int(pos)
+
+
+def suggest_similar(name: str, known: Iterable[str]) -> str:
+    """What to add to a message about an unknown name: the names that look like it, or nothing."""
+    found = get_close_matches(name, sorted(set(known)), n=3)
+    return f": did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """What to add to a message about an unknown name: the names that look like it, or some that there are."""
+    names = sorted(set(known))
+    if said := suggest_similar(name, names):
+        return said
+    some = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+    return f": there are {some}" if names else ": there are none"

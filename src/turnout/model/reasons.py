@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnout.model.events import ExecutionResult, printable
+from turnout.model.events import ExecutionResult, clipped
 
 RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED = "run_timed_out", "store_rejected", "turn_failed"
-FAILING = frozenset({RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED})
+FAILING_REASONS = frozenset({RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED})
 """Reasons for which a run that is being cancelled ends as failed."""
-GIVEN_UP = frozenset({STORE_REJECTED, TURN_FAILED})
+DATA_DISCARDED = frozenset({STORE_REJECTED, TURN_FAILED})
 """Those for which its data are given up."""
-NOT_CHOSEN, RULE_SAID_NO = "not_chosen", "trigger_rule"
+NOT_CHOSEN, TRIGGER_RULE = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule forgives."""
-NO_CAPACITY, FOR_POLLERS, TO_BE_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"
-TO_BE_ALONE_ON_A_WORKER = "waiting_to_run_alone_on_a_worker"
+NO_CAPACITY, WAITING_FOR_POLLER, WAITING_TO_RUN_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"
+WAITING_TO_RUN_ALONE_ON_A_WORKER = "waiting_to_run_alone_on_a_worker"
 BREAKER_OPEN = "breaker_open"
 """Why a task waits whose executor has failed too often to get more than a probe now and then."""
 LIMIT = "limit"
@@ -36,11 +36,11 @@ UNDECLARED_CONDITION = "undeclared_condition"
 UNMET = "unmet"
 """In the detail of an attempt that only asked a condition: its body did not begin."""
 
-MAX_MESSAGE, MAX_TRACEBACK = 2_000, 10_000
+MAX_MESSAGE_LENGTH, MAX_TRACEBACK_LENGTH = 2_000, 10_000
 """Characters of an error that are kept for each attempt; of a traceback the first half and the last. The error of a
 task's last attempt stands whole on its row."""
 
-NAMED = 3
+MAX_NAMED_WORKERS = 3
 """How many workers a reason names."""
 
 
@@ -57,7 +57,7 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "All slots of the task's executor, or of the workers that fit, are in use.",
         "Wait, raise the executor's capacity, or start more workers.",
     ),
-    FOR_POLLERS: WaitReason(
+    WAITING_FOR_POLLER: WaitReason(
         "The task is offered to pollers of its executor key, and none has claimed it.",
         "Start a poller for the executor key.",
     ),
@@ -73,11 +73,11 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "As many items of the mapped task are running as ``max_parallel`` allows.",
         "Wait for other items, or raise ``max_parallel``.",
     ),
-    TO_BE_ALONE: WaitReason(
+    WAITING_TO_RUN_ALONE: WaitReason(
         "The task's attempts were lost with their processes, so it starts only while its executor runs nothing else.",
         "Wait; find out why its processes die, or route the task to an executor that isolates its attempts.",
     ),
-    TO_BE_ALONE_ON_A_WORKER: WaitReason(
+    WAITING_TO_RUN_ALONE_ON_A_WORKER: WaitReason(
         "The task's attempts were lost with their workers, so it starts only on a worker that runs nothing else.",
         "Wait, or start another worker; find out why its workers die.",
     ),
@@ -126,14 +126,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 @lru_cache(maxsize=1024)
-def decided(executor: str, reason: str, worker: str | None = None) -> str:
+def start_detail(executor: str, reason: str, worker: str | None = None) -> str:
     """The detail of a start; ``worker`` is the name of the worker that gets it."""
     said = {"executor": executor, "reason": reason}
     return _encode(said if worker is None else {**said, "worker": worker}).decode()
 
 
 @lru_cache(maxsize=1024)
-def because(reason: str | None) -> str | None:
+def reason_detail(reason: str | None) -> str | None:
     """The detail of a move that no result caused."""
     return None if reason is None else _encode({"reason": reason}).decode()
 
@@ -148,18 +148,18 @@ def no_worker_matches(labels: Mapping[str, str], handler: str) -> str:
     return f"{NO_WORKER_MATCHES}{{{asked}}} handler {handler}"
 
 
-def workers_barred(names: Sequence[str]) -> str:
+def breaker_open_on_workers(names: Sequence[str]) -> str:
     """Why a task waits that only workers could run whose breakers are not closed.
 
     >>> workers_barred(["gpu-1", "gpu-2", "gpu-3", "gpu-4"])
     'breaker_open{worker gpu-1, gpu-2, gpu-3 and 1 more}'
     """
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{BREAKER_OPEN}{{worker {', '.join(names[:NAMED])}{more}}}"
+    more = f" and {len(names) - MAX_NAMED_WORKERS} more" if len(names) > MAX_NAMED_WORKERS else ""
+    return f"{BREAKER_OPEN}{{worker {', '.join(names[:MAX_NAMED_WORKERS])}{more}}}"
 
 
 @lru_cache(maxsize=1024)
-def succeeded(chosen: tuple[str, ...] | None, handler_version: str) -> str:
+def success_detail(chosen: tuple[str, ...] | None, handler_version: str) -> str:
     """The detail of a success that has one: what a branch chose, and which version of a handler it was."""
     detail: dict[str, object] = {} if chosen is None else {"chosen": chosen}
     if handler_version:
@@ -167,16 +167,16 @@ def succeeded(chosen: tuple[str, ...] | None, handler_version: str) -> str:
     return _encode(detail).decode()
 
 
-def ended(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
+def end_detail(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
     """The detail of an attempt's end that is not success. ``delay`` is given where another attempt follows."""
     detail: dict[str, object] = {"status": result.status}
     if reason:
         detail["reason"] = reason
     if result.error:
-        detail["error"] = f"{result.error.type}: {result.error.message[:MAX_MESSAGE]}"
+        detail["error"] = f"{result.error.type}: {result.error.message[:MAX_MESSAGE_LENGTH]}"
         # Of an attempt that no other follows the task's row keeps the error: nothing is written twice.
         if delay is not None and result.error.traceback:
-            detail["traceback"] = printable(result.error.traceback, MAX_TRACEBACK)
+            detail["traceback"] = clipped(result.error.traceback, MAX_TRACEBACK_LENGTH)
     if result.deferral is not None and result.deferral.unmet:
         detail[UNMET] = True
     if result.handler_version:

@@ -9,14 +9,14 @@ import msgspec
 
 from turnout.errors import InvalidInput
 from turnout.model.bindings import params_in
-from turnout.model.branches import by_choice
+from turnout.model.branches import skipped_by_choice
 from turnout.model.graph import Graph
+from turnout.model.names import suggest
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import TaskRow
 from turnout.model.rules import needs_context
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.states import TaskState
-from turnout.model.suggestions import close
 
 
 def kept_tasks(
@@ -35,7 +35,7 @@ def kept_tasks(
     """
     if from_task is not None and from_task not in new.position:
         raise InvalidInput(
-            f"workflow {new.spec.name!r} has no task {from_task!r}{close(from_task, list(new.position))}",
+            f"workflow {new.spec.name!r} has no task {from_task!r}{suggest(from_task, list(new.position))}",
             code="unknown_task",
             task=from_task,
         )
@@ -89,7 +89,7 @@ def _work(task: TaskSpec) -> TaskSpec:
 
 
 def _finished(row: TaskRow) -> bool:
-    return row.state is TaskState.COMPLETED or by_choice(row)
+    return row.state is TaskState.COMPLETED or skipped_by_choice(row)
 
 
 def _takes(task: TaskSpec, changed: frozenset[str]) -> bool:

@@ -1,7 +1,7 @@
 """The committed state of a run in its owner's memory. No I/O, no clock, no randomness of its own.
 
 A ``Transition`` (transition.py) collects the changes of one commit on top of it. When the ledger reports them applied,
-``adopt`` makes them the state. A transition that did not apply is forgotten.
+``apply`` makes them the state. A transition that did not apply is forgotten.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Protocol
 
 import msgspec
 
-from turnout.model.carry_over import read_memo
+from turnout.model.deferral import read_memo
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.groups import NO_GROUPS, Expansion, Group, keeps, placeable, restored
+from turnout.model.groups import NO_GROUPS, Expansion, Group, keeps_output, restored_groups, startable
+from turnout.model.mapping import Outputs
 from turnout.model.names import task_id
-from turnout.model.outputs import Outputs
 from turnout.model.retry import last_attempt
 from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.spec import TaskSpec
@@ -45,6 +45,7 @@ class RunMachine:
 
     __slots__ = (
         "epoch",
+        "finished_groups",
         "graph",
         "groups",
         "limits",
@@ -54,7 +55,6 @@ class RunMachine:
         "remaining",
         "row",
         "seq",
-        "settling",
         "tasks",
     )
 
@@ -76,15 +76,15 @@ class RunMachine:
                 for dependent in graph.dependents[pos]:
                     self.remaining[dependent] -= 1
         self.open = len(tasks) - len(ended)
-        self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if placeable(task)])
+        self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if startable(task)])
         """Positions of tasks that could start at once, in the order in which they became ready."""
-        self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored(graph, tasks, self.ready)
+        self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored_groups(graph, tasks, self.ready)
         """The items of mapped tasks, by the position of the mapped task."""
-        self.settling: Sequence[int] = self._ended_groups() if self.groups else ()
+        self.finished_groups: Sequence[int] = self._ended_groups() if self.groups else ()
         """Mapped tasks that run although all of their items have ended."""
 
     @classmethod
-    def fresh(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
+    def create(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
         """A run that is not stored yet. ``reuse`` are finished rows of another run whose outputs count here."""
         tasks = list(graph.waiting)
         for row in reuse:
@@ -118,7 +118,7 @@ class RunMachine:
             task_priority=row.priority,
         )
 
-    def due(self, pos: int) -> None:
+    def clear_delay(self, pos: int) -> None:
         """A ready task's waiting time is over. Nothing to commit: the stored time says the same."""
         row = self.tasks[pos]
         if row.state is TASK_READY and row.retry_in:
@@ -146,14 +146,14 @@ class RunMachine:
                 dispatched_at=at,
             )
 
-    def adopt(self, changes: Changes) -> None:
+    def apply(self, changes: Changes) -> None:
         """The changes were committed: their rows are now the state."""
         graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
         if changes.expansion is not None:
             self._add(changes.expansion)
         for pos, row in changes.rows.items():
             if row.group is not None:
-                self._adopt_item(row)
+                self._apply_item(row)
                 continue
             if row.state in TASK_TERMINAL:
                 if tasks[pos].state not in TASK_TERMINAL:
@@ -161,9 +161,13 @@ class RunMachine:
                     for dependent in graph.dependents[pos]:
                         remaining[dependent] -= 1
                 output = row.output
-                if output is not None and len(output) > self.limits.inline_output and not keeps(graph, tasks, row):
+                if (
+                    output is not None
+                    and len(output) > self.limits.inline_output
+                    and not keeps_output(graph, tasks, row)
+                ):
                     row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - what memory keeps of it
-            if placeable(row):
+            if startable(row):
                 ready[pos] = None
             elif ready:
                 ready.pop(pos, None)
@@ -185,7 +189,7 @@ class RunMachine:
             opened[pos] = Group(items, mapped.max_parallel if mapped is not None else None)
         self.groups = {**self.groups, **opened}
 
-    def _adopt_item(self, row: TaskRow) -> None:
+    def _apply_item(self, row: TaskRow) -> None:
         pos, before = row.pos, self.tasks[row.pos]
         assert row.group is not None
         group = self.groups[row.group]
@@ -194,7 +198,7 @@ class RunMachine:
             group.open -= 1
         if group.limit is not None:
             group.change(before, row, self.ready)
-        elif placeable(row):
+        elif startable(row):
             self.ready[pos] = None
         else:
             self.ready.pop(pos, None)
@@ -205,7 +209,7 @@ class RunMachine:
         for group in self.groups.values():
             if group.limit is not None and group.open:
                 group.admit(self.ready)
-        self.settling = self._ended_groups()
+        self.finished_groups = self._ended_groups()
         if self.graph.counted_by and not self.graph.mapped.isdisjoint(changes.rows):
             # A list that has been counted need not stay: what is too large for memory is shed now.
             for source in self.graph.counted_by:
@@ -219,7 +223,7 @@ class RunMachine:
         """Leave a large output to the store, unless the machine itself still has to look into it."""
         row = self.tasks[pos]
         large = row.output is not None and len(row.output) > self.limits.inline_output
-        if large and not keeps(self.graph, self.tasks, row):
+        if large and not keeps_output(self.graph, self.tasks, row):
             self.tasks[pos] = msgspec.structs.replace(row, output=None)
 
 

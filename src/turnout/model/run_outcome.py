@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
-from turnout.model.reasons import FAILING
+from turnout.model.reasons import FAILING_REASONS
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.states import RunState, TaskState
 
@@ -23,7 +23,7 @@ class End(NamedTuple):
 def end_of(graph: Graph, run: RunRow, row_of: RowOf) -> End:
     """The end that the run is to have, given that nothing but hooks is open."""
     if run.state is RunState.CANCELLING:
-        return End(RunState.FAILED if run.reason in FAILING else RunState.CANCELLED, run.reason, run.error)
+        return End(RunState.FAILED if run.reason in FAILING_REASONS else RunState.CANCELLED, run.reason, run.error)
     for pos in range(len(graph.tasks)):
         row = row_of(pos)
         if row.state is not TaskState.FAILED or pos in graph.hooks:

@@ -16,7 +16,7 @@ Parse: TypeAlias = Literal["text", "json", "lines"]
 
 MAX_CAPTURE = 256 * 1024
 """Bytes of each stream that the result keeps, from the end."""
-SAID = 2_000
+MAX_SHOWN_OUTPUT = 2_000
 """Characters of standard error that a failure's message quotes, from the end."""
 
 
@@ -86,7 +86,7 @@ def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> A
     """What the task returns. Raises CommandFailed for a code that is not ok, or output that is not as promised."""
     if code not in spec.ok_codes:
         how = f"exit code {code}" if code >= 0 else f"killed by {signal_name(-code)}"
-        said = (stderr.text or stdout.text).strip()[-SAID:]
+        said = (stderr.text or stdout.text).strip()[-MAX_SHOWN_OUTPUT:]
         raise CommandFailed(f"{how}: {said}" if said else how, exit_code=code)
     if spec.parse is None:
         return {"exit_code": code, "stdout": stdout.shown(), "stderr": stderr.shown()}

@@ -8,25 +8,35 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
-from turnout.model.branches import by_choice, checked, leave_out, take_over_choices, why_skipped
-from turnout.model.carry_over import Memo, write_memo
+from turnout.model.branches import checked_choice, restore_choices, skip_reason, skip_unchosen, skipped_by_choice
 from turnout.model.children import parent_answer
+from turnout.model.deferral import Memo, write_memo
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.expansion import (
-    follow_in_groups,
+    advance_groups,
+    evaluate_item,
+    finish_group,
     items_of_group,
-    judge_item,
+    offerable_within_limits,
     open_group,
+    open_piped_group,
+    ready_within_limits,
     resume_groups,
-    settle,
-    try_open,
     value_in,
 )
-from turnout.model.groups import Expansion, placeable
-from turnout.model.hooks import call_hooks, only_hooks_left, open_hooks
-from turnout.model.limits import offerable_within_limits, ready_within_limits
+from turnout.model.groups import Expansion, startable
+from turnout.model.hooks import call_hooks, only_hooks_open, open_hooks
 from turnout.model.moves import AddItems, End, MakeReady, Move, StartGroup, Stop
-from turnout.model.reasons import FOR_POLLERS, PAUSED, RUN_TIMED_OUT, STORE_REJECTED, because, decided, ended, succeeded
+from turnout.model.reasons import (
+    PAUSED,
+    RUN_TIMED_OUT,
+    STORE_REJECTED,
+    WAITING_FOR_POLLER,
+    end_detail,
+    reason_detail,
+    start_detail,
+    success_detail,
+)
 from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.run_machine import RunMachine
@@ -74,10 +84,10 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     _ended: int = 0
     awaits_claim_check: bool = False
     """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
-    _to_follow: list[int] | None = None
+    _to_advance: list[int] | None = None
     """Ended tasks whose dependents are being looked at, and those that ended by that; ``~pos`` of mapped tasks that got
     their items."""
-    _lefts: dict[int, int] | None = None
+    _open_dependencies: dict[int, int] | None = None
     """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
 
     def __post_init__(self) -> None:
@@ -93,7 +103,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return self.run or self.machine.row
 
     @property
-    def left(self) -> int:
+    def open_after(self) -> int:
         """How many tasks are open after this turn, hooks included, and items that it adds."""
         added = 0 if self.expansion is None else len(self.expansion.added)
         return self.machine.open + added - self._ended
@@ -118,9 +128,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         if self.machine.graph.limited:
             return list(ready_within_limits(self))
         rows, before = self.rows, self.machine.ready
-        found = [pos for pos in before if pos not in rows or placeable(rows[pos])] if before else []
+        found = [pos for pos in before if pos not in rows or startable(rows[pos])] if before else []
         for pos, row in rows.items():
-            if row.state is TASK_READY and pos not in before and placeable(row):
+            if row.state is TASK_READY and pos not in before and startable(row):
                 found.append(pos)
         return found
 
@@ -139,19 +149,19 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
         hooks = self.machine.graph.hooks
         if self.machine.new.rerun_of is not None:
-            self._apply(take_over_choices(self))
+            self._apply(restore_choices(self))
         for pos, left in enumerate(self.machine.remaining):
             if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
                 self._evaluate_trigger(pos)
         if self.machine.graph.pipes:
             self._apply(resume_groups(self))
 
-    def place(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
+    def start(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
         """Ready to running: the one door in. ``worker`` is what people call a holder that is not an orchestrator."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         attempt = row.attempt + 1
-        detail = decided(decision.executor_key, decision.reason, worker)
+        detail = start_detail(decision.executor_key, decision.reason, worker)
         seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, detail)
         # A copy costs a fifth of a row made field by field. A ready row has no output, start or end.
         placed = msgspec.structs.replace(
@@ -182,12 +192,12 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             executor=decision.executor_key,
             decision=decision.reason,
             labels=decision.labels,
-            reason=FOR_POLLERS,
+            reason=WAITING_FOR_POLLER,
             was=self.tasks[pos].state,
             was_attempt=self.tasks[pos].attempt,
         )
 
-    def explain(self, pos: int, reason: str) -> None:
+    def set_wait_reason(self, pos: int, reason: str) -> None:
         """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
         row = self.rows.get(pos)
         if row is not None and row.state is TASK_READY and row.reason != reason:
@@ -213,7 +223,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         self.answered.append(pos)
         run, graph = self.run_row, self.machine.graph
         if result.chosen is not None:
-            result = checked(result, graph, pos)
+            result = checked_choice(result, graph, pos)
         if run.state is RUN_CANCELLING and pos not in graph.hooks:
             said = verdict_when_cancelling(result, run.reason)
         else:
@@ -235,7 +245,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             return self._end_hooks(reason)
         if state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
-        if hooks and reason == RUN_TIMED_OUT and only_hooks_left(self):
+        if hooks and reason == RUN_TIMED_OUT and only_hooks_open(self):
             return []  # In time but for its hooks, which have no say in how the run ends.
         self._move_run(RUN_CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
@@ -286,11 +296,11 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     def finish(self) -> None:
         """End the run if nothing is left to do."""
         graph = self.machine.graph
-        for pos in self.machine.settling:
-            self._apply(settle(self, pos))
+        for pos in self.machine.finished_groups:
+            self._apply(finish_group(self, pos))
         if graph.hooks:
             self._apply(call_hooks(self))
-        if self.left or self.awaits_claim_check:
+        if self.open_after or self.awaits_claim_check:
             return
         if self.run_row.state in (RUN_RUNNING, RUN_CANCELLING):
             end = end_of(graph, self.run_row, self.task)
@@ -339,7 +349,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     def _schedule_retry(self, pos: int, result: ExecutionResult, said: Verdict) -> None:
         """Running to ready: another attempt follows."""
         row = self.task(pos)
-        detail = ended(result, said.reason, said.delay)
+        detail = end_detail(result, said.reason, said.delay)
         self.rows[pos] = TaskRow(
             pos=pos,
             name=row.name,
@@ -369,18 +379,18 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         row = self.rows.get(pos, committed)
         output = error = detail = started = finished = memo = None
         if result is None:
-            detail = because(said.reason)
+            detail = reason_detail(said.reason)
         else:
             started, finished = result.started_at, result.finished_at
             if state is TASK_COMPLETED:
                 output = "null" if result.output is None else result.output
                 if result.chosen is not None or result.handler_version:
-                    detail = succeeded(result.chosen, result.handler_version)
+                    detail = success_detail(result.chosen, result.handler_version)
                 if result.chosen is not None:
                     memo = write_memo(Memo(chosen=result.chosen))
             else:
                 error = result.error or said.error or row.error
-                detail = ended(result, said.reason, None)
+                detail = end_detail(result, said.reason, None)
         self.rows[pos] = msgspec.structs.replace(
             row,
             state=state,
@@ -405,8 +415,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         if committed.state is TASK_READY and committed.poll_key is not None:
             self.awaits_claim_check = True
         if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
-            self._apply(leave_out(self, pos, result.chosen or ()))
-        self.follow(pos)
+            self._apply(skip_unchosen(self, pos, result.chosen or ()))
+        self.advance_dependents(pos)
         if row.group is not None:
             self._item_ended(row.group)
 
@@ -441,7 +451,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             attempt=1,
             dispatched_at=self.now,
             started_at=self.now,
-            seq=self.log(pos, TASK_READY, TASK_RUNNING, 1, because("mapped")),
+            seq=self.log(pos, TASK_READY, TASK_RUNNING, 1, reason_detail("mapped")),
             was=TASK_PENDING,
         )
 
@@ -451,22 +461,22 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         expansion, first = self.expansion, len(self.tasks)
         added = items_of_group(pos, self.task(pos), first, count)
         expansion.opened[pos] = range(first, first + count)
-        expansion.left[pos] = count
+        expansion.open_items[pos] = count
         expansion.added += added
         self.tasks = [*self.tasks, *added]
         for item in added:
-            self._apply(judge_item(self, item))
-        self.follow(~pos)
+            self._apply(evaluate_item(self, item))
+        self.advance_dependents(~pos)
 
     def _item_ended(self, group: int) -> None:
         """The last item ends its mapped task, unless it is not sure yet that all of this turn applies."""
         if self.expansion is None:
             self.expansion = Expansion()
-        left = self.expansion.left
+        left = self.expansion.open_items
         known = left.get(group)
         left[group] = (self.machine.groups[group].open if known is None else known) - 1
         if left[group] == 0 and not self.awaits_claim_check:
-            self._apply(settle(self, group))
+            self._apply(finish_group(self, group))
 
     def _end_hooks(self, reason: str) -> list[int]:
         """Ends all open hooks, the running ones without waiting for their answer. Returns those that ran."""
@@ -477,39 +487,39 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return running
 
     # -- readiness ----------------------------------------------------------------------------------------------
-    def follow(self, pos: int) -> None:
+    def advance_dependents(self, pos: int) -> None:
         """A task ended: judge the dependents that waited for nothing else."""
         if self.run_row.state is RUN_CANCELLING:
             return
         # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
-        if self._to_follow is not None:
-            self._to_follow.append(pos)
+        if self._to_advance is not None:
+            self._to_advance.append(pos)
             return
         graph, remaining = self.machine.graph, self.machine.remaining
-        self._to_follow = [pos]
-        for done in self._to_follow:
+        self._to_advance = [pos]
+        for done in self._to_advance:
             if done < 0 or done >= len(graph.tasks):
-                self._apply(follow_in_groups(self, done))
+                self._apply(advance_groups(self, done))
                 continue
             for dependent in graph.dependents[done]:
-                lefts = self._lefts
+                lefts = self._open_dependencies
                 left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
                 if left > 1:
                     if lefts is None:
-                        lefts = self._lefts = {}
+                        lefts = self._open_dependencies = {}
                     lefts[dependent] = left - 1
                     if dependent in graph.pipes:
-                        self._apply(try_open(self, dependent))
+                        self._apply(open_piped_group(self, dependent))
                 elif self.task(dependent).state is TASK_PENDING:
                     self._evaluate_trigger(dependent)
-        self._to_follow = None
+        self._to_advance = None
 
     def _evaluate_trigger(self, pos: int) -> None:
         graph = self.machine.graph
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
             go = self._all_completed(deps) or default_rule(
-                (row.state, by_choice(row)) for row in (self.task(dep) for dep in deps)
+                (row.state, skipped_by_choice(row)) for row in (self.task(dep) for dep in deps)
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
@@ -519,7 +529,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         elif go:
             self.make_ready(pos)
         else:
-            self.stop(pos, TaskState.SKIPPED, why_skipped(self.task(dep) for dep in deps))
+            self.stop(pos, TaskState.SKIPPED, skip_reason(self.task(dep) for dep in deps))
 
     def make_ready(self, pos: int, reason: str | None = None) -> None:
         """Pending to ready."""
@@ -558,7 +568,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         committed = self.machine.row.state
         path = RUN_FOLDED.get((row.state, state), (row.state, state))
         for old, new in pairwise(path):
-            self.log(-1, old, new, 0, because(reason))
+            self.log(-1, old, new, 0, reason_detail(reason))
         self.run = RunRow(
             state=state,
             was=committed,

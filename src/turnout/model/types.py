@@ -7,15 +7,15 @@ msgspec knows dataclasses, structs, enums, dates and the like. Here is what it d
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
 from turnout.errors import DefinitionError, NotJson
-from turnout.model.json_path import MAX_DEPTH, named
 
 T = TypeVar("T")
 Dump: TypeAlias = Callable[[Any], Any]
@@ -58,7 +58,7 @@ def register_type(kind: type[T], *, dump: Callable[[T], Any], load: Callable[[An
     _registered[kind] = _Registered(dump, load)
 
 
-class NoWay(TypeError):
+class NoConverter(TypeError):
     """A type that nobody has said how to convert."""
 
     def __init__(self, kind: Any) -> None:
@@ -69,12 +69,12 @@ class NoWay(TypeError):
         )
 
 
-def plain(value: Any, what: str = "output") -> Any:
+def to_json_value(value: Any, what: str = "output") -> Any:
     """The value with everything that is not JSON in it made so: ``what`` names it in errors. Tuples become lists."""
     try:
         return _converted(value, what)
     except NotJson as error:
-        raise named(error, value, what, _converted) from error.__cause__
+        raise with_path(error, value, what, _converted) from error.__cause__
 
 
 def _converted(value: Any, what: str) -> Any:
@@ -82,7 +82,7 @@ def _converted(value: Any, what: str) -> Any:
         return _plain(value, what, 0)
     except NotJson:
         raise
-    except NoWay as error:
+    except NoConverter as error:
         message = f"{what} holds a value of type {error.kind}, which is not JSON: {error}"
         raise NotJson(message, type=error.kind) from error
     except Exception as error:
@@ -151,7 +151,7 @@ def dump_hook(value: Any) -> Any:
         return value.value
     if _is_model(kind):
         return value.model_dump(mode="json", by_alias=True)
-    raise NoWay(kind)
+    raise NoConverter(kind)
 
 
 def load_hook(annotation: Any, value: Any) -> Any:
@@ -173,7 +173,7 @@ def load_hook(annotation: Any, value: Any) -> Any:
         return value  # a protocol, or something else that only checkers understand
     if fits:
         return value
-    raise NoWay(kind)
+    raise NoConverter(kind)
 
 
 def schema_hook(annotation: Any) -> dict[str, Any]:
@@ -207,3 +207,59 @@ def _model(model: Any, value: Any) -> Any:
             raise
         said = [f"{'.'.join(map(str, each['loc'])) or 'value'}: {each['msg']}" for each in errors()]
         raise ValueError("; ".join(said)) from error
+
+
+MAX_DEPTH = 100
+"""How deep values may be nested."""
+
+
+def with_path(error: NotJson, value: Any, what: str, check: Callable[[Any, str], object]) -> NotJson:
+    """The error with the path to what is wrong, as in ``output['rows'][3]``; ``check`` raises it for a part alone."""
+    if "path" in error.fields or error.code == "json_depth":
+        return error
+    for path, part in _suspects(value, "", 0):
+        try:
+            check(part, f"{what}{path}")
+        except NotJson as found:
+            found.fields["path"] = path
+            return found
+    return error
+
+
+def _suspects(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """The parts that may be wrong by themselves, in order, with their paths."""
+    if depth > MAX_DEPTH:
+        return
+    match value:
+        case None | bool() | int():
+            return
+        case float() | str():
+            if not _harmless(value):
+                yield path, value
+        case dict():
+            items: dict[Any, Any] = value
+            for key, item in items.items():
+                if not (isinstance(key, str) and _harmless(key)):
+                    yield path, {key: None}
+                yield from _suspects(item, f"{path}[{key!r}]", depth + 1)
+        case list() | tuple():
+            for index, item in enumerate(value):
+                yield from _suspects(item, f"{path}[{index}]", depth + 1)
+        case _:
+            fields = _fields(value)
+            if not fields:
+                yield path, value
+            for name in fields:
+                yield from _suspects(getattr(value, name), f"{path}.{name}", depth + 1)
+
+
+def _harmless(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str) and value.isascii() and "\0" not in value
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    if isinstance(value, msgspec.Struct):
+        return value.__struct_fields__
+    return tuple(getattr(type(value), "__dataclass_fields__", ()))

@@ -8,11 +8,10 @@ from typing import Any, NoReturn, get_args
 
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
 from turnout.model.bindings import params_in, tasks_in
-from turnout.model.names import is_hook, is_identifier
+from turnout.model.names import is_hook, is_identifier, suggest
 from turnout.model.retry import Backoff
 from turnout.model.rules import ContextValue, Op, leaves, names_in
 from turnout.model.spec import DictOf, FromTask, Literally, TaskSpec, Template, WorkflowSpec
-from turnout.model.suggestions import close
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.values import dump_output
 
@@ -126,14 +125,14 @@ def _template(what: str, template: Template, names: frozenset[str], known: list[
             _unknown_task(f"{what} takes the output of {name!r}", name, known)
     for name in params_in(template):
         if name not in params:
-            _refuse("unknown_parameter", f"{what} takes the parameter {name!r}{close(name, params)}", value=name)
+            _refuse("unknown_parameter", f"{what} takes the parameter {name!r}{suggest(name, params)}", value=name)
 
 
 def _rule(task: TaskSpec, names: frozenset[str], known: list[str]) -> None:
     for name in sorted(names_in(task.rule)):
         where = f"the trigger rule of task {task.name!r} names {name!r}"
         if name not in names:
-            _refuse("rule_task", f"{where}, which is not a task here{close(name, known)}", task=task.name, value=name)
+            _refuse("rule_task", f"{where}, which is not a task here{suggest(name, known)}", task=task.name, value=name)
         if name not in task.depends_on:
             _refuse(
                 "rule_task",
@@ -264,7 +263,7 @@ def _acyclic(spec: WorkflowSpec) -> None:
 
 
 def _unknown_task(what: str, name: str, known: list[str]) -> NoReturn:
-    _refuse("unknown_dependency", f"{what}, which is not a task of this workflow{close(name, known)}", value=name)
+    _refuse("unknown_dependency", f"{what}, which is not a task of this workflow{suggest(name, known)}", value=name)
 
 
 def _is_int(value: Any) -> bool:

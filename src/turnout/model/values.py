@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.errors import NotJson, TooLarge
-from turnout.model.json_path import MAX_DEPTH, named
-from turnout.model.types import not_a_key, plain
+from turnout.model.types import MAX_DEPTH, not_a_key, to_json_value, with_path
 
 MAX_BYTES = 1024 * 1024
 
@@ -31,12 +30,12 @@ def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> 
     try:
         return _text(value, what, limit)
     except NotJson as error:
-        raise named(error, value, what, _text) from error.__cause__
+        raise with_path(error, value, what, _text) from error.__cause__
 
 
 def _text(value: Any, what: str, limit: int = MAX_BYTES) -> str:
     if not isinstance(value, _JSON):
-        value = plain(value, what)
+        value = to_json_value(value, what)
     try:
         # The size first: a value that is far too large is not looked at item by item.
         data = _encode(value)
@@ -63,7 +62,7 @@ def _text(value: Any, what: str, limit: int = MAX_BYTES) -> str:
 
 
 def _plain(value: Any, what: str) -> Any:
-    value = plain(value, what)
+    value = to_json_value(value, what)
     _check(value, what, 0)
     return value
 

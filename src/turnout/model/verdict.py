@@ -1,15 +1,15 @@
-"""The verdict on an attempt's result: one pure function for success, failure, timeout, loss, crash and refusal."""
+"""Decides what follows from an attempt's result: success, retry, failure, deferral; rejects undeclared conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
-from turnout.model.carry_over import Memo, read_memo, write_memo
+from turnout.errors import UndeclaredCondition
 from turnout.model.children import CHILD_ENDS
-from turnout.model.deferral import Deferral
-from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus
+from turnout.model.deferral import Deferral, Memo, read_memo, write_memo
+from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus, short_text
 from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN, UNDECLARED_CONDITION
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import TaskRow
@@ -51,12 +51,12 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     """With a deferral: what the task carries over; None leaves it as it is."""
 
 
-LOSSES_OF_A_SUSPECT = 2
+LOSSES_BEFORE_EXCLUSIVE = 2
 
 
-def suspect(row: TaskRow) -> bool:
+def must_run_exclusively(row: TaskRow) -> bool:
     """Whether this task may be what its processes died of: it runs alone from now on."""
-    return row.losses >= LOSSES_OF_A_SUSPECT
+    return row.losses >= LOSSES_BEFORE_EXCLUSIVE
 
 
 COMPLETED = Verdict(TaskState.COMPLETED)
@@ -74,7 +74,7 @@ def verdict(
             delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay
             return Verdict(TaskState.READY, reason, delay)
         case ExecutionStatus.DEFERRED:
-            return postponed(result.deferral or Deferral(), read_memo(row.memo), limits, now)
+            return verdict_deferred(result.deferral or Deferral(), read_memo(row.memo), limits, now)
         case ExecutionStatus.LOST:
             if task.at_most_once:
                 return Verdict(TaskState.FAILED, "lost_at_most_once", losses=1)
@@ -100,7 +100,7 @@ def _reason(result: ExecutionResult) -> str | None:
     return code if code in CHILD_ENDS or code == UNDECLARED_CONDITION else None
 
 
-def postponed(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
+def verdict_deferred(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
     """The verdict for an attempt that was put off. An at_most_once task may be, too: its body asked to start again."""
     count = memo.deferrals + 1
     if count > limits.deferrals:
@@ -131,3 +131,27 @@ def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verd
             return Verdict(TaskState.CANCELLED, reason, crashes=1)
         case ExecutionStatus.CANCELLED | ExecutionStatus.RETURNED | ExecutionStatus.DEFERRED:
             return Verdict(TaskState.CANCELLED, reason)
+
+
+def checked_condition(result: ExecutionResult, task: str, declared: Collection[str]) -> ExecutionResult:
+    """The result; a failure in its place if it waits for a predicate that the task does not declare."""
+    condition = None if result.deferral is None else result.deferral.condition
+    if condition is None or condition.ref in declared:
+        return result
+    error = undeclared_condition(condition.ref, task, declared)
+    said = ErrorInfo(type(error).__qualname__, error.message, code=error.code)
+    return msgspec.structs.replace(
+        result, status=ExecutionStatus.FAILED, error=said, retryable=False, retry_after=None, deferral=None
+    )
+
+
+def undeclared_condition(ref: str, task: str, declared: Iterable[str]) -> UndeclaredCondition:
+    """The error of a task that would wait for this predicate."""
+    shown, known = short_text(ref), sorted(declared)
+    has = f" (it declares {', '.join(known)})" if known else ""
+    return UndeclaredCondition(
+        f"task {task!r} waits for the condition {shown!r}, which it does not declare{has}: "
+        f"name the function in its option conditions, as in @task(conditions=[{shown.rpartition(':')[2] or '…'}])",
+        task=task,
+        condition=shown,
+    )

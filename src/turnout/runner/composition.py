@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
+from turnout.authoring.definition import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow, defined_workflows
 from turnout.contracts.executor import TaskExecutor

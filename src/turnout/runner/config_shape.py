@@ -22,7 +22,7 @@ from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.checks import Ratio
 from turnout.model.durations import Duration, seconds
-from turnout.model.suggestions import close
+from turnout.model.names import suggest
 from turnout.model.texts import checked_text
 from turnout.orchestration.settings import EngineSettings
 
@@ -163,7 +163,7 @@ def unknown(key: Key, where: str) -> InvalidSetting:
     known = next(length for length in range(len(key) - 1, -1, -1) if length == 0 or key[:length] in TABLES)
     siblings = {each[known] for each in (*SHAPE, (EXECUTORS,)) if each[:known] == key[:known] and len(each) > known}
     return InvalidSetting(
-        f"{where}: there is no setting {dotted(key)!r}{close(key[known], siblings)}",
+        f"{where}: there is no setting {dotted(key)!r}{suggest(key[known], siblings)}",
         code="unknown_setting",
         key=dotted(key),
         where=where,
@@ -280,7 +280,7 @@ def _rules(rules: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
             plain = RULE_SPELLINGS.get(snake(name), snake(name))
             if plain not in RULE_KEYS:
                 raise InvalidSetting(
-                    f"{at}: there is no key {name!r}{close(name, RULE_KEYS)}", code="unknown_setting", where=where
+                    f"{at}: there is no key {name!r}{suggest(name, RULE_KEYS)}", code="unknown_setting", where=where
                 )
             if plain in read:
                 raise InvalidSetting(f"{at}: {name!r} is said twice", code="bad_setting", where=where)

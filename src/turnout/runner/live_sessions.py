@@ -12,9 +12,9 @@ from turnout.errors import InvalidInput
 from turnout.model.events import DispatchDecision
 from turnout.model.health import Orchestrator, read_status
 from turnout.model.health_summary import health_report
+from turnout.model.names import suggest
 from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec
-from turnout.model.suggestions import close
 from turnout.model.texts import MAX_REASON_LENGTH, checked_text
 from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, over_hubs
 from turnout.orchestration.lease import seen_dead
@@ -133,7 +133,7 @@ def find_worker(views: Sequence[WorkerView], wanted: str) -> WorkerView:
     exact = [view for view in views if wanted in (view.id, view.name)]
     found = exact or [view for view in views if wanted and view.id.startswith(wanted)]
     if not found:
-        likely = close(wanted, [view.name for view in views])
+        likely = suggest(wanted, [view.name for view in views])
         raise InvalidInput(f"no worker {wanted!r} is alive{likely}", code="worker_not_found", worker=wanted)
     if len(found) > 1:
         ids = ", ".join(view.id for view in found[:2]) + (", …" if len(found) > 2 else "")

@@ -17,10 +17,10 @@ from turnout.contracts.store import ReadStore, Store
 from turnout.errors import InvalidInput, RunNotFound
 from turnout.model.graph import Graph
 from turnout.model.logs import LogLine
+from turnout.model.names import suggest
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import RunState, TaskState
-from turnout.model.suggestions import close
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.results import run_result, task_output
@@ -162,7 +162,7 @@ def find_task(run_id: str, rows: Sequence[TaskRow], name: str) -> TaskRow:
     row = next((row for row in rows if row.name == name), None)
     if row is None:
         names = [each.name for each in rows]
-        raise InvalidInput(f"run {run_id} has no task {name!r}{close(name, names)}", code="unknown_task", task=name)
+        raise InvalidInput(f"run {run_id} has no task {name!r}{suggest(name, names)}", code="unknown_task", task=name)
     return row
 
 
@@ -214,7 +214,7 @@ class LogReader:
             names = [row.name for row in self._store.tasks(self._run_id, outputs=False)]
             if not any(name == task or name.startswith(f"{task}[") for name in names):
                 raise InvalidInput(
-                    f"run {self._run_id} has no task {task!r}{close(task, names)}", code="unknown_task", task=task
+                    f"run {self._run_id} has no task {task!r}{suggest(task, names)}", code="unknown_task", task=task
                 )
         self._run_id, self._task, self._attempt = run.new.run_id, task, attempt
         self._flush(ended=run.row.state.terminal)

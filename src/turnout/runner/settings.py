@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.authoring.defaults import NO_DEFAULTS, TaskDefaults
+from turnout.authoring.definition import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
@@ -21,7 +21,7 @@ from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import seconds
 from turnout.model.extras import optional_packages
-from turnout.model.suggestions import close
+from turnout.model.names import suggest
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
@@ -222,7 +222,8 @@ def _found(use: str, at: str) -> Callable[..., Any]:
     module, colon, name = path.partition(":")
     if not colon:
         raise InvalidSetting(
-            f'{at}: there is no executor {use!r}{close(use, BUILT_IN)}; your own is "module:Class"', code="bad_executor"
+            f'{at}: there is no executor {use!r}{suggest(use, BUILT_IN)}; your own is "module:Class"',
+            code="bad_executor",
         )
     try:
         found: Any = import_module(module)
@@ -247,6 +248,6 @@ def _with_name(factory: Callable[..., Any], key: str, given: dict[str, Any], at:
     for name in given:
         if name not in parameters and not free:
             raise InvalidSetting(
-                f"{at} has no option {name!r}{close(name, parameters)}", code="unknown_setting", key=f"{key}.{name}"
+                f"{at} has no option {name!r}{suggest(name, parameters)}", code="unknown_setting", key=f"{key}.{name}"
             )
     return {"name": key, **given} if "name" in parameters else given

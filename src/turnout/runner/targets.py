@@ -18,7 +18,7 @@ from typing import Any
 
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
-from turnout.model.suggestions import close
+from turnout.model.names import suggest
 
 AnyWorkflow = Workflow[..., Any]
 _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
@@ -32,7 +32,7 @@ def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
         chosen = found.get(name) or next((each for each in found.values() if each.name == name), None)
         if chosen is None:
             raise InvalidTarget(
-                f"{place} has no workflow {name!r}{close(name, found)}", code="no_such_workflow", target=target
+                f"{place} has no workflow {name!r}{suggest(name, found)}", code="no_such_workflow", target=target
             )
         return chosen
     if not found:
@@ -77,7 +77,7 @@ def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path]
             raise
         if broken is not None:
             raise broken from None
-        known = close(target, [each.name for _, each in found])
+        known = suggest(target, [each.name for _, each in found])
         raise InvalidTarget(
             f"no configured workflow and no module is named {target!r}{known}", code="no_such_module", target=target
         ) from None

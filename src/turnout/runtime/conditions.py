@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from turnout.errors import UndeclaredCondition
-from turnout.model.conditions import undeclared
 from turnout.model.deferral import Condition, Unmet
 from turnout.model.info import TaskInfo
+from turnout.model.verdict import undeclared_condition
 
 Call = Callable[[TaskInfo], Any]
 Predicate = Callable[..., Any]
@@ -52,4 +52,4 @@ def once_met(condition: Condition, predicate: Predicate | None, call: Call, *, i
 
 
 def _refusal(condition: Condition, info: TaskInfo) -> UndeclaredCondition:
-    return undeclared(condition.ref, info.task_name, ())
+    return undeclared_condition(condition.ref, info.task_name, ())

@@ -1,9 +1,8 @@
-"""For the tests of your own workflows: runs without a database, a clock that you turn, executors that you script."""
+"""Inline runs without a database, a manual clock and a scripted executor, for tests of users' own workflows."""
 
 from __future__ import annotations
 
-from turnout.testing.clock import ManualClock
-from turnout.testing.executor import FakeExecutor, completes, crashes, fails, refuses, times_out, vanishes
+from turnout.testing.fakes import FakeExecutor, ManualClock, completes, crashes, fails, refuses, times_out, vanishes
 from turnout.testing.inline import inline, run_inline
 from turnout.testing.inline_run import InlineRun, InlineTask
 

@@ -11,7 +11,7 @@ from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
 from turnout.contracts.executor import Work
 from turnout.errors import InputError
-from turnout.model.children import CHILD_INPUT, CHILD_RESULT, child_input, child_left, child_result, shorter
+from turnout.model.children import CHILD_INPUT, CHILD_RESULT, child_input, child_output, child_result, shorter_timeout
 from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.graph import Graph
 from turnout.model.rerun import kept_tasks
@@ -51,7 +51,7 @@ class ChildCall:
         event = self._work.event
         return msgspec.structs.replace(
             new,
-            timeout=shorter(new.timeout, self._work.timeout),
+            timeout=shorter_timeout(new.timeout, self._work.timeout),
             parent_run=event.run_id,
             parent_pos=self._pos,
             parent_attempt=event.attempt,
@@ -79,7 +79,7 @@ class ChildCall:
         if machine.row.state is not RunState.COMPLETED:
             return answer
         try:
-            left = child_left(work.task, work.context, child.value)
+            left = child_output(work.task, work.context, child.value)
             return msgspec.structs.replace(answer, output=dump_output(left, what="output"))
         except InputError as error:
             return self.refused(error, CHILD_RESULT)

@@ -1,4 +1,4 @@
-"""How does a workflow behave? One line in a test says it."""
+"""Runs a workflow in the calling thread, without a database."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidWorkflow
-from turnout.testing.clock import ManualClock
-from turnout.testing.fakes import Fakes
+from turnout.testing.fakes import Fakes, ManualClock
 from turnout.testing.inline_run import InlineRun
 
 R = TypeVar("R")

@@ -18,7 +18,6 @@ from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, RunError
 from turnout.model.bindings import ABSENT, result_of
-from turnout.model.conditions import vetted
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id
@@ -28,7 +27,7 @@ from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
 from turnout.model.transition import Transition
 from turnout.model.values import dump_output
-from turnout.model.verdict import Limits
+from turnout.model.verdict import Limits, checked_condition
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.loader import MemoryLoader
@@ -37,8 +36,7 @@ from turnout.runtime.attempt import info_for
 from turnout.runtime.execution import run_body
 from turnout.runtime.outcome import describe
 from turnout.testing.child_runs import ChildCall
-from turnout.testing.clock import ManualClock
-from turnout.testing.fakes import FakedRegistry, Fakes
+from turnout.testing.fakes import FakedRegistry, Fakes, ManualClock
 
 if TYPE_CHECKING:
     from turnout.contracts.store import Store
@@ -97,7 +95,7 @@ class InlineRun(Generic[R]):
         )
         if birth is not None:
             new = birth.child_of_parent(new)
-        self._machine = RunMachine.fresh(graph, new, EVERYTHING, () if birth is None else birth.reused(graph))
+        self._machine = RunMachine.create(graph, new, EVERYTHING, () if birth is None else birth.reused(graph))
         # Nothing is ever read from the store: the machine keeps every output.
         store = cast("Store", None)
         runs = {new.run_id: ActiveRun(self._machine)}
@@ -144,10 +142,10 @@ class InlineRun(Generic[R]):
         if not ready:
             return None
         pos = min(ready, key=lambda each: -transition.task(each).priority)
-        event = transition.place(pos, HERE, HOLDER)
+        event = transition.start(pos, HERE, HOLDER)
         self._commit(transition)
         declared = self._registry.conditions_of(self._machine.new, self._machine.spec_of(pos))
-        result = vetted(self._execute(event, pos), event.task_name, declared)
+        result = checked_condition(self._execute(event, pos), event.task_name, declared)
         transition = self._turn()
         transition.result(result, pos)
         self._commit(transition)
@@ -219,7 +217,7 @@ class InlineRun(Generic[R]):
 
     def _commit(self, transition: Transition) -> None:
         transition.finish()
-        self._machine.adopt(transition)
+        self._machine.apply(transition)
         self.history += transition.history
         for pos, row in transition.rows.items():
             self._due.pop(pos, None)
@@ -232,7 +230,7 @@ class InlineRun(Generic[R]):
             self.cancel(RUN_TIMED_OUT)
         for pos in [pos for pos, at in self._due.items() if at <= passed]:
             del self._due[pos]
-            self._machine.due(pos)
+            self._machine.clear_delay(pos)
 
     def _jump(self) -> None:
         """Nothing can start now: let time pass until something can."""

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from turnout.errors import InputError
+from turnout.model.breaker import EXECUTION_FAILED
 from turnout.model.deferral import MAX_SAVED, Condition, Deferral
 from turnout.model.events import (
     STATUS_COMPLETED,
@@ -19,10 +20,9 @@ from turnout.model.events import (
     ExecutionResult,
     ExecutionStatus,
     TaskReadyEvent,
-    printable,
-    short,
+    clipped,
+    short_text,
 )
-from turnout.model.fault import EXECUTION_FAILED
 from turnout.model.reasons import CODE_MISSING
 from turnout.model.values import MAX_BYTES, dump_output
 from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, StepResult, StepStatus
@@ -64,7 +64,7 @@ def result_of(
     metadata = result.metadata
     about: dict[str, Any] = _times(metadata.execution_time_ms, now)
     if metadata.handler_version:
-        about["handler_version"] = short(metadata.handler_version)
+        about["handler_version"] = short_text(metadata.handler_version)
     if result.status == "completed":
         return _completed(event, result, context, limit, about)
     error = _error_info(result)
@@ -105,7 +105,7 @@ def _completed(
     try:
         output = dump_output(value, limit=limit)
     except InputError as error:
-        said = ErrorInfo(type(error).__qualname__, printable(f"{event.task_name}: {error.message}"), code=error.code)
+        said = ErrorInfo(type(error).__qualname__, clipped(f"{event.task_name}: {error.message}"), code=error.code)
         return ExecutionResult.failed(event, said, retryable=False, **about)
     return ExecutionResult(
         run_id=event.run_id,
@@ -125,7 +125,7 @@ def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str
         saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
         condition = None if put.condition is None else _sound(put.condition)
     except (msgspec.ValidationError, InputError, ValueError) as error:
-        bad = ErrorInfo("BadDeferral", printable(f"the worker put it off in a way that cannot be read: {error}"))
+        bad = ErrorInfo("BadDeferral", clipped(f"the worker put it off in a way that cannot be read: {error}"))
         return ExecutionResult.failed(event, bad, retryable=False, **about)
     seconds = put.seconds if math.isfinite(put.seconds) else 0.0
     until = put.until if put.until is not None and math.isfinite(put.until) else None
@@ -162,12 +162,12 @@ def _error_info(result: StepResult) -> ErrorInfo:
         return ErrorInfo("Error", f"the worker says {result.status} and not why")
     names = said.mro or ((said.type,) if said.type else ())
     return ErrorInfo(
-        printable(said.type) or "Error",
-        printable(said.message),
-        printable("\n".join(said.backtrace[-MAX_FRAMES:])),
+        clipped(said.type) or "Error",
+        clipped(said.message),
+        clipped("\n".join(said.backtrace[-MAX_FRAMES:])),
         # That an executor failed is for its dispatcher to say, not for a worker.
-        tuple(printable(_qualified(name)) for name in names[:MAX_FRAMES] if name != EXECUTION_FAILED),
-        printable(said.code),
+        tuple(clipped(_qualified(name)) for name in names[:MAX_FRAMES] if name != EXECUTION_FAILED),
+        clipped(said.code),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnout.cli.log_lines import LineQueue
 from turnout.cli.watch import WatchedRun, stall_reason
-from turnout.model.carry_over import Memo, write_memo
+from turnout.model.deferral import Memo, write_memo
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.rows import TaskRow
 from turnout.model.spec import WorkflowSpec

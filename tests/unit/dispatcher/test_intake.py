@@ -15,9 +15,9 @@ from turnout.dispatcher import ErrorInfo, ExecutionResult, ExecutionStatus, Exec
 from turnout.dispatcher.result_validation import accepted, raised
 from turnout.errors import PermanentFailure, RetryAfter
 from turnout.model.branch import Branch
+from turnout.model.breaker import at_fault
 from turnout.model.deferral import Defer, Deferral
 from turnout.model.events import TaskReadyEvent
-from turnout.model.fault import at_fault
 from turnout.model.info import info_of
 from turnout.model.spec import Body, TaskSpec
 

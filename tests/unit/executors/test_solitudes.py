@@ -10,7 +10,7 @@ from turnout.dispatcher.exclusive import INITIAL_WINDOW, LAST_RESORT
 from turnout.executors.workers.exclusive import ExclusiveWorkers
 from turnout.executors.workers.worker_breakers import WorkerBreakers
 from turnout.executors.workers.worker_pool import WorkerPool
-from turnout.model.reasons import NO_CAPACITY, TO_BE_ALONE_ON_A_WORKER
+from turnout.model.reasons import NO_CAPACITY, WAITING_TO_RUN_ALONE_ON_A_WORKER
 from turnout.wire.documents import Step, StepMetadata
 from turnout.wire.handshake import HubFacts
 from turnout.wire.hub_sessions import HubProtocol
@@ -89,7 +89,10 @@ def test_where_all_have_something_others_make_way_on_one_of_them(hall: Hall) -> 
     for name in hall.workers:
         give(hall.workers[name], f"long {name}")
     assert hall.assign(hall.alone) is None
-    assert hall.roll.why_not(hall.alone) == TO_BE_ALONE_ON_A_WORKER and hall.roll.why_not(hall.company) == NO_CAPACITY
+    assert (
+        hall.roll.why_not(hall.alone) == WAITING_TO_RUN_ALONE_ON_A_WORKER
+        and hall.roll.why_not(hall.company) == NO_CAPACITY
+    )
     (open_one,) = hall.fill(hall.company)
     (kept,) = hall.workers.keys() - {open_one}
     hall.workers[kept].out.clear()

@@ -13,8 +13,8 @@ from kit.runs import TinyRun, graph_of, new_run, task
 from turnout import Branch, always
 from turnout import task as authored
 from turnout.errors import InvalidInput
-from turnout.model.branches import left_out
-from turnout.model.carry_over import read_memo
+from turnout.model.branches import unchosen
+from turnout.model.deferral import read_memo
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
@@ -173,7 +173,7 @@ def test_whatever_is_chosen_the_run_ends_and_exactly_the_others_were_left_out(
     chosen = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
     run = TinyRun(*tasks).start()
     run.complete("t0", output=Branch(*chosen))
-    expected = {tasks[pos].name for pos in left_out(graph, 0, chosen)}
+    expected = {tasks[pos].name for pos in unchosen(graph, 0, chosen)}
     assert {name for name in names if run.row(name).reason == "not_chosen:t0"} >= expected
     assert not expected & set(chosen)
     while run.run_state is not RunState.COMPLETED:
@@ -186,5 +186,5 @@ def test_whatever_is_chosen_the_run_ends_and_exactly_the_others_were_left_out(
 
 
 def test_a_new_machine_knows_nothing_of_choices_it_has_not_seen() -> None:
-    machine = RunMachine.fresh(graph_of(task("a"), task("b", "a")), new_run(), Limits())
+    machine = RunMachine.create(graph_of(task("a"), task("b", "a")), new_run(), Limits())
     assert [row.memo for row in machine.tasks] == [None, None]

@@ -15,12 +15,12 @@ from turnout.model.children import (
     CHILD,
     PARENT_PAUSED,
     child_input,
-    child_left,
+    child_output,
     child_result,
     child_run_id,
-    follow,
+    command_for_child,
     parent_answer,
-    shorter,
+    shorter_timeout,
 )
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult
 from turnout.model.names import new_run_id
@@ -140,9 +140,9 @@ def test_a_cancelled_run_waits_for_its_child() -> None:
     run = TinyRun(task("a"))
     transition = run.transition()
     transition.begin()
-    transition.place(0, DispatchDecision(CHILD, "child run"), CHILD)
+    transition.start(0, DispatchDecision(CHILD, "child run"), CHILD)
     run.table.insert(transition.insert("owner-1"))
-    run.machine.adopt(transition)
+    run.machine.apply(transition)
     run.commit(lambda transition: transition.cancel("not needed"))
     assert run.run_state is RunState.CANCELLING
     end = child_result(child(), RunRow(state=RunState.CANCELLED, reason="parent_cancelled: not needed"))
@@ -160,18 +160,18 @@ MOVE = {"cancel": RunState.CANCELLING, "pause": RunState.PAUSED, "resume": RunSt
 def test_what_a_child_is_told_is_a_legal_move_and_once_done_nothing_is_left_to_tell(
     parent: RunRow, kid: RunRow, overdue: bool
 ) -> None:
-    told = follow(parent, kid, overdue=overdue)
+    told = command_for_child(parent, kid, overdue=overdue)
     if told is None:
         return
     assert kid.state not in RUN_TERMINAL
     assert MOVE[told.kind] in RUN_MOVES[kid.state]
     after = RunRow(state=MOVE[told.kind], reason=told.reason)
-    assert follow(parent, after) is None
+    assert command_for_child(parent, after) is None
 
 
 @given(rows, rows)
 def test_a_child_of_a_run_that_ends_is_cancelled(parent: RunRow, kid: RunRow) -> None:
-    told = follow(parent, kid)
+    told = command_for_child(parent, kid)
     ending = parent.state in RUN_TERMINAL or parent.state is RunState.CANCELLING
     open_ = kid.state not in RUN_TERMINAL and kid.state is not RunState.CANCELLING
     assert (told is not None and told.kind == "cancel") == (ending and open_)
@@ -180,13 +180,13 @@ def test_a_child_of_a_run_that_ends_is_cancelled(parent: RunRow, kid: RunRow) ->
 
 def test_a_child_that_was_paused_by_hand_stays_paused() -> None:
     running = RunRow(state=RunState.RUNNING)
-    assert follow(running, RunRow(state=RunState.PAUSED, reason="paused")) is None
-    assert follow(running, RunRow(state=RunState.PAUSED, reason=PARENT_PAUSED)) == ("resume", None)
+    assert command_for_child(running, RunRow(state=RunState.PAUSED, reason="paused")) is None
+    assert command_for_child(running, RunRow(state=RunState.PAUSED, reason=PARENT_PAUSED)) == ("resume", None)
 
 
 def test_a_child_without_an_owner_whose_time_is_over_is_stopped_for_that() -> None:
     running = RunRow(state=RunState.RUNNING)
-    assert follow(running, RunRow(state=RunState.PENDING), overdue=True) == ("cancel", "run_timed_out")
+    assert command_for_child(running, RunRow(state=RunState.PENDING), overdue=True) == ("cancel", "run_timed_out")
 
 
 # -- its input and what it leaves --------------------------------------------------------------------------------------
@@ -200,13 +200,18 @@ def test_in_context_style_a_child_gets_the_context_or_what_it_has_names_for() ->
 
 
 def test_in_context_style_a_child_leaves_the_keys_of_its_result() -> None:
-    assert child_left(task("t"), None, [1]) == [1]
-    assert child_left(task("t"), {"a": 1}, {"b": 2}) == {"a": 1, "b": 2}
-    assert child_left(task("t"), {"a": 1}, None) == {"a": 1}
+    assert child_output(task("t"), None, [1]) == [1]
+    assert child_output(task("t"), {"a": 1}, {"b": 2}) == {"a": 1, "b": 2}
+    assert child_output(task("t"), {"a": 1}, None) == {"a": 1}
     with pytest.raises(InvalidInput, match="in Context style") as caught:
-        child_left(task("t"), {"a": 1}, [1])
+        child_output(task("t"), {"a": 1}, [1])
     assert caught.value.code == "not_an_object"
 
 
 def test_the_shorter_timeout_counts() -> None:
-    assert [shorter(None, None), shorter(1.0, None), shorter(None, 2.0), shorter(3.0, 2.0)] == [None, 1.0, 2.0, 2.0]
+    assert [
+        shorter_timeout(None, None),
+        shorter_timeout(1.0, None),
+        shorter_timeout(None, 2.0),
+        shorter_timeout(3.0, 2.0),
+    ] == [None, 1.0, 2.0, 2.0]

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from kit.runs import TinyRun, task
 
 from turnout.errors import InvalidInput, InvalidWorkflow, NotJson, TooLarge
-from turnout.model.carry_over import NOTHING, Memo, read_memo, write_memo
-from turnout.model.conditions import vetted
-from turnout.model.deferral import Condition, Defer, Deferral, Unmet
+from turnout.model.deferral import NOTHING, Condition, Defer, Deferral, Memo, Unmet, read_memo, write_memo
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.states import RunState, TaskState
-from turnout.model.verdict import Limits, postponed
+from turnout.model.verdict import Limits, checked_condition, verdict_deferred
 
 
 def holds() -> bool:
@@ -198,7 +196,7 @@ deferrals = st.builds(
 
 @given(deferrals, st.builds(Memo, saved=st.none() | st.just("2"), deferrals=st.integers(0, 5), condition=conditions))
 def test_a_deferral_costs_nothing_waits_a_finite_time_and_its_memo_can_be_read(deferral: Deferral, memo: Memo) -> None:
-    said = postponed(deferral, memo, Limits(deferrals=5), now=1e9)
+    said = verdict_deferred(deferral, memo, Limits(deferrals=5), now=1e9)
     assert (said.failures, said.crashes, said.losses) == (0, 0, 0)
     if memo.deferrals == 5:
         assert said.state is TaskState.FAILED
@@ -218,13 +216,13 @@ def test_no_memo_is_the_empty_one_and_costs_a_row_nothing() -> None:
 def test_only_declared_conditions_are_admitted() -> None:
     event = TaskReadyEvent(run_id="r", task_id="r.0", task_name="p::w::load", attempt=3, max_attempts=3)
     result = ExecutionResult.deferred(event, Defer(condition="os:system", args=["true"]))
-    refused = vetted(result, event.task_name, ["shop:arrived"])
+    refused = checked_condition(result, event.task_name, ["shop:arrived"])
     assert refused.status is ExecutionStatus.FAILED and refused.deferral is None and not refused.retryable
     assert refused.attempt == 3 and refused.error is not None and refused.error.code == "undeclared_condition"
     assert refused.error.message == (
         "task 'p::w::load' waits for the condition 'os:system', which it does not declare (it declares shop:arrived): "
         "name the function in its option conditions, as in @task(conditions=[system])"
     )
-    assert vetted(result, event.task_name, ["os:system"]) is result
+    assert checked_condition(result, event.task_name, ["os:system"]) is result
     plain = ExecutionResult.deferred(event, Defer(5))
-    assert vetted(plain, event.task_name, ()) is plain
+    assert checked_condition(plain, event.task_name, ()) is plain

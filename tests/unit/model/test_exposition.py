@@ -16,7 +16,7 @@ from turnout.model.health import (
     PoolStatus,
     StageStatus,
 )
-from turnout.model.printable import printable
+from turnout.model.texts import printable
 from turnout.model.workers import HubStatus, WorkerFigures
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

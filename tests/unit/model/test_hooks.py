@@ -6,7 +6,7 @@ import pytest
 from kit.runs import TinyRun, task
 
 from turnout.model.events import ErrorInfo, ExecutionResult
-from turnout.model.hooks import RunOutcome, TaskOutcome, told
+from turnout.model.hooks import RunOutcome, TaskOutcome, hook_arguments
 from turnout.model.names import hook_name, is_hook
 from turnout.model.rows import TaskRow
 from turnout.model.rules import task_failed
@@ -42,7 +42,7 @@ def settle(run: TinyRun) -> None:
 def outcome(run: TinyRun, name: str) -> RunOutcome | TaskOutcome:
     machine = run.machine
     outputs = {row.name: row.output for row in machine.tasks}
-    (said,) = told(
+    (said,) = hook_arguments(
         run.graph, run.graph.position[name], "run-1", machine.row, machine.tasks.__getitem__, lambda name: outputs[name]
     )
     return said

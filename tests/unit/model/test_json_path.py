@@ -12,7 +12,7 @@ import pytest
 
 from turnout import Runner, task, workflow
 from turnout.errors import NotJson, RunFailed
-from turnout.model.types import plain
+from turnout.model.types import to_json_value
 from turnout.model.values import dump_output
 
 
@@ -49,7 +49,7 @@ def test_the_path_to_what_is_no_json_is_named(value: Any, path: str, code: str) 
 
 def test_values_on_their_way_in_name_the_path_too() -> None:
     with pytest.raises(NotJson, match=r"^the default of 'x'\['a'\]\[0\] holds a value of type object"):
-        plain({"a": [object()]}, "the default of 'x'")
+        to_json_value({"a": [object()]}, "the default of 'x'")
 
 
 def test_what_is_too_deep_has_no_path() -> None:

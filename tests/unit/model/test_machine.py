@@ -15,7 +15,7 @@ from turnout.model.events import (
     TaskReadyEvent,
     error_info,
 )
-from turnout.model.reasons import NOT_CHOSEN, RULE_SAID_NO
+from turnout.model.reasons import NOT_CHOSEN, TRIGGER_RULE
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import TaskRow, WriteOutcome
 from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
@@ -56,7 +56,7 @@ def test_a_new_run_is_stored_with_its_roots_running_in_one_commit() -> None:
 
 
 def test_a_new_run_for_any_claimer_is_stored_pending_and_untouched() -> None:
-    machine = RunMachine.fresh(graph_of(task("a")), new_run(), Limits())
+    machine = RunMachine.create(graph_of(task("a")), new_run(), Limits())
     write = Transition(machine, 1.0).insert(None)
     assert write.run is not None and write.run.state is RunState.PENDING and write.owner is None
     assert [row.state for row in write.tasks] == [TaskState.PENDING]
@@ -108,7 +108,7 @@ def test_ready_tasks_come_oldest_first_and_stay_ready_until_placed() -> None:
         place=False,
     )
     assert list(run.transition().ready()) == [1]
-    run.machine.due(2)
+    run.machine.clear_delay(2)
     assert list(run.transition().ready()) == [1, 2]
 
 
@@ -116,12 +116,12 @@ def test_a_reason_is_only_noted_on_a_task_that_the_turn_itself_makes_ready() -> 
     run = TinyRun(task("a"), task("b", "a")).start()
     run.commit(
         lambda transition: transition.result(ExecutionResult.success(run.events["a"]), 0),
-        lambda transition: transition.explain(1, "no_capacity"),
+        lambda transition: transition.set_wait_reason(1, "no_capacity"),
         place=False,
     )
     assert run.row("b").reason == "no_capacity"
     transition = run.transition()
-    transition.explain(1, "breaker_open")
+    transition.set_wait_reason(1, "breaker_open")
     assert transition.empty
 
 
@@ -365,7 +365,7 @@ def test_each_failure_needs_an_excuse_of_its_own() -> None:
 def test_a_handler_that_was_not_needed_is_skipped_by_choice_and_its_followers_go_on() -> None:
     run = TinyRun(task("a"), task("mend", "a", rule=task_failed("a")), task("end", "a", "mend")).start()
     run.complete("a")
-    assert run.row("mend").reason == RULE_SAID_NO
+    assert run.row("mend").reason == TRIGGER_RULE
     assert run.state("end") is TaskState.RUNNING
 
 
@@ -703,7 +703,7 @@ def test_a_retry_of_a_polled_task_that_is_offered_again_waits_for_its_time() -> 
     transition.begin()
     transition.offer(0, POLLED)
     run.table.insert(transition.insert(OWNER))
-    run.machine.adopt(transition)
+    run.machine.apply(transition)
     run.table.claim_ready(0, "poller-1")
     run.machine.observe_claim(0, 1, "poller-1")
     result = ExecutionResult.failed(run.machine.event(0), "broken")
@@ -711,7 +711,7 @@ def test_a_retry_of_a_polled_task_that_is_offered_again_waits_for_its_time() -> 
     assert (run.row("a").poll_key, run.row("a").retry_in, run.row("a").was) == ("pollers", SOON, TaskState.RUNNING)
     assert run.table.claim_ready(0, "poller-1") is None
     run.table.waited(0)
-    run.machine.due(0)
+    run.machine.clear_delay(0)
     assert list(run.transition().ready()) == []
     assert run.table.claim_ready(0, "poller-1") == 2
 

@@ -13,7 +13,7 @@ from kit.examples import examples
 from kit.runs import HERE, SOON, RunTable, graph_of, new_run, task
 
 from turnout.model.branch import Branch
-from turnout.model.branches import by_choice
+from turnout.model.branches import skipped_by_choice
 from turnout.model.deferral import Defer, Unmet
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.names import hook_name, is_hook, split_task_id
@@ -150,7 +150,7 @@ class RunLife(RuleBasedStateMachine):
         self.holders: dict[tuple[int, int], str] = {}
         self.attempts: dict[int, int] = {}
         self.final: bytes | None = None
-        self.machine = RunMachine.fresh(self.graph, self.new, LIMITS)
+        self.machine = RunMachine.create(self.graph, self.new, LIMITS)
         transition = Transition(self.machine, 0.0)
         events: list[TaskReadyEvent] = []
         if owned:
@@ -159,7 +159,7 @@ class RunLife(RuleBasedStateMachine):
             transition.finish()
         self.table.insert(transition.insert(self.owner if owned else None))
         if owned:
-            self.machine.adopt(transition)
+            self.machine.apply(transition)
             self.dispatch(events)
         else:
             self.take_over()
@@ -177,7 +177,7 @@ class RunLife(RuleBasedStateMachine):
             if self.left_to_pollers(transition.task(pos)) and transition.task(pos).state is TaskState.READY:
                 transition.offer(pos, POLLED)
         return [
-            transition.place(pos, HERE, self.owner)
+            transition.start(pos, HERE, self.owner)
             for pos in transition.ready()
             if not self.left_to_pollers(transition.task(pos))
         ]
@@ -241,7 +241,7 @@ class RunLife(RuleBasedStateMachine):
 
     def settled(self, transition: Transition, events: Sequence[TaskReadyEvent]) -> None:
         """The turn was applied."""
-        self.machine.adopt(transition)
+        self.machine.apply(transition)
         self.mail, self.orders, self.fresh = [], [], False
         self.dispatch(events)
         self.memory_equals_the_database()
@@ -300,7 +300,7 @@ class RunLife(RuleBasedStateMachine):
         if waiting:
             pos = waiting[which % len(waiting)]
             self.table.waited(pos)
-            self.machine.due(pos)
+            self.machine.clear_delay(pos)
 
     @precondition(lambda self: self.polled and not self.over())
     @rule(which=CHOICES)
@@ -339,7 +339,7 @@ class RunLife(RuleBasedStateMachine):
             if doing == "results" and row.state is TaskState.RUNNING:
                 transition.result(ExecutionResult.success(zombie.event(row.pos), {"k": 9}), row.pos)
             elif doing == "due":
-                zombie.due(row.pos)
+                zombie.clear_delay(row.pos)
         match doing:
             case "cancel":
                 transition.cancel("too late")
@@ -350,7 +350,7 @@ class RunLife(RuleBasedStateMachine):
             case "reject" if not transition.run_row.state.terminal:
                 transition.reject(ErrorInfo("StoreRejected", "poison"))
         for pos in transition.ready():
-            transition.place(pos, HERE, "zombie")
+            transition.start(pos, HERE, "zombie")
         transition.finish()
         self.stays_as_it_is(transition.write())
 
@@ -460,7 +460,9 @@ class RunLife(RuleBasedStateMachine):
         tasks = self.table.tasks
         opened = [pos for pos in pipes if tasks[pos].state is TaskState.RUNNING]
         others = [tasks[dep] for dep in self.graph.deps[row.pos] if dep not in opened]
-        if row.state is TaskState.PENDING and not all(r.state is TaskState.COMPLETED or by_choice(r) for r in others):
+        if row.state is TaskState.PENDING and not all(
+            r.state is TaskState.COMPLETED or skipped_by_choice(r) for r in others
+        ):
             opened = []
         return [dep for dep in self.graph.deps[row.pos] if dep not in opened]
 
@@ -565,7 +567,7 @@ class RunLife(RuleBasedStateMachine):
             for row in list(self.table.tasks.values()):
                 if row.retry_in:
                     self.table.waited(row.pos)
-                    self.machine.due(row.pos)
+                    self.machine.clear_delay(row.pos)
                 if row.poll_key:
                     self.claim(row.pos, "poller-last")
                 if row.state is TaskState.RUNNING and (row.pos, row.attempt) in self.in_flight:

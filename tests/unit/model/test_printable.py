@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.model.exposition import exposed
-from turnout.model.printable import json_text, printable, printable_line
+from turnout.model.texts import json_text, printable, printable_line
 
 OVERRIDES = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 

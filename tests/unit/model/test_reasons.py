@@ -9,12 +9,12 @@ from turnout.model.reasons import WAIT_REASONS, WaitReason
 
 WAITS = (
     reasons.NO_CAPACITY,
-    reasons.FOR_POLLERS,
+    reasons.WAITING_FOR_POLLER,
     reasons.NO_WORKER_MATCHES,
     reasons.BREAKER_OPEN,
     reasons.LIMIT,
-    reasons.TO_BE_ALONE,
-    reasons.TO_BE_ALONE_ON_A_WORKER,
+    reasons.WAITING_TO_RUN_ALONE,
+    reasons.WAITING_TO_RUN_ALONE_ON_A_WORKER,
     reasons.RETRY_AT,
     reasons.DEFERRED,
     reasons.PAUSED,

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from turnout import register_type
 from turnout.errors import DefinitionError, NotJson
-from turnout.model.annotations import Unfit, converter_of, is_json, schema_of, type_text
-from turnout.model.types import plain
+from turnout.model.annotations import ConversionError, converter_of, is_json, schema_of, type_text
+from turnout.model.types import to_json_value
 from turnout.model.values import dump_output
 
 
@@ -180,7 +180,7 @@ def test_a_value_comes_back_as_what_it_was(value: Any, annotation: Any) -> None:
 
 @pytest.mark.parametrize(("value", "annotation"), VALUES, ids=[type_text(each) for _, each in VALUES])
 def test_a_value_that_came_back_can_be_passed_on_unchanged(value: Any, annotation: Any) -> None:
-    assert plain(through_the_store(value, annotation)) == plain(value)
+    assert to_json_value(through_the_store(value, annotation)) == to_json_value(value)
 
 
 json_values = st.recursive(
@@ -195,7 +195,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_json_values_are_left_alone(value: Any) -> None:
-    assert plain(value) == value
+    assert to_json_value(value) == value
 
 
 @given(st.builds(Line, st.text(st.characters(exclude_categories=["Cs"], min_codepoint=1)), st.integers(-9, 9)))
@@ -204,14 +204,19 @@ def test_objects_survive_with_whatever_is_in_them(line: Line) -> None:
 
 
 def test_without_an_annotation_it_stays_json() -> None:
-    assert plain((1, {2}, Pair(3, "x"), Line("tea"))) == [1, [2], [3, "x"], {"item": "tea", "count": 1, "colours": []}]
+    assert to_json_value((1, {2}, Pair(3, "x"), Line("tea"))) == [
+        1,
+        [2],
+        [3, "x"],
+        {"item": "tea", "count": 1, "colours": []},
+    ]
     assert converter_of(Any) is None
     assert converter_of(object) is None
 
 
 def test_a_set_is_always_the_same_text() -> None:
     assert dump_output({"c", "a", "b"}) == '["a","b","c"]'
-    assert sorted(plain({1, "a"}), key=str) == [1, "a"], "what has no order is taken as it comes"
+    assert sorted(to_json_value({1, "a"}), key=str) == [1, "a"], "what has no order is taken as it comes"
 
 
 def test_numbers_and_text_of_derived_types_become_plain() -> None:
@@ -219,7 +224,7 @@ def test_numbers_and_text_of_derived_types_become_plain() -> None:
 
     class Name(str): ...
 
-    found = plain([Metres(1.5), Name("x"), Grade.LOW, Word.YES, {Word.YES: 1}])
+    found = to_json_value([Metres(1.5), Name("x"), Grade.LOW, Word.YES, {Word.YES: 1}])
     assert found == [1.5, "x", 1, "yes", {"yes": 1}]
     assert [type(each) for each in found] == [float, str, int, str, dict]
 
@@ -276,8 +281,8 @@ def test_a_registered_dump_that_raises_is_said_to() -> None:
 
 
 def test_a_derived_class_is_dumped_as_its_base_but_must_be_registered_to_be_loaded() -> None:
-    assert plain(Euro(3)) == {"cents": 3}
-    with pytest.raises(Unfit, match=r"register_type\(Euro"):
+    assert to_json_value(Euro(3)) == {"cents": 3}
+    with pytest.raises(ConversionError, match=r"register_type\(Euro"):
         through_the_store(Euro(3), Euro)
 
 
@@ -322,7 +327,7 @@ def test_dump_and_load_must_be_functions() -> None:
 def test_a_value_that_does_not_fit_says_where_and_why(value: Any, annotation: Any, words: str) -> None:
     convert = converter_of(annotation)
     assert convert is not None
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(ConversionError) as caught:
         convert(value)
     assert words in str(caught.value)
 
@@ -335,7 +340,7 @@ def test_a_union_in_a_field_that_cannot_be_told_apart_is_refused_with_the_reason
     Bad.__annotations__["either"] = Line | Refund
     convert = converter_of(Bad)
     assert convert is not None
-    with pytest.raises(Unfit, match="more than one dataclass"):
+    with pytest.raises(ConversionError, match="more than one dataclass"):
         convert({"either": {"reason": "x"}})
 
 

@@ -15,7 +15,7 @@ GRAPH = graph_of(task("a"))
 
 
 def owned(name: str = "run", priority: int = 0) -> ActiveRun:
-    return ActiveRun(RunMachine.fresh(GRAPH, new_run(run_id=name, priority=priority), Limits()))
+    return ActiveRun(RunMachine.create(GRAPH, new_run(run_id=name, priority=priority), Limits()))
 
 
 def names(runs: list[ActiveRun]) -> list[str]:

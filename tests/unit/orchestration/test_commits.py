@@ -218,5 +218,5 @@ class Broken:
     def __getattr__(self, name: str) -> object:
         return getattr(self._machine, name)
 
-    def adopt(self, changes: object) -> None:
+    def apply(self, changes: object) -> None:
         raise RuntimeError("this is a defect")

@@ -13,7 +13,7 @@ from kit.runs import graph_of, task
 from turnout.errors import NotImportable
 from turnout.model.breaker import BreakerState
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
-from turnout.model.reasons import BREAKER_OPEN, TO_BE_ALONE
+from turnout.model.reasons import BREAKER_OPEN, WAITING_TO_RUN_ALONE
 from turnout.model.states import TaskState
 from turnout.orchestration.active_run import ActiveRun, PendingResult
 from turnout.orchestration.stages.exclusive_tasks import ISOLATED
@@ -60,7 +60,7 @@ def test_a_suspect_waits_while_its_executor_has_something_to_do_and_says_why(bui
         parts.end("a", ExecutionResult.lost(parts.event("a"), "its worker died"))
         parts.drive()
     row = parts.store.tables["run-1"].tasks[0]
-    assert (row.state, row.losses, row.reason) == (TaskState.READY, 2, TO_BE_ALONE)
+    assert (row.state, row.losses, row.reason) == (TaskState.READY, 2, WAITING_TO_RUN_ALONE)
     parts.answer("b")
     parts.drive()
     parts.starter.on_capacity("default")

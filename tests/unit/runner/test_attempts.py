@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.model.reasons import decided, succeeded
+from turnout.model.reasons import start_detail, success_detail
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import TaskState
 from turnout.runner.views import attempts_of
@@ -17,10 +17,10 @@ def test_each_attempt_has_its_decision_its_worker_and_its_end() -> None:
     history = [
         (0.0, HistoryRow(1, -1, None, "running")),
         (1.0, HistoryRow(2, 0, "pending", "ready")),
-        (1.0, HistoryRow(3, 0, "ready", "running", 1, decided("workers", "rule 1: **", "gpu-1"))),
+        (1.0, HistoryRow(3, 0, "ready", "running", 1, start_detail("workers", "rule 1: **", "gpu-1"))),
         (2.0, HistoryRow(4, 0, "running", "ready", 1, '{"status":"lost","error":"Lost: its worker is gone"}')),
-        (3.0, HistoryRow(5, 0, "ready", "running", 2, decided("workers", "rule 1: **", "gpu-2"))),
-        (5.0, HistoryRow(6, 0, "running", "completed", 2, succeeded(None, "1.2"))),
+        (3.0, HistoryRow(5, 0, "ready", "running", 2, start_detail("workers", "rule 1: **", "gpu-2"))),
+        (5.0, HistoryRow(6, 0, "running", "completed", 2, success_detail(None, "1.2"))),
         (5.0, HistoryRow(7, 1, "ready", "running", 1, '{"poller":"p"}')),
     ]
     first, second, polled = attempts_of(history, TASKS)

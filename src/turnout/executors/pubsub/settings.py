@@ -10,7 +10,7 @@ import msgspec
 
 from turnout.errors import InvalidSetting
 from turnout.model.checks import at_least
-from turnout.model.suggestions import close
+from turnout.model.names import suggest
 
 STEP_EXECUTION = "step_execution"
 """The table of these keys in a configuration."""
@@ -72,7 +72,7 @@ class PubSubSettings(msgspec.Struct, frozen=True, kw_only=True):
         for name in said:
             if name not in cls.__struct_fields__:
                 raise InvalidSetting(
-                    f"there is no option {name!r}{close(name, cls.__struct_fields__)}",
+                    f"there is no option {name!r}{suggest(name, cls.__struct_fields__)}",
                     code="unknown_setting",
                     field=name,
                 )

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from turnout.errors import InvalidSetting
-from turnout.model.suggestions import close
+from turnout.model.names import suggest
 from turnout.wire.keys import LENGTH, is_key, shortened
 from turnout.wire.messages import Error, Hello
 
@@ -71,7 +71,7 @@ def parse(text: str, where: str) -> AllowList:
         raise _wrong(where, f"it is not TOML: {error}") from error
     for name in content:
         if name != TABLE:
-            raise _wrong(where, f"there is no key {name!r}{close(name, [TABLE])}; write [[{TABLE}]] for each key")
+            raise _wrong(where, f"there is no key {name!r}{suggest(name, [TABLE])}; write [[{TABLE}]] for each key")
     listed = content.get(TABLE, [])
     if not isinstance(listed, list):
         raise _wrong(where, f"{TABLE} is one table; write [[{TABLE}]] for each key")
@@ -91,7 +91,7 @@ def _entry(said: Any, at: str) -> AllowedWorker:
     fields = AllowedWorker.__struct_fields__
     for name in table:
         if name not in fields:
-            raise _wrong(at, f"there is no key {name!r}{close(name, fields)}")
+            raise _wrong(at, f"there is no key {name!r}{suggest(name, fields)}")
     for name in ("name", "key"):
         if not isinstance(table.get(name), str) or not table[name]:
             raise _wrong(at, f"{name} is missing, or no text")

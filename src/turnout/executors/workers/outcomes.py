@@ -19,7 +19,7 @@ from turnout.executors.workers.pump import Pump
 from turnout.executors.workers.worker_breakers import WorkerBreakers, blame
 from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
-from turnout.model.printable import printable
+from turnout.model.texts import printable
 from turnout.model.values import MAX_BYTES
 from turnout.runtime.background_tasks import BackgroundTasks
 from turnout.runtime.capture import relay

@@ -15,9 +15,8 @@ from typing import TypeAlias
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.executors.workers.in_flight import InFlight
 from turnout.executors.workers.worker_record import WorkerRecord
-from turnout.model.breaker import BreakerSettings, BreakerState
-from turnout.model.events import STATUS_COMPLETED, UNAVAILABLE, ErrorInfo, ExecutionResult, ExecutionStatus
-from turnout.model.fault import worker_at_fault
+from turnout.model.breaker import BreakerSettings, BreakerState, worker_at_fault
+from turnout.model.events import STATUS_COMPLETED, UNAVAILABLE_TYPE, ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.workers import HubStatus, WorkerFigures, listed
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON
@@ -189,7 +188,7 @@ def name_of(worker: WorkerEntry) -> str:
 
 def blame(said: StepResult, ended: ExecutionResult, others: Callable[[], bool]) -> bool | None:
     """Whether the worker is to blame for how it went; ``others``: somebody else could have run it."""
-    if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE:
+    if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE_TYPE:
         return True
     if ended.status is ExecutionStatus.CRASHED:
         # Where nobody else could have run it, nobody knows whether the body kills whatever it runs in.

@@ -11,7 +11,12 @@ from turnout.contracts.executor import Work
 from turnout.executors.workers.exclusive import ExclusiveWorkers
 from turnout.executors.workers.in_flight import InFlight
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
-from turnout.model.reasons import NO_CAPACITY, TO_BE_ALONE_ON_A_WORKER, no_worker_matches, workers_barred
+from turnout.model.reasons import (
+    NO_CAPACITY,
+    WAITING_TO_RUN_ALONE_ON_A_WORKER,
+    breaker_open_on_workers,
+    no_worker_matches,
+)
 from turnout.model.rows import Session
 from turnout.model.workers import WorkerFacts, WorkerReport
 from turnout.wire.hub_sessions import HubProtocol
@@ -74,8 +79,8 @@ class WorkerPool:
         if not workers:
             return no_worker_matches(wanted.labels, wanted.handler)
         if self._watch.shut and all(self._watch.barred(worker.id) for worker in workers):
-            return workers_barred(sorted(name_of(worker) for worker in workers))
-        return TO_BE_ALONE_ON_A_WORKER if wanted.alone else NO_CAPACITY
+            return breaker_open_on_workers(sorted(name_of(worker) for worker in workers))
+        return WAITING_TO_RUN_ALONE_ON_A_WORKER if wanted.alone else NO_CAPACITY
 
     def others(self, worker: WorkerEntry, work: Work | None) -> bool:
         """Whether somebody else is there who has the handler, and may be asked."""

@@ -75,10 +75,10 @@ class ChildRuns:
                 continue
             name = graph.tasks[pos if row.group is None else row.group].body.ref
             if self._registry.child_of(machine.new, name) is None:
-                transition.explain(pos, f"no_orchestrator_has{{{name}}}")
+                transition.set_wait_reason(pos, f"no_orchestrator_has{{{name}}}")
                 continue
             child = child_run_id(owned.run_id, pos, row.attempt + 1)
-            transition.place(pos, DispatchDecision(CHILD, f"child run {child}"), CHILD)
+            transition.start(pos, DispatchDecision(CHILD, f"child run {child}"), CHILD)
 
     def applied(self, owned: ActiveRun, transition: Transition, orders: Sequence[RunCommand]) -> None:
         """A parent's turn is committed: its new children are born, the others do as it does."""

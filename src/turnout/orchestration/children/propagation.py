@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Iterator
 
 from turnout.errors import RunNotFound, StoreError
-from turnout.model.children import CHILD, Told, child_result, child_run_id, follow
+from turnout.model.children import CHILD, ChildCommand, child_result, child_run_id, command_for_child
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.run_machine import RunMachine
@@ -51,13 +51,13 @@ class Propagation:
         """The child exists, in memory or as it is stored: its end is taken up, or it does as its parent does."""
         mine = self._runs.get(child)
         if mine is not None:
-            self._tell(owned, row, child, follow(owned.machine.row, mine.machine.row))
+            self._tell(owned, row, child, command_for_child(owned.machine.row, mine.machine.row))
         elif stored is not None and stored.row.state.terminal:
             self._spawn(self._arrive(owned, row, stored))
         elif stored is not None:
             unowned, timeout = stored.owner is None, stored.new.timeout
             overdue = unowned and timeout is not None and stored.age > timeout
-            told = follow(owned.machine.row, stored.row, overdue=overdue)
+            told = command_for_child(owned.machine.row, stored.row, overdue=overdue)
             self._tell(owned, row, child, told)
             if told is None and unowned and self._session.may_start and not self.has_one_here(owned):
                 self._spawn(self._claim(child))
@@ -79,11 +79,11 @@ class Propagation:
         if not owned.dropped:
             self._runs.deliver(owned, row.pos, result)
 
-    def _tell(self, owned: ActiveRun, row: TaskRow, child: str, told: Told | None) -> None:
+    def _tell(self, owned: ActiveRun, row: TaskRow, child: str, told: ChildCommand | None) -> None:
         if told is not None and child not in self._told:
             self._told[child] = self._spawn(self._carry(owned, row, child, told))
 
-    async def _carry(self, owned: ActiveRun, row: TaskRow, child: str, told: Told) -> None:
+    async def _carry(self, owned: ActiveRun, row: TaskRow, child: str, told: ChildCommand) -> None:
         try:
             await self._commands.carry_out(child, told.kind, told.reason)
         except (StoreError, RunNotFound) as error:

@@ -18,9 +18,9 @@ from turnout.model.children import (
     CHILD_RESULT,
     CHILD_TOO_DEEP,
     child_input,
-    child_left,
+    child_output,
     child_run_id,
-    shorter,
+    shorter_timeout,
 )
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.names import split_task_id
@@ -96,7 +96,7 @@ class ChildRequests:
             input=text,
             created_at=time.time(),
             priority=machine.new.priority,
-            timeout=shorter(work.timeout, graph.spec.timeout),
+            timeout=shorter_timeout(work.timeout, graph.spec.timeout),
             rerun_of=None if former is None else former.new.run_id,
             parent_run=machine.new.run_id,
             parent_pos=row.pos,
@@ -145,7 +145,7 @@ class ChildRequests:
             value = self._returned(child_run_id(run_id, pos, result.attempt))
             if parent is not None and parent.machine.graph.spec.context_style:
                 work = self._loader.load_blocking(event)
-                value = child_left(work.task, work.context, value)
+                value = child_output(work.task, work.context, value)
             output = dump_output(value, limit=self._max_output_bytes, what="output")
         except InputError as error:
             failure = ErrorInfo(type(error).__name__, error.message, code=CHILD_RESULT)

@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from turnout.model.bindings import params_in, resolve
-from turnout.model.mapping import arguments_of, piped_item, texts_for_item
-from turnout.model.outputs import Outputs
+from turnout.model.mapping import Outputs, arguments_of, piped_item, texts_for_item
 from turnout.model.rows import TaskRow
 from turnout.model.spec import FromParam, FromTask, ListOf, TaskSpec, Template
 from turnout.orchestration.loading.split_lists import Split, SplitLists

@@ -18,14 +18,13 @@ from turnout.contracts.executor import RunWork, Work
 from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound, StoreUnreachable
 from turnout.model.bindings import ABSENT, context_for, resolve
-from turnout.model.carry_over import Memo, read_memo
+from turnout.model.deferral import Memo, read_memo
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.hooks import told
+from turnout.model.hooks import hook_arguments
 from turnout.model.info import Output
-from turnout.model.mapping import rows_near
+from turnout.model.mapping import Outputs, rows_near
 from turnout.model.names import split_task_id
-from turnout.model.outputs import Outputs
 from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.run_machine import begun_before
 from turnout.model.run_outcome import RowOf
@@ -237,7 +236,7 @@ def prepare(  # noqa: PLR0913 - every option has a name and a default
     kwargs: dict[str, Any] = {}
     context = None
     if task.hook is not None:
-        args = told(graph, pos, event.run_id, run, row_of, output_of)
+        args = hook_arguments(graph, pos, event.run_id, run, row_of, output_of)
     elif task.uses_context:
         context = context_for(graph.spec, task, params, output_of)
     elif call is not None:

@@ -9,7 +9,7 @@ import msgspec
 
 from turnout.model.bindings import ABSENT, result_of
 from turnout.model.graph import Graph
-from turnout.model.outputs import Outputs, items_of
+from turnout.model.mapping import Outputs, items_of
 from turnout.model.rows import TaskRow
 from turnout.model.states import TaskState
 

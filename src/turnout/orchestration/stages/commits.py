@@ -12,9 +12,9 @@ import msgspec
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.errors import StoreUnreachable
 from turnout.model.children import CHILD
-from turnout.model.events import ErrorInfo, TaskReadyEvent, printable
+from turnout.model.events import ErrorInfo, TaskReadyEvent, clipped
 from turnout.model.names import split_task_id
-from turnout.model.reasons import GIVEN_UP, STORE_REJECTED
+from turnout.model.reasons import DATA_DISCARDED, STORE_REJECTED
 from turnout.model.rows import WriteOutcome
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RUN_TERMINAL, TaskState
@@ -113,7 +113,7 @@ class Commits:
         owned, transition = pending.owned, pending.transition
         machine = owned.machine
         shadowing = self._dispatcher.has_shadows
-        machine.adopt(transition)
+        machine.apply(transition)
         if pending.submission is not None:
             self._replies.inserted(pending, pending.submission)
         for key, event in pending.events:
@@ -158,7 +158,7 @@ class Commits:
             or owned.commands
             or not machine.open
             or transition.awaits_claim_check
-            or machine.settling
+            or machine.finished_groups
         ) or (machine.ready and not owned.queued_for):
             self._runs.enqueue(owned)
 
@@ -201,8 +201,8 @@ class Commits:
         owned.commands[:0] = pending.commands
         owned.results[:0] = pending.results
         owned.busy = True
-        if outcome.rejected is not None and pending.transition.run_row.reason not in GIVEN_UP:
-            error = ErrorInfo("StoreRejected", printable(outcome.rejected))
+        if outcome.rejected is not None and pending.transition.run_row.reason not in DATA_DISCARDED:
+            error = ErrorInfo("StoreRejected", clipped(outcome.rejected))
             self._spawn(self.write([given_up(owned, error, STORE_REJECTED)]))
         else:
             if outcome.rejected is None:

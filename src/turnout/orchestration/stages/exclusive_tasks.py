@@ -13,12 +13,12 @@ from turnout.contracts.dispatcher import Dispatcher
 from turnout.errors import NotImportable
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.reasons import BREAKER_OPEN, TO_BE_ALONE
+from turnout.model.reasons import BREAKER_OPEN, WAITING_TO_RUN_ALONE
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.spec import TaskSpec
 from turnout.model.transition import Transition
-from turnout.model.verdict import suspect
+from turnout.model.verdict import must_run_exclusively
 from turnout.orchestration.active_run import ActiveRun, PendingResult
 from turnout.orchestration.capacity_queue import CapacityQueue
 from turnout.orchestration.session import OrchestratorSession
@@ -63,7 +63,7 @@ class ExclusiveTasks:
         others: list[int] = []
         for pos in list(ready):
             row = transition.task(pos)
-            if not suspect(row):
+            if not must_run_exclusively(row):
                 others.append(pos)
                 continue
             decision = self.decide(owned.machine, row)
@@ -72,9 +72,11 @@ class ExclusiveTasks:
                 # It has to be alone on a worker, and waits for one in a line of its own; or it has its own process.
                 others.append(pos)
             elif dispatcher.reserve(key, alone=True):
-                events.append((key, transition.place(pos, decision, self._session.id)))
+                events.append((key, transition.start(pos, decision, self._session.id)))
             else:
-                transition.explain(pos, BREAKER_OPEN if dispatcher.breaker(key) != CLOSED else TO_BE_ALONE)
+                transition.set_wait_reason(
+                    pos, BREAKER_OPEN if dispatcher.breaker(key) != CLOSED else WAITING_TO_RUN_ALONE
+                )
                 self._capacity_queue.add_exclusive(owned, key)
         return others
 

@@ -6,8 +6,8 @@ import time
 
 import msgspec
 
-from turnout.model.events import ErrorInfo, printable
-from turnout.model.reasons import TURN_FAILED, because
+from turnout.model.events import ErrorInfo, clipped
+from turnout.model.reasons import TURN_FAILED, reason_detail
 from turnout.model.rows import HistoryRow, LoadedRun, RunRow, RunWrite
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.transition import Transition
@@ -17,7 +17,7 @@ from turnout.orchestration.messages import PendingCommit
 
 def error_of(error: BaseException) -> ErrorInfo:
     """What raised in a turn, as the run's error."""
-    return ErrorInfo("TurnFailed", printable(f"{type(error).__name__}: {error}"))
+    return ErrorInfo("TurnFailed", clipped(f"{type(error).__name__}: {error}"))
 
 
 def given_up(owned: ActiveRun, error: ErrorInfo, reason: str = TURN_FAILED) -> PendingCommit:
@@ -33,7 +33,7 @@ def given_up(owned: ActiveRun, error: ErrorInfo, reason: str = TURN_FAILED) -> P
 def unreadable(loaded: LoadedRun, error: BaseException) -> RunWrite:
     """The write that fails a run of which no machine can be made, such as one whose workflow cannot be read."""
     run, now = loaded.run, time.time()
-    detail, seq = because(TURN_FAILED), run.seq
+    detail, seq = reason_detail(TURN_FAILED), run.seq
     write = RunWrite(run_id=run.new.run_id, epoch=run.epoch, tasks=[], history=[])
     for row in loaded.tasks:
         if row.state not in TASK_TERMINAL:

@@ -10,7 +10,7 @@ from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.reasons import BREAKER_OPEN, NO_CAPACITY
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
-from turnout.model.verdict import suspect
+from turnout.model.verdict import must_run_exclusively
 from turnout.orchestration.capacity_queue import key_of, line_of, rest_of
 from turnout.orchestration.session import OrchestratorSession
 
@@ -48,7 +48,7 @@ class Reservations:
         if assigner is None:
             return key
         task = machine.graph.tasks[row.pos if row.group is None else row.group]
-        return line_of(key, assigner.line(task, decision.labels, suspect(row)))
+        return line_of(key, assigner.line(task, decision.labels, must_run_exclusively(row)))
 
     def wait_reason(self, line: str) -> str:
         """Why the tasks in this line wait."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 from turnout.authoring.registry import Registry
-from turnout.model.conditions import vetted
 from turnout.model.events import ExecutionResult
+from turnout.model.verdict import checked_condition
 from turnout.orchestration.active_run import ActiveRun, PendingResult
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
 
@@ -28,7 +28,7 @@ class ResultCheck:
             return result
         task = machine.spec_of(answer.pos)
         declared = self._registry.conditions_of(machine.new, task)
-        counts = vetted(result, task.full_name, declared)
+        counts = checked_condition(result, task.full_name, declared)
         if counts is not result and counts.error is not None:
             holder = machine.tasks[answer.pos].holder
             log.warning("run %s: the answer of %s is refused: %s", owned.run_id, holder, counts.error.message)

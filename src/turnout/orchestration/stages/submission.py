@@ -85,7 +85,7 @@ class SubmissionStage:
 
     def _admit(self, submission: Submission, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit:
         settings = self._settings
-        machine = RunMachine.fresh(submission.graph, submission.new, settings.limits, submission.reuse)
+        machine = RunMachine.create(submission.graph, submission.new, settings.limits, submission.reuse)
         submission.insert_started = True
         owned = ActiveRun(machine)
         owned.busy = True

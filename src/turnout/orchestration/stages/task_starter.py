@@ -10,12 +10,12 @@ from turnout.model.breaker import BreakerState
 from turnout.model.children import is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.reasons import LIMIT, NO_CAPACITY, TO_BE_ALONE
+from turnout.model.reasons import LIMIT, NO_CAPACITY, WAITING_TO_RUN_ALONE
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
 from turnout.model.transition import Transition
-from turnout.model.verdict import suspect
+from turnout.model.verdict import must_run_exclusively
 from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.capacity_queue import CapacityQueue, rest_of
@@ -89,7 +89,7 @@ class TaskStarter:
                     break
                 continue
             worker = None if key is line else assigners[key].name_of(holder)
-            events.append((key, transition.place(pos, decision, holder, worker)))
+            events.append((key, transition.start(pos, decision, holder, worker)))
             if owned.waiting_since:
                 owned.waiting_since.pop(line, None)
         if full:
@@ -103,7 +103,7 @@ class TaskStarter:
         if not changed and all(reason == NO_CAPACITY for reason in reasons.values()):
             for pos in fresh:
                 if _waits_for_room(transition.task(pos)):
-                    transition.explain(pos, NO_CAPACITY)
+                    transition.set_wait_reason(pos, NO_CAPACITY)
             return
         owned.wait_reasons = {**owned.wait_reasons, **reasons}
         machine = owned.machine
@@ -127,7 +127,7 @@ class TaskStarter:
 
     def _decide(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
         """Later attempts reuse the stored decision, but for suspects."""
-        if row.losses and suspect(row):
+        if row.losses and must_run_exclusively(row):
             return self._suspects.decide(machine, row)
         if row.executor is not None:
             return DispatchDecision(row.executor, row.decision or "", row.labels)
@@ -174,7 +174,7 @@ class TaskStarter:
 
 
 def _waits_for_room(row: TaskRow) -> bool:
-    return row.retry_in is None and row.poll_key is None and row.reason not in (TO_BE_ALONE, LIMIT)
+    return row.retry_in is None and row.poll_key is None and row.reason not in (WAITING_TO_RUN_ALONE, LIMIT)
 
 
 def _in_order(graph: Graph, transition: Transition) -> list[int]:

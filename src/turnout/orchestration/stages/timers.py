@@ -26,7 +26,7 @@ class RunTimers:
 
         def due() -> None:
             if not owned.dropped:
-                owned.machine.due(row.pos)
+                owned.machine.clear_delay(row.pos)
                 self._runs.enqueue(owned)
 
         self._background.later(row.retry_in or 0.0, due)

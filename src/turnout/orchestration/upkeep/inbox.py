@@ -15,8 +15,8 @@ from turnout.model.events import (
     ErrorInfo,
     ExecutionResult,
     TaskReadyEvent,
+    clipped,
     decode_result,
-    printable,
 )
 from turnout.model.logs import storable
 from turnout.model.names import task_id
@@ -92,7 +92,7 @@ def result_in(row: InboxRow) -> ExecutionResult:
     try:
         result = decode_result(row.result)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        said = printable(f"the result that {row.holder} left cannot be read: {error}")
+        said = clipped(f"the result that {row.holder} left cannot be read: {error}")
         return ExecutionResult.failed(event, ErrorInfo("UnreadableResult", said), retryable=False)
     # An output is made by ``dump_output`` wherever it comes from; errors and versions are texts of others.
     if result.status is STATUS_COMPLETED and result.chosen is None:

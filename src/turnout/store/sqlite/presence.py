@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from turnout.errors import DatabaseNotFound
-from turnout.model.suggestions import near
+from turnout.model.names import suggest_similar
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 
 _TABLES = {"migration", "run"}
@@ -39,7 +39,7 @@ def _meant(path: Path) -> str:
         return f"; an absolute path has four slashes: sqlite:///{rooted}"
     if not path.parent.is_dir():
         return f": there is no folder {path.parent.absolute()}"
-    return near(path.name, [each.name for each in path.parent.iterdir() if each.is_file()])
+    return suggest_similar(path.name, [each.name for each in path.parent.iterdir() if each.is_file()])
 
 
 def _is_sqlite(path: Path) -> bool:

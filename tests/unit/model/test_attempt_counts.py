@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.model.carry_over import Memo, write_memo
+from turnout.model.deferral import Memo, write_memo
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import begun_before
 from turnout.model.states import TaskState

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from turnout.errors import ExecutionFailed
+from turnout.model.breaker import EXECUTION_FAILED, at_fault, worker_at_fault
 from turnout.model.deferral import Defer
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent, error_info
-from turnout.model.fault import EXECUTION_FAILED, at_fault, worker_at_fault
 from turnout.model.reasons import CODE_MISSING
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="a::b::c::d", attempt=1, max_attempts=1)
