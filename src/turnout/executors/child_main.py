@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -17,14 +18,13 @@ import msgspec
 from turnout.authoring.invocation import caller
 from turnout.contracts.executor import Work
 from turnout.errors import NotImportable
-from turnout.model.events import ErrorInfo, ExecutionResult
+from turnout.model.events import ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.info import TaskInfo
+from turnout.model.logs import Stream, storable
 from turnout.model.spec import Body, TaskSpec
-from turnout.runtime.attempt import info_for, is_async
 from turnout.runtime.capture import capture
-from turnout.runtime.child_output import ChildOutput
 from turnout.runtime.conditions import once_met
-from turnout.runtime.execution import run_body
+from turnout.runtime.execution import info_for, is_async, run_body
 from turnout.runtime.importable import MAIN, MAIN_ELSEWHERE, found, unwrapped
 from turnout.runtime.messages import (
     LENGTH,
@@ -33,6 +33,7 @@ from turnout.runtime.messages import (
     Entered,
     FromChild,
     Job,
+    Said,
     Setting,
     Where,
     decode_to_child,
@@ -43,6 +44,45 @@ from turnout.runtime.messages import (
 def main(data: int) -> None:
     """Called by the supervisor with the file descriptor of the socket that jobs come from."""
     ChildMain(data).serve()
+
+
+PIECE = 65_536
+"""Characters of one message, at most."""
+
+
+class ChildOutput:
+    """The ``Output`` of bodies in a child. Printed text is gathered until its line ends."""
+
+    echo = False
+    """The parent shows it, if it is to be shown."""
+
+    def __init__(self, send: Callable[[Said], None]) -> None:
+        self._send = send
+        self._begun = {Stream.STDOUT.value: "", Stream.STDERR.value: ""}
+        self._lock = threading.Lock()
+
+    def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
+        stream, text = str(stream), storable(text)
+        if stream not in self._begun:
+            self._send(Said(stream, text))
+            return
+        with self._lock:
+            whole, end, begun = (self._begun[stream] + text).rpartition("\n")
+            if len(begun) > PIECE:
+                whole, end, begun = whole + end + begun, "", ""
+            self._begun[stream] = begun
+        self._pieces(stream, whole + end)
+
+    def flush(self) -> None:
+        """Say the lines that were begun."""
+        with self._lock:
+            begun, self._begun = self._begun, dict.fromkeys(self._begun, "")
+        for stream, text in begun.items():
+            self._pieces(stream, text)
+
+    def _pieces(self, stream: str, text: str) -> None:
+        for start in range(0, len(text), PIECE):
+            self._send(Said(stream, text[start : start + PIECE]))
 
 
 class Terminated(SystemExit):

@@ -15,10 +15,10 @@ from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, ExecutionStatus
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
-from turnout.runtime import memory
 from turnout.runtime.child_process import ChildProcess, Crash, NotBegun
 from turnout.runtime.importable import locate, unlocatable, unwrapped
 from turnout.runtime.messages import Job, Where, frame
+from turnout.runtime.process_info import format_size, parse_size, resident
 
 CHILD_MODULE = child_main.__name__
 """The module whose ``main`` a child process calls."""
@@ -53,8 +53,8 @@ class ProcessExecutor(SubprocessExecutor):
         if recycle_after is not None and recycle_after < 1:
             raise InvalidSetting(f"recycle_after is {recycle_after}: write a number of tasks from 1, or None")
         self._recycle_after = recycle_after
-        self._recycle_above = memory.size(recycle_above, "recycle_above")
-        self._memory_limit = memory.size(memory_limit, "memory_limit")
+        self._recycle_above = parse_size(recycle_above, "recycle_above")
+        self._memory_limit = parse_size(memory_limit, "memory_limit")
         self._idle: list[ChildProcess] = []
         self._retiring: set[asyncio.Future[None]] = set()
         self._busy: dict[ChildProcess, RunningAttempt] = {}
@@ -141,7 +141,7 @@ class ProcessExecutor(SubprocessExecutor):
         """The child has done its job: it waits for another one, or it has done enough."""
         spent = self._recycle_after is not None and child.jobs >= self._recycle_after
         if not spent and self._recycle_above is not None and child.pid is not None:
-            spent = memory.resident([child.pid])[child.pid] > self._recycle_above
+            spent = resident([child.pid])[child.pid] > self._recycle_above
         if spent and child.alive:
             self._retire(child)
         elif child.alive:
@@ -168,10 +168,10 @@ class ProcessExecutor(SubprocessExecutor):
         limit, pids = self._memory_limit, {pid: each for child, each in self._busy.items() if (pid := child.pid)}
         if limit is None or not self._busy:
             return
-        for pid, held in memory.resident(pids).items():
+        for pid, held in resident(pids).items():
             if held > limit:
                 attempt = pids[pid]
-                said = f"its memory of {memory.shown(held)} exceeded the limit of {memory.shown(limit)}"
+                said = f"its memory of {format_size(held)} exceeded the limit of {format_size(limit)}"
                 attempt.end(ExecutionResult.crashed(attempt.event, said), 0.0)
         self._watching = asyncio.get_running_loop().call_later(WATCH_EVERY, self._watch)
 

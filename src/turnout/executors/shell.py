@@ -16,9 +16,8 @@ from turnout.model.events import ExecutionResult
 from turnout.model.shell import Captured, ShellSpec, outcome, render, retryable
 from turnout.model.values import MAX_BYTES
 from turnout.runtime.capture import relay
-from turnout.runtime.lines import Lines
 from turnout.runtime.outcome import describe, returned_value
-from turnout.runtime.supervised_process import SupervisedProcess, command_child
+from turnout.runtime.supervised_process import LineSplitter, SupervisedProcess, command_child
 
 QUICKLY = ("-I", "-S")
 """A supervisor of a command needs nothing but the standard library."""
@@ -41,7 +40,7 @@ class ShellExecutor(SubprocessExecutor):
         assert spec is not None, "a shell body has its command"
         command = render(spec, work.kwargs)
         captured = {stream: Captured(spec.max_capture) for stream in ("stdout", "stderr")}
-        lines = {stream: Lines(_teller(work, stream)) for stream in captured}
+        lines = {stream: LineSplitter(_teller(work, stream)) for stream in captured}
 
         def output(stream: str, data: bytes) -> None:
             captured[stream].feed(data)

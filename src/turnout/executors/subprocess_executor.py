@@ -1,63 +1,51 @@
-"""What do executors have in common whose attempts are processes? A loop of their own that attends to each of them."""
+"""The executors whose attempts are processes: one event loop, in a thread of its own, waits for all of them."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import msgspec
 
-from turnout.contracts.executor import BatchExecutor, Loader, Report, Work
-from turnout.errors import (
-    AttemptFenced,
-    DefinitionError,
-    ExecutionFailed,
-    ExecutorUnavailable,
-    InputError,
-    InvalidSetting,
-    StoreUnreachable,
-    StoreUnusable,
-)
+from turnout.contracts.executor import Report, Work
+from turnout.errors import AttemptFenced, DefinitionError, ExecutorUnavailable, InputError, InvalidSetting
+from turnout.executors.local_executor import STOPPING, LocalExecutor, not_loaded
 from turnout.model.durations import Duration, seconds
-from turnout.model.events import NO_FAILURE, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import CANCELLED
-from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.runtime.attempt import Key, key_of
 from turnout.runtime.outcome import describe
 
-log = logging.getLogger(__name__)
-
-STOPPING = "executor_stopping"
-STOP_GRACE = 3.0
+MAX_STOP_GRACE = 3.0
 """Seconds between SIGTERM and SIGKILL, at most, for what still runs when the executor stops."""
+JOIN_TIMEOUT = 5.0
 
 
 class RunningAttempt:
     """One attempt from being taken in until everything of it is gone."""
 
-    def __init__(self, event: TaskReadyEvent, report: Report) -> None:
+    def __init__(self, key: Key, event: TaskReadyEvent, report: Report) -> None:
+        self.key = key
         self.event = event
-        self.key = key_of(event)
         self.report = report
         self.task: asyncio.Task[None] | None = None
         self.ends_as: ExecutionResult | None = None
-        """Why it is being ended early, if it is."""
+        """The result with which it is being ended early, if it is."""
         self.kill_grace: float | None = None
         self.started_at: float | None = None
         self.committed = False
         """Its process may begin it at any moment."""
         self.timer: asyncio.TimerHandle | None = None
         self.settled: asyncio.Event = asyncio.Event()
-        """It has begun, or has ended."""
+        """Set when it has begun, or has ended."""
 
     def end(self, result: ExecutionResult, grace: float | None = None) -> None:
-        """End it early, with this result once its processes are gone. The first to say so is heard."""
+        """Ends it early, with this result once its processes are gone. Only the first call counts."""
         if self.ends_as is None and self.task is not None and not self.task.done():
             self.ends_as = result
             self.kill_grace = grace
@@ -70,105 +58,72 @@ class RunningAttempt:
             self.timer = loop.call_later(timeout, lambda: self.end(ExecutionResult.timed_out(self.event, timeout)))
 
 
-class SubprocessExecutor(BatchExecutor, ABC):
+class SubprocessExecutor(LocalExecutor[RunningAttempt]):
     """Takes attempts in from any thread, runs each as a coroutine, and reports its result when its processes are gone.
 
     Nothing is started, not even the loop's thread, before the first attempt comes.
     """
 
-    local: bool = True
     kinds: frozenset[str]
-    enforces_timeouts: bool = True
     isolates: bool = True
     """Every attempt has a process of its own."""
-    outlives: bool = False
     trusted: bool = False
 
-    def __init__(self, name: str, places: int, grace: Duration, max_output_bytes: int = MAX_BYTES) -> None:
-        if places < 1:
-            raise InvalidSetting(f"executor {name!r} has {places} places: it needs at least one")
-        self._name = name
-        self._places = places
+    def __init__(self, name: str, slots: int, grace: Duration, max_output_bytes: int = MAX_BYTES) -> None:
+        if slots < 1:
+            raise InvalidSetting(f"executor {name!r} has {slots} places: it needs at least one")
+        super().__init__(name, max_output_bytes, RunningAttempt)
+        self._slots = slots
         self.grace: float = seconds(grace, f"grace of executor {name!r}")
-        self._max_output_bytes = max_output_bytes
-        self._loader: Loader | None = None
-        self._live: dict[Key, RunningAttempt] = {}
-        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._room: asyncio.Semaphore
-        self._closing = False
-        self._executed = 0
-        self._failed = 0
-        self._seconds = 0.0
+        self._free_slots: asyncio.Semaphore
 
     @abstractmethod
     async def _run(self, attempt: RunningAttempt, work: Work) -> ExecutionResult:
-        """Run the attempt. When this is cancelled, it ends what it has started before it lets go."""
+        """Runs the attempt. When this is cancelled, it ends what it has started before it returns."""
 
     def _has_begun(self, attempt: RunningAttempt) -> bool:
-        """Whether to end this attempt now would cost it."""
+        """True if to end this attempt now would cost it."""
         return attempt.started_at is not None
 
     async def _close(self) -> None:
-        """End what outlives attempts."""
-
-    @property
-    def name(self) -> str:
-        return self._name
+        """Ends what outlives attempts."""
 
     @property
     def capacity(self) -> int:
-        return self._places
+        return self._slots
 
     def capacity_of(self, body: str) -> int:
-        return self._places
-
-    def bind(self, loader: Loader) -> None:
-        self._loader = loader
-
-    def on_capacity(self, callback: Callable[[], None]) -> None:
-        """Nothing is announced: places become free by results only."""
-
-    def refuses(self, task: TaskSpec) -> str | None:
-        return None
-
-    def has_capacity(self) -> bool:
-        return not self._closing and len(self._live) < self._places
+        return self._slots
 
     def metrics(self) -> ExecutorMetrics:
-        return ExecutorMetrics(
-            active_tasks=len(self._live),
-            total_executed=self._executed,
-            total_failed=self._failed,
-            total_seconds=self._seconds,
-            capacity=self._places,
-            running=min(len(self._live), self._places),
-        )
+        running = min(len(self._live), self._slots)
+        return msgspec.structs.replace(super().metrics(), capacity=self._slots, running=running)
 
     # -- life -------------------------------------------------------------------------------------------------------
     async def start(self) -> None:
         self._closing = False
 
     async def stop(self, timeout: float) -> None:
-        """Hand back what has not started; give the rest ``timeout`` seconds, then end it."""
+        """Hands back what has not started; gives the rest ``timeout`` seconds, then ends it."""
         self._closing = True
         with self._lock:
             loop, thread, self._loop = self._loop, self._thread, None
         if loop is None or thread is None:
             return
         try:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._wind_up(timeout), loop))
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._drain(timeout), loop))
         finally:
             loop.call_soon_threadsafe(loop.stop)
-        await asyncio.to_thread(thread.join, 5.0)
+        await asyncio.to_thread(thread.join, JOIN_TIMEOUT)
 
-    async def _wind_up(self, timeout: float) -> None:
+    async def _drain(self, timeout: float) -> None:
         for attempt in tuple(self._live.values()):
             if not self._has_begun(attempt):
                 attempt.end(ExecutionResult.returned(attempt.event, STOPPING), 0.0)
         await self._all_ended(timeout)
-        grace = min(self.grace, STOP_GRACE)
+        grace = min(self.grace, MAX_STOP_GRACE)
         for attempt in tuple(self._live.values()):
             attempt.end(ExecutionResult.lost(attempt.event, f"executor {self._name!r} was stopped"), grace)
         await self._all_ended(None)
@@ -183,49 +138,36 @@ class SubprocessExecutor(BatchExecutor, ABC):
         with self._lock:
             if self._loop is None:
                 self._loop = loop = asyncio.new_event_loop()
-                self._room = asyncio.Semaphore(self._places)
-                self._thread = threading.Thread(target=_turn, args=(loop,), name=f"turnout-{self._name}", daemon=True)
+                self._free_slots = asyncio.Semaphore(self._slots)
+                name = f"turnout-{self._name}"
+                self._thread = threading.Thread(target=_run_loop, args=(loop,), name=name, daemon=True)
                 self._thread.start()
             return self._loop
 
     # -- taking attempts in -----------------------------------------------------------------------------------------
-    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
-        if key_of(event) in self._live:
-            raise ExecutionFailed(f"attempt {event.attempt} of {event.task_id} runs here already")
-        return await super().execute(event)
-
-    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
-        """Take these in and return at once. An attempt that is here already is not run twice."""
-        if self._loader is None:
-            raise ExecutionFailed(f"executor {self._name!r} is not bound to a loader")
-        if self._closing:
-            for event in events:
-                report(ExecutionResult.returned(event, STOPPING))
-            return
-        fresh = [RunningAttempt(event, report) for event in events if key_of(event) not in self._live]
-        self._live.update((attempt.key, attempt) for attempt in fresh)
-        self._running_loop().call_soon_threadsafe(self._begin, fresh)
+    def _begin(self, attempts: Sequence[RunningAttempt]) -> None:
+        self._running_loop().call_soon_threadsafe(self._create_tasks, attempts)
 
     def cancel(self, event: TaskReadyEvent) -> None:
-        """End this attempt as cancelled: its result comes when its processes are gone."""
+        """Ends this attempt as cancelled: its result comes when its processes are gone."""
         attempt, loop = self._live.get(key_of(event)), self._loop
         if attempt is not None and loop is not None:
             loop.call_soon_threadsafe(attempt.end, ExecutionResult.cancelled(event))
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[None] | None:
-        """Hand back those of these attempts that have not begun. Those that their processes have been given begin."""
+        """Hands back those of these attempts that have not begun. Those that their processes have been given begin."""
         attempts, loop = [self._live.get(key_of(event)) for event in events], self._loop
         if loop is None or not any(attempts):
             return None
         found = [attempt for attempt in attempts if attempt is not None]
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_withdraw(found, reason), loop))
 
-    def _begin(self, attempts: Sequence[RunningAttempt]) -> None:
+    def _create_tasks(self, attempts: Sequence[RunningAttempt]) -> None:
         for attempt in attempts:
-            attempt.task = asyncio.get_running_loop().create_task(self._attend(attempt))
+            attempt.task = asyncio.get_running_loop().create_task(self._run_attempt(attempt))
 
     # -- running ----------------------------------------------------------------------------------------------------
-    async def _attend(self, attempt: RunningAttempt) -> None:
+    async def _run_attempt(self, attempt: RunningAttempt) -> None:
         try:
             result = await self._outcome(attempt)
         except asyncio.CancelledError:
@@ -236,18 +178,17 @@ class SubprocessExecutor(BatchExecutor, ABC):
             attempt.timer.cancel()
         if attempt.started_at is not None and result.started_at is None:
             result = msgspec.structs.replace(result, started_at=attempt.started_at, finished_at=time.time())
+        self._live.pop(attempt.key, None)
+        attempt.settled.set()
         self._report(attempt, result)
 
     async def _outcome(self, attempt: RunningAttempt) -> ExecutionResult:
         event = attempt.event
-        async with self._room:
+        async with self._free_slots:
             try:
                 work = await self._load(event)
-            except (StoreUnreachable, StoreUnusable) as error:
-                # Nothing has started: an outage must not use up the task's attempts.
-                return ExecutionResult.returned(event, error.code)
             except Exception as error:
-                return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
+                return not_loaded(event, error)
             try:
                 return await self._run(attempt, work)
             except AttemptFenced as error:
@@ -262,23 +203,10 @@ class SubprocessExecutor(BatchExecutor, ABC):
         work = self._loader.load_now(event)
         return work if work is not None else await asyncio.to_thread(self._loader.load_blocking, event)
 
-    def _report(self, attempt: RunningAttempt, result: ExecutionResult) -> None:
-        self._live.pop(attempt.key, None)
-        attempt.settled.set()
-        if result.status is not ExecutionStatus.RETURNED:
-            self._executed += 1
-            self._failed += result.status not in NO_FAILURE
-            if result.started_at is not None and result.finished_at is not None:
-                self._seconds += result.finished_at - result.started_at
-        try:
-            attempt.report(result)
-        except Exception:
-            log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
-
 
 async def _withdraw(attempts: Sequence[RunningAttempt], reason: str) -> None:
-    """To be run on the loop that attends to them; ends when each has begun or has ended. What a process has been given
-    begins, unless its run is cancelled: to end that process would cost the attempt, if it was about to begin it."""
+    """Ends when each attempt has begun or has ended; runs on their loop. What a process has been given begins, unless
+    its run is cancelled: to end that process would cost the attempt, if it was about to begin it."""
     for attempt in attempts:
         if not attempt.committed or (reason == CANCELLED and not attempt.settled.is_set()):
             attempt.end(ExecutionResult.returned(attempt.event, reason), 0.0)
@@ -287,11 +215,11 @@ async def _withdraw(attempts: Sequence[RunningAttempt], reason: str) -> None:
 
 
 async def until_done(*awaited: asyncio.Future[Any]) -> None:
-    """Wait for futures that belong to others: cancelling the wait does not cancel them."""
+    """Waits for futures that belong to others: cancelling the wait does not cancel them."""
     await asyncio.wait(awaited)
 
 
-def _turn(loop: asyncio.AbstractEventLoop) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     loop.run_forever()
     loop.run_until_complete(loop.shutdown_default_executor())

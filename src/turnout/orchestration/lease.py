@@ -15,7 +15,7 @@ from turnout.contracts.store import OwnershipStore
 from turnout.errors import StoreError
 from turnout.model.rows import Session
 from turnout.rate_limited_log import RateLimitedLog
-from turnout.runtime.identity import boot_id, pid_namespace, process_started
+from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 
 log = logging.getLogger("turnout.lease")
 

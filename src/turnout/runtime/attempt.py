@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from enum import Enum
-from types import CoroutineType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from turnout.contracts.executor import Report, Work
-from turnout.errors import AttemptFenced
 from turnout.model.events import TaskReadyEvent
-from turnout.model.info import TaskInfo, reset_current, set_current
-from turnout.runtime.cancellation import wait_cancelled
-from turnout.runtime.capture import stay_in_place
+from turnout.model.info import TaskInfo
+from turnout.runtime.execution import info_for
 
 Key: TypeAlias = tuple[str, int, bool]
 
@@ -75,51 +70,3 @@ def rank_of(attempt: Attempt) -> tuple[int, int]:
     """Of the attempts that wait, those with the highest rank begin first."""
     event = attempt.event
     return (event.priority, event.task_priority)
-
-
-def info_for(work: Work, now: float) -> TaskInfo:
-    """What the body of this work gets to know if it begins now."""
-    return work.info(now, wait_cancelled)
-
-
-def is_async(work: Work) -> bool:
-    """Whether the body belongs on an event loop."""
-    body: Any = work.body
-    code = getattr(body, "__code__", None)
-    if code is not None:
-        return bool(code.co_flags & inspect.CO_COROUTINE)
-    return inspect.iscoroutinefunction(body) or inspect.iscoroutinefunction(type(body).__call__)
-
-
-def call(work: Work, info: TaskInfo) -> Any:
-    """Run a sync body here; to be called in a context of its own, which current_task() then lives in."""
-    if info.output is not None:
-        stay_in_place()
-    set_current(info)
-    value = work.invoke(info)
-    if not isinstance(value, CoroutineType):
-        return value
-    # A wrapper can hide that the function is async: then it has begun. The thread is taken already, so it may as well
-    # drive the rest.
-    return asyncio.run(_begun(work, value) if is_async(work) else value)
-
-
-async def _begun(work: Work, body: CoroutineType[Any, Any, Any]) -> Any:
-    """An async body begins here: it takes longer to make an event loop than a body may come late."""
-    try:
-        work.begin_by()
-    except AttemptFenced:
-        body.close()
-        raise
-    return await body
-
-
-async def call_async(work: Work, info: TaskInfo) -> Any:
-    """Run an async body in the running task; what the task does afterwards is no longer the body's doing."""
-    if info.output is not None:
-        stay_in_place()
-    token = set_current(info)
-    try:
-        return await work.invoke(info)
-    finally:
-        reset_current(token)

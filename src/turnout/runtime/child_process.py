@@ -16,9 +16,8 @@ from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
 from turnout.runtime.capture import relay
 from turnout.runtime.importable import MAIN, main_of
-from turnout.runtime.lines import Lines
 from turnout.runtime.messages import LENGTH, Began, Entered, FromChild, Said, Setting, decode_from_child, frame
-from turnout.runtime.supervised_process import SupervisedProcess, how_it_ended, python_child
+from turnout.runtime.supervised_process import LineSplitter, SupervisedProcess, how_it_ended, python_child
 
 START_LIMIT = 60.0
 """Seconds in which a child must have taken its job; starting an interpreter takes a tenth of one."""
@@ -46,7 +45,7 @@ class ChildProcess:
         self._entered: Callable[[], None] = lambda: None
         self._began: asyncio.Future[float] | None = None
         self._answer: asyncio.Future[ExecutionResult] | None = None
-        self._lines = {stream: Lines(_tell(self._say, stream)) for stream in ("stdout", "stderr")}
+        self._lines = {stream: LineSplitter(_tell(self._say, stream)) for stream in ("stdout", "stderr")}
         self.jobs = 0
         self.begun_at: float | None = None
         """When the child took its job, also if nobody waits for it any more."""

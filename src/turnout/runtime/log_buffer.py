@@ -1,28 +1,28 @@
-"""Which lines of which attempts are kept, and which give way when there are too many?
+"""Holds the lines of attempts until they are written, and decides which are dropped when there are too many.
 
-Pieces of text come in, whole lines go out, in the order in which they were said. Three bounds hold whatever bodies do:
-the length of a line, what is kept of one attempt, and what waits in memory.
+Pieces of text come in, whole lines go out, in the order in which they were written. Three bounds hold whatever bodies
+do: the length of a line, what is kept of one attempt, and what waits in memory.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 
 from turnout.model.checks import at_least, positive_seconds
 from turnout.model.logs import Stream, storable
-from turnout.runtime.log_lines import Line, Piece, Voice
+from turnout.runtime.log_lines import AttemptLog, K, Line, PartialLine
 
 MAX_ATTEMPTS = 10_000
 """Attempts whose count of bytes is remembered; one that so many others have overtaken since is counted anew."""
-SHED = 0.125
+SHED_SHARE = 0.125
 """The share of the memory that is freed at once when it is full, so that this does not happen at every line."""
-TAKE = 0.25
+TAKE_SHARE = 0.25
 """The share of it that is taken at once, and is in memory beside what waits while it is being written."""
 OVERHEAD = 100
 """Bytes that a waiting line takes beside its text."""
@@ -49,16 +49,16 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
             at_least(getattr(self, name), 1, f"{path}.{name}")
 
 
-class LogBuffer:
-    """Not safe for threads: its owner has a lock."""
+class LogBuffer(Generic[K]):
+    """Attempts are told apart by keys that its owner chooses. Not safe for threads: its owner has a lock."""
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
-        self._voices: OrderedDict[tuple[str, int, int], Voice] = OrderedDict()
-        self._speaking: dict[Voice, None] = {}
-        """Those with lines that wait."""
-        self._halting: dict[Voice, None] = {}
-        """Those with the beginning of a line."""
+        self._logs: OrderedDict[K, AttemptLog[K]] = OrderedDict()
+        self._waiting: dict[AttemptLog[K], None] = {}
+        """Attempts with lines that wait."""
+        self._unfinished: dict[AttemptLog[K], None] = {}
+        """Attempts with the beginning of a line."""
         self._order = 0
         self.pending = 0
         """Lines that wait to be taken."""
@@ -69,63 +69,63 @@ class LogBuffer:
 
     @property
     def unfinished(self) -> bool:
-        return bool(self._halting)
+        return bool(self._unfinished)
 
     # -- coming in ----------------------------------------------------------------------------------------------
-    def knows(self, key: tuple[str, int, int]) -> bool:
-        return key in self._voices
+    def knows(self, key: K) -> bool:
+        return key in self._logs
 
-    def add(self, key: tuple[str, int, int], task: str, stream: str, text: str, now: float) -> None:
-        """An attempt says something; ``task`` is its name for people."""
-        voice = self._voices.get(key)
-        if voice is None:
-            voice = self._voices[key] = Voice(*key, task)
+    def add(self, key: K, task: str, stream: str, text: str, now: float) -> None:
+        """Adds text of an attempt; ``task`` is the name of its task for display."""
+        log = self._logs.get(key)
+        if log is None:
+            log = self._logs[key] = AttemptLog(key, task)
             self._forget()
         else:
-            self._voices.move_to_end(key)
-        if voice.cut:
+            self._logs.move_to_end(key)
+        if log.cut:
             return
         text = storable(text)
         match stream:
             case Stream.STDOUT | Stream.STDERR:
-                self._add_pieces(voice, stream, text, now)
+                self._add_pieces(log, stream, text, now)
             case Stream.PROGRESS:
                 # Only the newest counts: a body may report after every item of millions.
-                voice.pieces[stream] = Piece(text[: self._settings.max_line], 0, now)
-                self._halting[voice] = None
+                log.partial[stream] = PartialLine(text[: self._settings.max_line], 0, now)
+                self._unfinished[log] = None
             case _:
                 most = self._settings.max_line
-                self._accept(voice, stream, text[:most], max(0, len(text) - most), now)
+                self._accept(log, stream, text[:most], max(0, len(text) - most), now)
 
-    def settle(self, before: float, run_id: str | None = None) -> None:
-        """Lines that were begun before then, and not gone on with, count as they are; so does news of progress. With
-        ``run_id``, those of that run only."""
-        for voice in list(self._halting):
-            if run_id is not None and voice.run_id != run_id:
+    def settle(self, before: float, of: Callable[[K], bool] | None = None) -> None:
+        """Takes lines that were begun before then, and not continued, as they are; progress reports too. With ``of``,
+        only those of attempts whose key it accepts."""
+        for log in list(self._unfinished):
+            if of is not None and not of(log.key):
                 continue
-            for stream, piece in list(voice.pieces.items()):
+            for stream, piece in list(log.partial.items()):
                 if piece.at <= before or stream == Stream.PROGRESS:
-                    del voice.pieces[stream]
+                    del log.partial[stream]
                     if piece.text or piece.over:
-                        self._accept(voice, stream, piece.text, piece.over, piece.at)
-            if not voice.pieces:
-                del self._halting[voice]
+                        self._accept(log, stream, piece.text, piece.over, piece.at)
+            if not log.partial:
+                del self._unfinished[log]
 
-    def _add_pieces(self, voice: Voice, stream: str, text: str, now: float) -> None:
-        *whole, rest = text.split("\n")
-        for part in whole:
-            piece = voice.pieces.pop(stream, None)
+    def _add_pieces(self, log: AttemptLog[K], stream: str, text: str, now: float) -> None:
+        *complete, rest = text.split("\n")
+        for part in complete:
+            piece = log.partial.pop(stream, None)
             grown = self._grow(piece, part, now, ended=True)
-            self._accept(voice, stream, grown.text, grown.over, now)
+            self._accept(log, stream, grown.text, grown.over, now)
         if rest:
-            voice.pieces[stream] = self._grow(voice.pieces.get(stream), rest, now)
-        if voice.pieces:
-            self._halting[voice] = None
+            log.partial[stream] = self._grow(log.partial.get(stream), rest, now)
+        if log.partial:
+            self._unfinished[log] = None
         else:
-            self._halting.pop(voice, None)
+            self._unfinished.pop(log, None)
 
-    def _grow(self, piece: Piece | None, part: str, now: float, ended: bool = False) -> Piece:
-        """The line so far. After a carriage return it starts over, as on a terminal."""
+    def _grow(self, piece: PartialLine | None, part: str, now: float, ended: bool = False) -> PartialLine:
+        """Returns the line so far. After a carriage return it starts over, as on a terminal."""
         text = piece.text + part if piece is not None else part
         over = piece.over if piece is not None else 0
         if ended:
@@ -134,123 +134,123 @@ class LogBuffer:
         if start:
             text, over = text[start:], 0
         most = self._settings.max_line
-        return Piece(text[:most], over + max(0, len(text) - most), now)
+        return PartialLine(text[:most], over + max(0, len(text) - most), now)
 
-    def _accept(self, voice: Voice, stream: str, text: str, over: int, now: float) -> None:
-        if voice.cut:
+    def _accept(self, log: AttemptLog[K], stream: str, text: str, over: int, now: float) -> None:
+        if log.cut:
             return
         if over:
             text = f"{text}… ({over:,} characters more)"
         bytes_ = len(text) if text.isascii() else len(text.encode())
-        voice.kept += bytes_ + 1
-        if voice.kept > self._settings.max_attempt_logs:
-            voice.cut = True
-            voice.pieces.clear()
-            self._halting.pop(voice, None)
+        log.kept += bytes_ + 1
+        if log.kept > self._settings.max_attempt_logs:
+            log.cut = True
+            log.partial.clear()
+            self._unfinished.pop(log, None)
             most = self._settings.max_attempt_logs
             stream, text = (
                 Stream.LOG.value,
                 f"turnout: more than {most:,} bytes: the rest of this attempt's lines is not kept",
             )
             bytes_ = len(text)
-        self._append(voice, Line(voice, self._next(), now, stream, text, bytes_ + OVERHEAD))
+        self._append(log, Line(log, self._next(), now, stream, text, bytes_ + OVERHEAD))
         if self.size > self._settings.max_waiting_logs:
             self._shed()
 
-    def _append(self, voice: Voice, line: Line) -> None:
-        voice.lines.append(line)
-        voice.size += line.size
+    def _append(self, log: AttemptLog[K], line: Line[K]) -> None:
+        log.lines.append(line)
+        log.size += line.size
         self.size += line.size
         self.pending += 1
-        self._speaking[voice] = None
+        self._waiting[log] = None
 
     def _next(self) -> int:
         self._order += 1
         return self._order
 
     # -- going out ----------------------------------------------------------------------------------------------
-    def take(self, most: int) -> list[Line]:
-        """The oldest lines, in order: so many, or less if they are long."""
-        for voice in self._speaking:
-            if voice.dropped is not None:
-                self._say_what_was_dropped(voice, voice.dropped)
-        merged: Iterable[Line] = heapq.merge(*(voice.lines for voice in self._speaking), key=_order)
-        enough = self._settings.max_waiting_logs * TAKE
-        taken: list[Line] = []
+    def take(self, most: int) -> list[Line[K]]:
+        """Removes and returns the oldest lines, in order: so many, or fewer if they are long."""
+        for log in self._waiting:
+            if log.dropped is not None:
+                self._report_dropped(log, log.dropped)
+        merged: Iterable[Line[K]] = heapq.merge(*(log.lines for log in self._waiting), key=_order)
+        enough = self._settings.max_waiting_logs * TAKE_SHARE
+        taken: list[Line[K]] = []
         for line in islice(merged, most):
             taken.append(line)
             enough -= line.size
             if enough <= 0:
                 break
         for line in taken:
-            voice = line.voice
-            voice.lines.popleft()
-            voice.size -= line.size
+            log = line.log
+            log.lines.popleft()
+            log.size -= line.size
             self.size -= line.size
-            if not voice.lines:
-                del self._speaking[voice]
+            if not log.lines:
+                del self._waiting[log]
         self.pending -= len(taken)
         return taken
 
-    def put_back(self, lines: Sequence[Line]) -> None:
-        """They could not be written, and wait again, before all others of their attempts."""
+    def put_back(self, lines: Sequence[Line[K]]) -> None:
+        """Takes back lines that could not be written: they wait before all others of their attempts."""
         for line in reversed(lines):
-            line.voice.lines.appendleft(line)
-            line.voice.size += line.size
+            line.log.lines.appendleft(line)
+            line.log.size += line.size
             self.size += line.size
-            self._speaking[line.voice] = None
+            self._waiting[line.log] = None
         self.pending += len(lines)
         if self.size > self._settings.max_waiting_logs:
             self._shed()
 
     def _shed(self) -> None:
-        target = self._settings.max_waiting_logs * (1 - SHED)
-        while self.size > target and self._speaking:
-            noisiest = max(self._speaking, key=_size)
-            enough = noisiest.size / 2
-            while noisiest.lines and self.size > target and noisiest.size >= enough:
-                self._drop(noisiest)
-            if not noisiest.lines:
-                del self._speaking[noisiest]
+        target = self._settings.max_waiting_logs * (1 - SHED_SHARE)
+        while self.size > target and self._waiting:
+            largest = max(self._waiting, key=_size)
+            enough = largest.size / 2
+            while largest.lines and self.size > target and largest.size >= enough:
+                self._drop(largest)
+            if not largest.lines:
+                del self._waiting[largest]
 
-    def _drop(self, voice: Voice) -> None:
-        line = voice.lines.popleft()
-        voice.size -= line.size
+    def _drop(self, log: AttemptLog[K]) -> None:
+        line = log.lines.popleft()
+        log.size -= line.size
         self.size -= line.size
         self.pending -= 1
         self.lost += not line.lost
         line.lost = max(1, line.lost)
-        before = voice.dropped
+        before = log.dropped
         if before is not None:
             newest = max(before, line, key=_order)
             newest.lost = before.lost + line.lost
             line = newest
-        voice.dropped = line
+        log.dropped = line
 
-    def _say_what_was_dropped(self, voice: Voice, line: Line) -> None:
-        """In the place of the dropped lines stands how many they were."""
-        voice.dropped = None
+    def _report_dropped(self, log: AttemptLog[K], line: Line[K]) -> None:
+        """Puts a line with the number of the dropped lines where they were."""
+        log.dropped = None
         line.stream = Stream.LOG.value
         line.text = f"turnout: {line.lost:,} lines were dropped here: they came faster than the database took them"
         line.size = len(line.text) + OVERHEAD
         line.shown = False
-        place = sum(1 for _ in takewhile(lambda other: other.order < line.order, voice.lines))
-        voice.lines.insert(place, line)
-        voice.size += line.size
+        index = sum(1 for _ in takewhile(lambda other: other.order < line.order, log.lines))
+        log.lines.insert(index, line)
+        log.size += line.size
         self.size += line.size
         self.pending += 1
 
     def _forget(self) -> None:
-        if len(self._voices) > MAX_ATTEMPTS:
-            for key, voice in islice(self._voices.items(), 100):
-                if not voice.lines and not voice.pieces and voice.dropped is None:
-                    del self._voices[key]
+        if len(self._logs) > MAX_ATTEMPTS:
+            for key, log in islice(self._logs.items(), 100):
+                if not log.lines and not log.partial and log.dropped is None:
+                    del self._logs[key]
                     return
 
 
-def _order(line: Line) -> int:
+def _order(line: Line[Any]) -> int:
     return line.order
 
 
-def _size(voice: Voice) -> Any:
-    return voice.size
+def _size(log: AttemptLog[Any]) -> int:
+    return log.size

@@ -1,22 +1,23 @@
-"""What is remembered of an attempt that has said something, and of each of its lines on their way?"""
+"""Holds one attempt's log and its lines on their way to the store or the hub."""
 
 from __future__ import annotations
 
 from collections import deque
+from typing import Generic, TypeVar
 
-from turnout.model.logs import LogRow
+K = TypeVar("K")
 
 
-class Line:
-    """A line on its way. ``lost`` is how many lines it stands for, if it only says that they were dropped."""
+class Line(Generic[K]):
+    """A line on its way. ``lost`` is the number of lines that it stands for, if it reports that they were dropped."""
 
-    __slots__ = ("at", "lost", "order", "seq", "shown", "size", "stream", "text", "voice")
+    __slots__ = ("at", "log", "lost", "order", "seq", "shown", "size", "stream", "text")
 
-    def __init__(self, voice: Voice, order: int, at: float, stream: str, text: str, size: int) -> None:
-        self.voice = voice
+    def __init__(self, log: AttemptLog[K], order: int, at: float, stream: str, text: str, size: int) -> None:
+        self.log = log
         self.order = order
         self.at = at
-        self.seq = voice.number(at)
+        self.seq = log.number(at)
         self.stream = stream
         self.text = text
         self.size = size
@@ -24,39 +25,33 @@ class Line:
         self.shown = False
         """An observer has had it already."""
 
-    def row(self) -> LogRow:
-        voice = self.voice
-        return LogRow(voice.run_id, voice.pos, voice.attempt, self.seq, self.stream, self.at, self.text)
 
+class AttemptLog(Generic[K]):
+    """One attempt that has printed or logged something, under the key that its owner knows it by."""
 
-class Voice:
-    """One attempt that has said something."""
+    __slots__ = ("cut", "dropped", "kept", "key", "last", "lines", "partial", "size", "task")
 
-    __slots__ = ("attempt", "cut", "dropped", "kept", "last", "lines", "pieces", "pos", "run_id", "size", "task")
-
-    def __init__(self, run_id: str, pos: int, attempt: int, task: str) -> None:
-        self.run_id = run_id
-        self.pos = pos
-        self.attempt = attempt
+    def __init__(self, key: K, task: str) -> None:
+        self.key = key
         self.task = task
-        self.lines: deque[Line] = deque()
+        self.lines: deque[Line[K]] = deque()
         self.size = 0
         self.kept = 0
         self.cut = False
         self.last = 0
-        self.dropped: Line | None = None
-        """The newest line that was dropped, and in its ``lost`` how many there were."""
-        self.pieces: dict[str, Piece] = {}
-        """The beginnings of lines, and the newest word on progress, by stream."""
+        self.dropped: Line[K] | None = None
+        """The newest line that was dropped; its ``lost`` is their number."""
+        self.partial: dict[str, PartialLine] = {}
+        """The beginnings of lines, and the newest progress report, by stream."""
 
     def number(self, at: float) -> int:
-        """Microseconds, made to grow: an attempt that was forgotten meanwhile does not repeat its numbers."""
+        """Returns microseconds, made to grow: an attempt that was forgotten meanwhile does not repeat its numbers."""
         self.last = max(self.last + 1, int(at * 1e6))
         return self.last
 
 
-class Piece:
-    """The beginning of a line, and how much of it was too long to keep."""
+class PartialLine:
+    """The beginning of a line, and the number of characters of it that were too many to keep."""
 
     __slots__ = ("at", "over", "text")
 

@@ -32,8 +32,7 @@ from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.loader import MemoryLoader
 from turnout.runner.views import failure_of
-from turnout.runtime.attempt import info_for
-from turnout.runtime.execution import run_body
+from turnout.runtime.execution import info_for, run_body
 from turnout.runtime.outcome import describe
 from turnout.testing.child_runs import ChildCall
 from turnout.testing.fakes import FakedRegistry, Fakes, ManualClock

@@ -11,8 +11,9 @@ from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
-from turnout.runtime.attempt import Key, is_async, key_of
+from turnout.runtime.attempt import Key, key_of
 from turnout.runtime.conditions import once_met
+from turnout.runtime.execution import is_async
 from turnout.runtime.outcome import describe
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.held_steps import unable

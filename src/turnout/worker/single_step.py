@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.authoring.task import Task
-from turnout.runtime.attempt import info_for
-from turnout.runtime.execution import run_body
+from turnout.runtime.execution import info_for, run_body
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.held_steps import unable
 from turnout.wire.result_codec import answer_of

@@ -30,7 +30,7 @@ class StepOutput:
     """The ``Output`` of a worker's steps. Called from any thread; emptied by the one that has the sockets."""
 
     def __init__(self, settings: LogSettings) -> None:
-        self._buffer = LogBuffer(settings)
+        self._buffer: LogBuffer[Key] = LogBuffer(settings)
         self._progress: dict[Key, list[str]] = {}
         self._lock = threading.Lock()
         self.echo: bool = settings.echo
@@ -44,7 +44,7 @@ class StepOutput:
                 del said[MAX_PROGRESS - 1 :]
                 said.append(text)
             else:
-                self._buffer.add((source.task_id, int(source.shadow), source.ordinal), "", stream, text, time.time())
+                self._buffer.add((source.task_id, source.ordinal, source.shadow), "", stream, text, time.time())
 
     @property
     def silent(self) -> bool:
@@ -60,7 +60,7 @@ class StepOutput:
     def take_last(self, key: Key, say: Said) -> None:
         """The attempt has ended: what it has begun counts as it is."""
         with self._lock:
-            self._buffer.settle(math.inf, key[0])
+            self._buffer.settle(math.inf, lambda other: other[0] == key[0])
         self._hand_on(say)
 
     def _hand_on(self, say: Said) -> None:
@@ -75,8 +75,7 @@ class StepOutput:
             if not lines:
                 return
             for line in lines:
-                voice = line.voice
-                say((voice.run_id, voice.attempt, bool(voice.pos)), line.stream, line.text)
+                say(line.log.key, line.stream, line.text)
 
 
 def progress_in(stream: str, text: str) -> Progress | None:

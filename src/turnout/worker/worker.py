@@ -21,7 +21,7 @@ from turnout.contracts.clock import boot_time
 from turnout.errors import WorkerRefused
 from turnout.runtime.attempt import Key
 from turnout.runtime.capture import capture
-from turnout.runtime.identity import boot_id, pid_namespace, process_started
+from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.signals import StopSignals
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK

@@ -615,5 +615,5 @@ def test_cancelling_at_random_moments_brings_exactly_one_result_each() -> None:
     bench.stop()
     assert len({result.task_id for result in results}) == 2_000
     assert bench.results.empty
-    places = bench.executor._places
-    assert (places._stuck, places._on_loop, bench.executor._unanswered) == (0, 0, 0)
+    capacity = bench.executor._thread_capacity
+    assert (capacity._stuck, capacity._on_loop, bench.executor._unanswered) == (0, 0, 0)

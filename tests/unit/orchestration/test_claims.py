@@ -24,7 +24,7 @@ from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.stages.stage import Stage
 from turnout.orchestration.upkeep.grace import LEAST
-from turnout.runtime.identity import boot_id, pid_namespace
+from turnout.runtime.process_info import boot_id, pid_namespace
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 Build = Callable[..., Parts]

@@ -18,7 +18,7 @@ from turnout.model.states import RunState
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.stage import Stage
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
-from turnout.runtime.identity import boot_id, pid_namespace
+from turnout.runtime.process_info import boot_id, pid_namespace
 
 GRAPH = graph_of(task("a"), task("b", "a"))
 AWAY = StoreUnreachable("it is away")

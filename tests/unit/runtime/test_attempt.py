@@ -11,7 +11,7 @@ from turnout.contracts.executor import Work
 from turnout.errors import AttemptFenced
 from turnout.model.events import TaskReadyEvent
 from turnout.model.spec import Body, TaskSpec
-from turnout.runtime.attempt import call, info_for
+from turnout.runtime.execution import call, info_for
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="public::embedded::w::t", attempt=1, max_attempts=1)
 

@@ -20,8 +20,8 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task, info_of
 from turnout.model.spec import Body, TaskSpec
 from turnout.runtime import capture as capturing
-from turnout.runtime.attempt import call, call_async
 from turnout.runtime.capture import StandIn, capture, relay, stay_in_place
+from turnout.runtime.execution import call, call_async
 
 log = logging.getLogger("tests.capture")
 

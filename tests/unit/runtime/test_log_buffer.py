@@ -96,7 +96,7 @@ def test_the_numbers_of_an_attempts_lines_grow_even_if_the_clock_goes_back() -> 
     some = buffer()
     for at in (5.0, 3.0, 5.0):
         some.add(KEY, "t", "stdout", "x\n", at)
-    numbers = [line.row().seq for line in some.take(10)]
+    numbers = [line.seq for line in some.take(10)]
     assert numbers == sorted(set(numbers))
 
 
@@ -167,7 +167,7 @@ def test_every_line_is_written_or_counted_as_lost_and_memory_stays_bounded(steps
         written += rest
     assert (some.size, some.pending) == (0, 0)
     for pos, count in said_by.items():
-        lines = [line for line in written if line.voice.pos == pos]
+        lines = [line for line in written if line.log.key[1] == pos]
         kept = [int(line.text) for line in lines if not line.lost]
         assert kept == sorted(kept), "in order"
         assert len(kept) + sum(line.lost for line in lines) == count, "none vanished"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.runtime.priority_queue import MAX_EMPTY_LINES, PriorityQueue
+from turnout.runtime.priority_queue import MAX_EMPTY_QUEUES, PriorityQueue
 
 Item = tuple[int, int, int]
 
@@ -43,10 +43,10 @@ def test_an_empty_queue_says_so() -> None:
 
 def test_ranks_that_are_not_in_use_are_forgotten() -> None:
     made = queue()
-    for rank in range(10 * MAX_EMPTY_LINES):
+    for rank in range(10 * MAX_EMPTY_QUEUES):
         made.extend([(rank, 0, 0)])
         assert made.popleft() == (rank, 0, 0)
-    assert len(made._lines) <= MAX_EMPTY_LINES + 2
+    assert len(made._queues) <= MAX_EMPTY_QUEUES + 2
 
 
 def test_nothing_is_lost_or_taken_twice_by_many_threads() -> None:

@@ -11,7 +11,7 @@ from unit.wire.network import step
 
 from turnout import TaskInfo, remote, shell, task, workflow
 from turnout.errors import DefinitionError
-from turnout.runtime.attempt import info_for
+from turnout.runtime.execution import info_for
 from turnout.worker import Handlers, Step, handler, run_step
 from turnout.worker.loading import HandlerMissing, StepLoader
 

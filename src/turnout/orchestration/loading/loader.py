@@ -33,8 +33,8 @@ from turnout.orchestration.active_run import ActiveRun
 from turnout.orchestration.loading.arguments import Call
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.loading.split_lists import SplitLists
-from turnout.runtime.attempt import is_async
 from turnout.runtime.conditions import once_met
+from turnout.runtime.execution import is_async
 
 MAX_REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""

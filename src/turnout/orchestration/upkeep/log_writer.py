@@ -14,6 +14,7 @@ from turnout.contracts.store import LogStore
 from turnout.errors import StoreError, StoreRejected
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
+from turnout.model.logs import LogRow
 from turnout.model.names import split_task_id
 from turnout.rate_limited_log import RateLimitedLog
 from turnout.runtime.log_buffer import LogBuffer, LogSettings
@@ -21,6 +22,8 @@ from turnout.runtime.log_lines import Line
 
 log = logging.getLogger("turnout.logs")
 
+LogKey: TypeAlias = tuple[str, int, int]
+"""Run id, position and attempt."""
 Observer: TypeAlias = Callable[[str, str, int, str, str], object]
 """Gets (run_id, task, attempt, stream, text) of every line that attempts of this process say, from the writer's thread,
 in order; all of them before ``close`` returns."""
@@ -55,7 +58,7 @@ class LogWriter:
         self._settings = settings
         self._observer = observer
         self._name_of = name_of
-        self._buffer = LogBuffer(settings)
+        self._buffer: LogBuffer[LogKey] = LogBuffer(settings)
         self._rate_limited_log = RateLimitedLog(log)
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -102,7 +105,7 @@ class LogWriter:
             if self._thread is None:
                 return True
             if ended is not None:
-                self._buffer.settle(math.inf, ended)
+                self._buffer.settle(math.inf, lambda key: key[0] == ended)
             self._asked += 1
             mine = self._asked
             self._changed.notify_all()
@@ -187,27 +190,31 @@ class LogWriter:
             self._rate_limited_log.recovered("lines of attempts are written again")
         return True
 
-    def _write(self, lines: Sequence[Line]) -> None:
+    def _write(self, lines: Sequence[Line[LogKey]]) -> None:
         try:
-            self._store.append_logs([line.row() for line in lines])
+            self._store.append_logs([_row(line) for line in lines])
         except Exception as error:
             if isinstance(error, StoreError) and not isinstance(error, StoreRejected):
                 raise
             if len(lines) == 1:
-                log.error("the store refuses a line of run %s: %s", lines[0].voice.run_id, error)
+                log.error("the store refuses a line of run %s: %s", lines[0].log.key[0], error)
                 return
             half = len(lines) // 2
             self._write(lines[:half])
             self._write(lines[half:])
 
-    def _show(self, lines: Sequence[Line]) -> None:
+    def _show(self, lines: Sequence[Line[LogKey]]) -> None:
         if self._observer is None:
             return
         for line in lines:
             if not line.shown:
                 line.shown = True
-                voice = line.voice
+                run_id, _, attempt = line.log.key
                 try:
-                    self._observer(voice.run_id, voice.task, voice.attempt, line.stream, line.text)
+                    self._observer(run_id, line.log.task, attempt, line.stream, line.text)
                 except Exception:
                     log.exception("the observer of output failed")
+
+
+def _row(line: Line[LogKey]) -> LogRow:
+    return LogRow(*line.log.key, line.seq, line.stream, line.at, line.text)

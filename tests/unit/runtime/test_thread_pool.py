@@ -10,12 +10,12 @@ import pytest
 
 from tests.fake_loader import WAIT
 from tests.kit.waiting import until
-from turnout.runtime.threads import Threads
+from turnout.runtime.thread_pool import ThreadPool
 
 
 def test_items_run_in_order_of_arrival_on_one_thread() -> None:
     done: queue.SimpleQueue[int] = queue.SimpleQueue()
-    threads: Threads[int] = Threads(1, done.put)
+    threads: ThreadPool[int] = ThreadPool(1, done.put)
     threads.put(range(100))
     assert [done.get(timeout=WAIT) for _ in range(100)] == list(range(100))
     threads.close()
@@ -29,7 +29,7 @@ def test_as_many_items_run_at_once_as_there_are_threads_and_no_more() -> None:
         entered.put(item)
         go.wait(WAIT)
 
-    threads: Threads[int] = Threads(4, run)
+    threads: ThreadPool[int] = ThreadPool(4, run)
     threads.put(range(6))
     assert {entered.get(timeout=WAIT) for _ in range(4)} == {0, 1, 2, 3}
     assert threads.waiting == 2
@@ -41,7 +41,7 @@ def test_as_many_items_run_at_once_as_there_are_threads_and_no_more() -> None:
 def test_a_thread_is_started_only_if_none_is_idle() -> None:
     done: queue.SimpleQueue[int] = queue.SimpleQueue()
     idle = threading.Event()
-    threads: Threads[int] = Threads(8, done.put)
+    threads: ThreadPool[int] = ThreadPool(8, done.put)
     for item in range(20):
         threads.put([item])
         done.get(timeout=WAIT)
@@ -54,7 +54,7 @@ def test_a_thread_is_started_only_if_none_is_idle() -> None:
 def test_no_item_is_lost_under_many_producers() -> None:
     count = 4 * 5_000
     done: queue.SimpleQueue[int] = queue.SimpleQueue()
-    threads: Threads[int] = Threads(8, done.put)
+    threads: ThreadPool[int] = ThreadPool(8, done.put)
 
     def produce(first: int) -> None:
         for item in range(first, first + 5_000):
@@ -75,7 +75,7 @@ def test_what_no_thread_has_taken_can_be_taken_back() -> None:
         entered.set()
         go.wait(WAIT)
 
-    threads: Threads[int] = Threads(1, run)
+    threads: ThreadPool[int] = ThreadPool(1, run)
     threads.put([1, 2, 3])
     assert entered.wait(WAIT)
     assert threads.drain() == [2, 3]
@@ -92,7 +92,7 @@ def test_an_error_that_escapes_does_not_end_the_thread(caplog: pytest.LogCapture
             raise SystemExit(3)
         done.put(item)
 
-    threads: Threads[int] = Threads(1, run)
+    threads: ThreadPool[int] = ThreadPool(1, run)
     threads.put([0, 1])
     assert done.get(timeout=WAIT) == 1
     assert threads._threads == 1
@@ -101,7 +101,7 @@ def test_an_error_that_escapes_does_not_end_the_thread(caplog: pytest.LogCapture
 
 def test_threads_end_when_closed_and_work_again_when_opened() -> None:
     seen: queue.SimpleQueue[threading.Thread] = queue.SimpleQueue()
-    threads: Threads[int] = Threads(3, lambda _: seen.put(threading.current_thread()))
+    threads: ThreadPool[int] = ThreadPool(3, lambda _: seen.put(threading.current_thread()))
     threads.put(range(3))
     used = {seen.get(timeout=WAIT) for _ in range(3)}
     threads.close()
@@ -119,7 +119,7 @@ def test_a_thread_that_waits_for_work_does_not_keep_what_it_ran_last() -> None:
         pass
 
     ran = threading.Event()
-    threads: Threads[Item] = Threads(1, lambda item: ran.set())
+    threads: ThreadPool[Item] = ThreadPool(1, lambda item: ran.set())
     item = Item()
     left = weakref.ref(item)
     threads.put([item])

@@ -1,26 +1,26 @@
-"""Which thread runs the next attempt, at the least cost per attempt."""
+"""Runs items in daemon threads, at the least cost per item."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from turnout.runtime.priority_queue import PriorityQueue, Rank
+from turnout.runtime.priority_queue import QueueConsumer, Rank
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Hashable)
 
-GIVE_WAY_EVERY, GIVE_WAY_FOR = 32, 0.00002
-"""A thread that goes through quick bodies steps aside now and then: without that, Python would let those that wait for
-the interpreter, a commit among them, have it only every 5 ms."""
+YIELD_EVERY, YIELD_SECONDS = 32, 0.00002
+"""A thread that runs quick bodies releases the interpreter after so many: otherwise other threads, a commit among them,
+would get it only every 5 ms."""
 
 
-class Threads(Generic[T]):
+class ThreadPool(QueueConsumer[T]):
     """Daemon threads, started on demand up to ``limit``, that call ``run(item)`` for each item: the highest rank
     first, in order of arrival within a rank.
 
@@ -36,38 +36,18 @@ class Threads(Generic[T]):
         name: str = "turnout",
         rank: Callable[[T], Rank] = lambda _: (0, 0),
     ) -> None:
-        self._limit = limit
+        super().__init__(limit, name, rank)
         self._run = run
-        self._name = name
-        self._items: PriorityQueue[T] = PriorityQueue(rank)
         self._parked: SimpleQueue[bool] = SimpleQueue()
-        """What idle threads wait on: True to look for work, False to end."""
+        """Idle threads wait on it: True is a call to look for work, False to end."""
         self._lock = threading.Lock()
         self._threads = 0
         self._idle = 0
         self._waking = False
         self._closed = False
 
-    @property
-    def waiting(self) -> int:
-        """How many items no thread has taken yet."""
-        return len(self._items)
-
-    def put(self, items: Iterable[T]) -> None:
-        """Run these, each in some thread."""
-        self._items.extend(items)
-        self._wake()
-
-    def remove(self, gone: Collection[T]) -> None:
-        """Take back those of these that no thread has taken."""
-        self._items.remove(gone)
-
-    def drain(self) -> list[T]:
-        """Take back what no thread has taken."""
-        return self._items.drain()
-
     def close(self) -> None:
-        """Let the threads end as soon as they have nothing to run."""
+        """Lets the threads end as soon as they have nothing to run."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, 0
@@ -76,7 +56,7 @@ class Threads(Generic[T]):
             self._parked.put(False)
 
     def open(self) -> None:
-        """Take work again after ``close``."""
+        """Takes items again after ``close``."""
         self._closed = False
 
     def _wake(self) -> None:
@@ -115,11 +95,11 @@ class Threads(Generic[T]):
                 woken = True
                 continue
             done += 1
-            if not done % GIVE_WAY_EVERY:
-                time.sleep(GIVE_WAY_FOR)
+            if not done % YIELD_EVERY:
+                time.sleep(YIELD_SECONDS)
             if woken:
                 woken = self._waking = False
-            # Read without the lock: whoever changes these looks at the items afterwards itself.
+            # Read without the lock: a thread that changes these looks at the items afterwards itself.
             if not self._waking and (self._idle or self._threads < self._limit) and items:
                 self._wake()
             try:

@@ -8,7 +8,7 @@ from tests.fake_loader import WAIT, FakeLoader, Results
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task, info_of
-from turnout.runtime.cancellation import wait_cancelled
+from turnout.runtime.execution import wait_cancelled
 
 EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="public::embedded::w::t", attempt=1, max_attempts=1)
 

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from tests.fake_loader import WAIT
-from turnout.runtime.coroutines import Coroutines
+from turnout.runtime.coroutine_pool import CoroutinePool
 
 
 def test_items_run_on_a_loop_in_another_thread() -> None:
@@ -18,7 +18,7 @@ def test_items_run_on_a_loop_in_another_thread() -> None:
     async def run(_: int) -> None:
         seen.put(threading.current_thread())
 
-    coroutines: Coroutines[int] = Coroutines(4, run)
+    coroutines: CoroutinePool[int] = CoroutinePool(4, run)
     coroutines.put([1, 2])
     first, second = (seen.get(timeout=WAIT) for _ in range(2))
     assert first is second is not threading.current_thread()
@@ -38,7 +38,7 @@ def test_no_more_run_at_once_than_the_limit_and_the_rest_follows() -> None:
         entered.put(item)
         await gates[item].wait()
 
-    coroutines: Coroutines[int] = Coroutines(2, run)
+    coroutines: CoroutinePool[int] = CoroutinePool(2, run)
     coroutines.put([1, 2, 3])
     assert {entered.get(timeout=WAIT) for _ in range(2)} == {1, 2}
     assert (coroutines.running, coroutines.waiting) == (2, 1)
@@ -58,7 +58,7 @@ def test_what_has_not_started_can_be_taken_back_and_what_has_can_be_cancelled() 
         except asyncio.CancelledError:
             cancelled.put(item)
 
-    coroutines: Coroutines[int] = Coroutines(1, run)
+    coroutines: CoroutinePool[int] = CoroutinePool(1, run)
     coroutines.cancel(1)
     coroutines.put([1, 2])
     assert entered.get(timeout=WAIT) == 1
@@ -82,7 +82,7 @@ def test_the_loop_goes_on_when_a_stray_task_raises_system_exit(caplog: pytest.Lo
             await asyncio.sleep(0)
         done.put(item)
 
-    coroutines: Coroutines[int] = Coroutines(1, run)
+    coroutines: CoroutinePool[int] = CoroutinePool(1, run)
     coroutines.put([0, 1])
     assert [done.get(timeout=WAIT) for _ in range(2)] == [0, 1]
     coroutines.close()
@@ -99,7 +99,7 @@ def test_closing_cancels_what_runs_and_a_new_loop_serves_what_comes_later() -> N
         finally:
             cancelled.set()
 
-    coroutines: Coroutines[int] = Coroutines(1, run)
+    coroutines: CoroutinePool[int] = CoroutinePool(1, run)
     coroutines.put([1])
     entered.get(timeout=WAIT)
     coroutines.close()

@@ -1,4 +1,4 @@
-"""Where async bodies run: an event loop of their own, so that a body that blocks it never blocks the engine."""
+"""Runs items as coroutines on an event loop of their own, so that a body that blocks it never blocks the engine."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import contextlib
 import contextvars
 import logging
 import threading
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from turnout.runtime.priority_queue import PriorityQueue, Rank
+from turnout.runtime.priority_queue import QueueConsumer, Rank
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Hashable)
 
 
-class Coroutines(Generic[T]):
+class CoroutinePool(QueueConsumer[T]):
     """Runs ``run(item)`` as an asyncio task for each item, at most ``limit`` at once; of the rest, the highest
     rank goes first, in order of arrival within a rank.
 
@@ -32,10 +32,8 @@ class Coroutines(Generic[T]):
         name: str = "turnout-async",
         rank: Callable[[T], Rank] = lambda _: (0, 0),
     ) -> None:
-        self._limit = limit
+        super().__init__(limit, name, rank)
         self._run = run
-        self._name = name
-        self._items: PriorityQueue[T] = PriorityQueue(rank)
         self._tasks: dict[T, asyncio.Task[None]] = {}
         self._signalled = False
         self._lock = threading.Lock()
@@ -46,36 +44,15 @@ class Coroutines(Generic[T]):
     def running(self) -> int:
         return len(self._tasks)
 
-    @property
-    def waiting(self) -> int:
-        return len(self._items)
-
-    def put(self, items: Iterable[T]) -> None:
-        loop = self._loop or self._start()
-        self._items.extend(items)
-        # The flag is cleared before the items are looked at, so an item put while it is set is always seen.
-        if not self._signalled:
-            self._signalled = True
-            with contextlib.suppress(RuntimeError):  # closed meanwhile: whoever closed it drains what is left
-                loop.call_soon_threadsafe(self._take)
-
     def cancel(self, item: T) -> None:
-        """Cancel the item's task if it has one."""
+        """Cancels the item's task if it has one."""
         loop = self._loop
         if loop is not None:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._cancel, item)
 
-    def remove(self, gone: Collection[T]) -> None:
-        """Take back those of these that have not started."""
-        self._items.remove(gone)
-
-    def drain(self) -> list[T]:
-        """Take back what has not started."""
-        return self._items.drain()
-
     def close(self) -> None:
-        """Cancel what runs and end the loop's thread, without waiting for either."""
+        """Cancels what runs and ends the loop's thread, without waiting for either."""
         with self._lock:
             loop, self._loop, self._thread = self._loop, None, None
             tasks, self._tasks = self._tasks, {}
@@ -83,15 +60,23 @@ class Coroutines(Generic[T]):
         if loop is not None:
             loop.call_soon_threadsafe(_end, loop, tasks)
 
+    def _wake(self) -> None:
+        loop = self._loop or self._start()
+        # The flag is cleared before the items are looked at, so an item put while it is set is always seen.
+        if not self._signalled:
+            self._signalled = True
+            with contextlib.suppress(RuntimeError):  # closed meanwhile: what closed it drains what is left
+                loop.call_soon_threadsafe(self._take)
+
     def _start(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._turn, args=(self._loop,), name=self._name, daemon=True)
+                self._thread = threading.Thread(target=self._run_loop, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop
 
-    def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         while True:
             try:
@@ -131,10 +116,10 @@ class Coroutines(Generic[T]):
 def _end(loop: asyncio.AbstractEventLoop, tasks: Mapping[Any, asyncio.Task[None]]) -> None:
     for task in list(tasks.values()):
         task.cancel()
-    loop.set_exception_handler(_no_news)
+    loop.set_exception_handler(_ignore)
     # Two turns: one for the cancellation to be thrown into the bodies, one for what they do about it at once.
     loop.call_soon(lambda: loop.call_soon(loop.stop))
 
 
-def _no_news(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:
-    """Tasks that resist cancellation are abandoned when the loop ends: nothing to be logged."""
+def _ignore(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:
+    """Logs nothing: tasks that resist cancellation are abandoned when the loop ends."""

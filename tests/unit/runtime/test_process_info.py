@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from turnout.errors import InvalidSetting
-from turnout.runtime.memory import MEASURABLE, resident, shown, size
+from turnout.runtime.process_info import MEASURABLE, format_size, parse_size, resident
 
 pytestmark = pytest.mark.skipif(not MEASURABLE, reason="needs /proc")
 
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.skipif(not MEASURABLE, reason="needs /proc")
     ("written", "meant"), [("512MB", 512_000_000), ("2GiB", 2**31), ("1.5 kb", 1500), ("7", 7), (7, 7), (None, None)]
 )
 def test_a_size_is_a_number_of_bytes(written: Any, meant: int | None) -> None:
-    assert size(written, "limit") == meant
+    assert parse_size(written, "limit") == meant
 
 
 @pytest.mark.parametrize("written", ["much", "", "0", 0, -5, True, 1.5, "5 parsecs"])
 def test_anything_else_is_refused_with_an_example(written: Any) -> None:
     with pytest.raises(InvalidSetting, match="512MB"):
-        size(written, "limit")
+        parse_size(written, "limit")
 
 
 def test_this_process_holds_some_memory() -> None:
     assert resident([os.getpid()])[os.getpid()] > 1_000_000
-    assert shown(512_000_000) == "512 MB"
+    assert format_size(512_000_000) == "512 MB"

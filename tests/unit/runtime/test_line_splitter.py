@@ -1,4 +1,4 @@
-"""Lines out of bytes, however they are cut."""
+"""LineSplitter out of bytes, however they are cut."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnout.runtime.lines import MAX_LINE_LENGTH, Lines
+from turnout.runtime.supervised_process import MAX_LINE_LENGTH, LineSplitter
 
 
 def lines_of(*parts: bytes) -> list[str]:
     found: list[str] = []
-    lines = Lines(found.append)
+    lines = LineSplitter(found.append)
     for part in parts:
         lines.feed(part)
     lines.flush()

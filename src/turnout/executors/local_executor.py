@@ -1,0 +1,140 @@
+"""The batch core of the executors that run attempts on this machine: each attempt is taken once and reported once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from turnout.contracts.executor import BatchExecutor, Loader, Report
+from turnout.errors import AttemptFenced, ExecutionFailed, InputError, StoreUnreachable, StoreUnusable
+from turnout.model.events import NO_FAILURE, STATUS_RETURNED, ExecutionResult, ExecutorMetrics, TaskReadyEvent
+from turnout.model.spec import TaskSpec
+from turnout.runtime.attempt import Key, key_of
+from turnout.runtime.outcome import describe
+
+log = logging.getLogger(__name__)
+
+STOPPING = "executor_stopping"
+
+
+class TakenAttempt(Protocol):
+    """What the core uses of an attempt."""
+
+    @property
+    def key(self) -> Key: ...
+
+    @property
+    def event(self) -> TaskReadyEvent: ...
+
+    @property
+    def report(self) -> Report: ...
+
+
+A = TypeVar("A", bound=TakenAttempt)
+
+
+class LocalExecutor(BatchExecutor, ABC, Generic[A]):
+    """Holds the attempts that have no result yet, and counts those that have. ``attempt`` makes the record of one.
+
+    A subclass runs them: it gets each by ``_begin``, removes it from ``_live`` when its result is known, and then calls
+    ``_report``."""
+
+    local: bool = True
+    enforces_timeouts: bool = True
+    outlives: bool = False
+
+    def __init__(self, name: str, max_output_bytes: int, attempt: Callable[[Key, TaskReadyEvent, Report], A]) -> None:
+        self._name: str = name
+        self._attempt = attempt
+        self._max_output_bytes: int = max_output_bytes
+        self._loader: Loader | None = None
+        self._live: dict[Key, A] = {}
+        self._lock: threading.Lock = threading.Lock()
+        self._closing: bool = False
+        self._executed: int = 0
+        self._failed: int = 0
+        self._seconds: float = 0.0
+
+    @abstractmethod
+    def _begin(self, attempts: Sequence[A]) -> None:
+        """Runs these attempts, which are in ``_live``, and returns at once."""
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    @abstractmethod
+    def capacity(self) -> int: ...
+
+    @property
+    def stuck(self) -> int:
+        """Number of slots held by bodies that were ended and have not returned."""
+        return 0
+
+    def bind(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def on_capacity(self, callback: Callable[[], None]) -> None:
+        """Announces nothing: capacity becomes free by results only."""
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        return None
+
+    def has_capacity(self) -> bool:
+        return not self._closing and len(self._live) < self.capacity
+
+    def metrics(self) -> ExecutorMetrics:
+        return ExecutorMetrics(
+            active_tasks=len(self._live),
+            total_executed=self._executed,
+            total_failed=self._failed,
+            total_seconds=self._seconds,
+        )
+
+    async def execute(self, event: TaskReadyEvent) -> ExecutionResult:
+        if key_of(event) in self._live:
+            raise ExecutionFailed(f"attempt {event.attempt} of {event.task_id} runs here already")
+        return await super().execute(event)
+
+    def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
+        """Takes these in and returns at once. An attempt that is here already is not run twice."""
+        if self._loader is None:
+            raise ExecutionFailed(f"executor {self._name!r} is not bound to a loader")
+        if self._closing:
+            for event in events:
+                report(ExecutionResult.returned(event, STOPPING))
+            return
+        live, attempt_of, attempts = self._live, self._attempt, list[A]()
+        for event in events:
+            key = (event.task_id, event.attempt, event.shadow)
+            if key not in live:
+                live[key] = attempt = attempt_of(key, event, report)
+                attempts.append(attempt)
+        if attempts:
+            self._begin(attempts)
+
+    def _report(self, attempt: A, result: ExecutionResult) -> None:
+        """Counts the result and hands it in."""
+        if result.status is not STATUS_RETURNED:
+            with self._lock:
+                self._executed += 1
+                self._failed += result.status not in NO_FAILURE
+                if result.started_at is not None and result.finished_at is not None:
+                    self._seconds += result.finished_at - result.started_at
+        try:
+            attempt.report(result)
+        except Exception:
+            log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
+
+
+def not_loaded(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
+    """Returns the result of an attempt whose work could not be loaded."""
+    if isinstance(error, (StoreUnreachable, StoreUnusable, AttemptFenced)):
+        # Nothing has started: neither an outage nor a pause may use up the task's attempts.
+        return ExecutionResult.returned(event, error.code)
+    # Input that was refused once is refused again.
+    return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))
