@@ -121,7 +121,7 @@ WRONG_YAML = [
     ("orchestration: {executor_pools: {task_claimer: {min_executors: 9, max_executors: 4}}}", "bad_setting",
      f"turnout.yaml: {CLAIMER}.min_executors is 9, more than max_executors, 4"),
     ("orchestration: {coordinator: {target_utilization: 1}}", "bad_setting",
-     "turnout.yaml: orchestration.coordinator.target_utilization is 1; write a number above 0 and below 1"),
+     "turnout.yaml: orchestration.coordinator.target_utilization is 1; it must be a number above 0 and below 1"),
     ("orchestration: {executor_pools: {task_clamer: {}}}", "unknown_setting", "did you mean 'task_claimer'"),
 ]  # fmt: skip
 

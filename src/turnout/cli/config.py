@@ -17,7 +17,7 @@ from turnout.model.texts import json_text
 
 if TYPE_CHECKING:
     from turnout.runner.config import Config
-    from turnout.runner.config_shape import Key
+    from turnout.runner.config_schema import Key
 
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, no_args_is_help=True, help="Show or check the configuration.")
@@ -74,16 +74,16 @@ class EffectiveSetting(msgspec.Struct, frozen=True):
 
 def effective_settings() -> list[EffectiveSetting]:
     """Returns every setting, in the order of the documentation."""
-    from turnout.runner.config_shape import EXECUTORS, SHAPE
+    from turnout.runner.config_schema import EXECUTORS, FIELDS
     from turnout.runner.settings import configuration
 
     config = configuration()
-    keys = [*SHAPE, *(key for key in config.entries if key[0] == EXECUTORS)]
+    keys = [*FIELDS, *(key for key in config.entries if key[0] == EXECUTORS)]
     return [_effective(config, key) for key in keys]
 
 
 def _effective(config: Config, key: Key) -> EffectiveSetting:
-    from turnout.runner.config_shape import dotted
+    from turnout.runner.config_schema import dotted
 
     entry = config.entries.get(key)
     value = _default(config, key) if entry is None else entry.value
@@ -104,7 +104,7 @@ def _redacted(key: Key, value: Any) -> Any:
 def _default(config: Config, key: Key) -> Any:
     from turnout.executors.workers.settings import HubSettings
     from turnout.orchestration.settings import EngineSettings
-    from turnout.runner.config_shape import HUB, ORCHESTRATION, WORKER
+    from turnout.runner.config_schema import HUB, ORCHESTRATION, WORKER
     from turnout.runner.settings import RunnerConfig, url_in
     from turnout.worker.settings import WorkerSettings
 

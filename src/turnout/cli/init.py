@@ -56,7 +56,7 @@ def write_starter(folder: Path) -> tuple[list[str], list[str]]:
 
     A configuration file in another format replaces the one of the starter: two in one folder are refused.
     """
-    from turnout.runner.config_files import FILES, config_files_in
+    from turnout.runner.config_sources import FILES, config_files_in
 
     written: list[str] = []
     kept: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from turnout.errors import InvalidSetting
 from turnout.model.events import UNAVAILABLE_TYPE, ExecutionResult, ExecutionStatus
 from turnout.model.reasons import CODE_MISSING
+from turnout.model.setting_types import Count, Natural, Seconds, Settings
 
 
 class BreakerState(StrEnum):
@@ -24,28 +26,20 @@ BREAKER_MOVES: dict[BreakerState, frozenset[BreakerState]] = {
 }
 
 
-class BreakerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    threshold: int = 5
-    """Failures in a row that open it; 0: it never opens."""
-    recovery: float = 1.0
-    """Seconds that it stays open the first time; doubles with each probe that fails."""
-    longest: float = 30.0
-    """Seconds that it stays open at most."""
-    probes: int = 1
-    """How many may try at once while it is half open."""
+class BreakerSettings(Settings, frozen=True, kw_only=True):
+    """When a circuit breaker opens, and how long it stays open."""
 
-    def check(self, path: str) -> None:
-        for name, bound in (("threshold", 0), ("probes", 1)):
-            if getattr(self, name) < bound:
-                raise InvalidSetting(
-                    f"{path}.{name} is {getattr(self, name)!r}; it must be at least {bound}", field=f"{path}.{name}"
-                )
-        if not 0 < self.recovery < float("inf"):
-            raise InvalidSetting(
-                f"{path}.recovery is {self.recovery!r}; it must be a positive number of seconds",
-                field=f"{path}.recovery",
-            )
-        if not self.recovery <= self.longest < float("inf"):
+    threshold: Natural = 5
+    """Failures in a row that open it; 0: it never opens."""
+    recovery: Seconds = 1.0
+    """Seconds that it stays open the first time; doubles with each probe that fails."""
+    longest: Seconds = 30.0
+    """Seconds that it stays open at most."""
+    probes: Count = 1
+    """How many attempts may probe at once while it is half open."""
+
+    def check_rules(self, path: str) -> None:
+        if not self.recovery <= self.longest < math.inf:
             raise InvalidSetting(
                 f"{path}.longest is {self.longest!r}; it must be at least recovery, {self.recovery!r}",
                 field=f"{path}.longest",

@@ -13,25 +13,29 @@ from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, E
 from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN, UNDECLARED_CONDITION
 from turnout.model.retry import verdict_retry
 from turnout.model.rows import TaskRow
+from turnout.model.setting_types import Natural, NonNegativeSeconds, Settings
 from turnout.model.spec import TaskSpec
 from turnout.model.states import TaskState
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """Budgets that are not the retry policy's, how soon a refused attempt is offered, how much is too much."""
+class Limits(Settings, frozen=True):
+    """Budgets beside the retry policy, the delays of refused attempts, and bounds of a run."""
 
-    crashes: int = 3
-    losses: int = 20
-    deferrals: int = 10_000
-    """How often a task may be put off, each time that its condition is asked included."""
-    refused_delay: float = 0.1
-    """Seconds before an attempt that was refused is offered again."""
-    code_missing_delay: float = 2.0
+    crashes: Natural = 3
+    """How often a task may end its own process before it fails."""
+    losses: Natural = 20
+    """How often a task may be lost with its owner, worker or poller before it fails."""
+    deferrals: Natural = 10_000
+    """How often a task may be deferred before it fails, each evaluation of its condition included."""
+    refused_delay: NonNegativeSeconds = 0.1
+    """Seconds before an attempt that was refused is dispatched again."""
+    code_missing_delay: NonNegativeSeconds = 2.0
     """The same where the process that got it did not have its code."""
-    inline_output: int = 1024
-    depth: int = 16
+    inline_output: Natural = 1024
+    """Outputs up to so many bytes are kept in memory while the run goes on."""
+    depth: Natural = 16
     """How deep runs may start children of children."""
-    map_items: int = 50_000
+    map_items: Natural = 50_000
     """Items of one mapped task; a longer list fails it before any item starts."""
 
 

@@ -26,8 +26,8 @@ from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
-from turnout.runner.config_files import CONFIG_VARIABLE
-from turnout.runner.config_shape import HUB
+from turnout.runner.config_schema import HUB
+from turnout.runner.config_sources import CONFIG_VARIABLE
 from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config

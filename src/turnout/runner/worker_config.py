@@ -11,7 +11,7 @@ import msgspec
 
 from turnout.errors import InvalidSetting
 from turnout.runner.config import Config
-from turnout.runner.config_shape import WORKER
+from turnout.runner.config_schema import WORKER
 from turnout.runner.targets import load_module
 from turnout.wire.keys import KeyPair, own_pair
 from turnout.worker import settings as variables

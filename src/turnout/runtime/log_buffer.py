@@ -10,12 +10,10 @@ import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, takewhile
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
-import msgspec
-
-from turnout.model.checks import at_least, positive_seconds
 from turnout.model.logs import Stream, storable
+from turnout.model.setting_types import Count, Seconds, Settings
 from turnout.runtime.log_lines import AttemptLog, K, Line, PartialLine
 
 MAX_ATTEMPTS = 10_000
@@ -28,25 +26,23 @@ OVERHEAD = 100
 """Bytes that a waiting line takes beside its text."""
 
 
-class LogSettings(msgspec.Struct, frozen=True, kw_only=True):
+class LogSettings(Settings, frozen=True, kw_only=True):
     """What is kept of the lines that attempts print and log."""
 
-    capture: bool = True
-    echo: bool = True
-    """What bodies print also appears on the program's own stdout and stderr."""
-    log_flush: float = 0.2
-    """Seconds that a line waits at most before it is written, while the database can be reached."""
-    max_line: int = 16_384
-    """Characters of one line or log record; the rest of it is cut off."""
-    max_attempt_logs: int = 1_048_576
-    """Bytes kept of one attempt; its last line says that more was not kept."""
-    max_waiting_logs: int = 8_388_608
-    """Bytes in memory, waiting for the database. Above it, the oldest lines of the noisiest attempt are dropped."""
+    table: ClassVar[str] = "orchestration.logs"
 
-    def check(self, path: str = "orchestration.logs") -> None:
-        positive_seconds(self.log_flush, f"{path}.log_flush")
-        for name in ("max_line", "max_attempt_logs", "max_waiting_logs"):
-            at_least(getattr(self, name), 1, f"{path}.{name}")
+    capture: bool = True
+    """Whether what attempts print and log is kept."""
+    echo: bool = True
+    """Whether what bodies print also appears on the program's own stdout and stderr."""
+    log_flush: Seconds = 0.2
+    """Seconds that a line waits at most before it is written, while the database can be reached."""
+    max_line: Count = 16_384
+    """Characters of one line or log record; the rest of it is cut off."""
+    max_attempt_logs: Count = 1_048_576
+    """Bytes kept of one attempt; its last line says that more was not kept."""
+    max_waiting_logs: Count = 8_388_608
+    """Bytes in memory, waiting for the database. Above it, the oldest lines of the noisiest attempt are dropped."""
 
 
 class LogBuffer(Generic[K]):

@@ -1,4 +1,4 @@
-"""What is a worker told? Its hubs, labels, places and keys, as values and as the variables that every worker knows."""
+"""Declares the settings of a worker, and reads them from the environment variables that all workers share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import socket
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from turnout.errors import InvalidSetting
+from turnout.model.setting_types import NonNegativeSeconds, Settings, converted
 from turnout.model.texts import checked_text
 from turnout.runtime.log_buffer import LogSettings
 from turnout.wire.addresses import can_be_connected_to
@@ -35,37 +38,40 @@ SERVER_KEY, PUBLIC_KEY, SECRET_KEY = (
 KEY_FILE = "TURNOUT_CURVE_KEY_FILE"
 VARIABLES = (CONNECT, NAME, LABELS, CONCURRENCY, SERVER_KEY, PUBLIC_KEY, SECRET_KEY, KEY_FILE)
 SLIP = 0.93
-"""How much alike two names are of which one was written for the other."""
+"""The similarity of two names above which one counts as a misspelling of the other."""
 DEFAULT_CONCURRENCY = 4
 MAX_CONCURRENCY = 10_000
-"""Each place is a thread or a process; hubs give a tenth of a million credits at most."""
+"""Each slot is a thread or a process; hubs give 100,000 credits at most."""
+Concurrency: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_CONCURRENCY)]
 
 
-class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything has a default but the hubs."""
+class WorkerSettings(Settings, frozen=True, kw_only=True):
+    """What a worker is made of. Everything has a default but the hubs."""
 
     connect: tuple[str, ...]
     """Addresses of hubs, such as ``tcp://127.0.0.1:5890``."""
     discover: bool = True
     """Whether to connect to the other hubs that a hub names."""
     name: str = ""
-    """For people; by default the machine's name and the process id."""
-    labels: dict[str, str] = {}
-    concurrency: int = DEFAULT_CONCURRENCY
-    """How many steps run at once. Twice as many are asked for, so that the next is there when a place becomes free."""
+    """The name that people see; by default the machine's name and the process id."""
+    labels: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    """Labels that tasks may ask for, such as ``gpu=true``."""
+    concurrency: Concurrency = DEFAULT_CONCURRENCY
+    """How many steps run at once; twice as many are prefetched, so that the next is there when a slot becomes free."""
     processes: bool = False
-    """Each Python body in a child process, which can really be killed, instead of a thread."""
-    grace: float = 30.0
-    """Seconds that running steps get to finish when the worker is told to stop."""
-    kill_grace: float = 5.0
+    """Whether each Python body runs in a child process, which can be killed, instead of a thread."""
+    grace: NonNegativeSeconds = 30.0
+    """Seconds that running steps get to finish when the worker stops."""
+    kill_grace: NonNegativeSeconds = 5.0
     """Seconds between SIGTERM and SIGKILL for a process whose step was cancelled or has timed out."""
     keys: CurveKeys | None = None
+    """The key of the hubs and the worker's own pair; None: connections are not encrypted."""
     logs: LogSettings = LogSettings()
+    """What is kept of the output of steps."""
     max_message_bytes: int = 16 * 1024 * 1024
-    """Larger messages are not taken."""
+    """Bytes of one message at most; larger messages are refused."""
 
-    def check(self) -> None:
-        """Raise what is wrong with them."""
+    def check_rules(self, path: str) -> None:
         if not self.connect:
             raise InvalidSetting(
                 f"connect is empty: name a hub, such as tcp://127.0.0.1:5890 (or set {CONNECT})", field="connect"
@@ -75,19 +81,12 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
                 raise InvalidSetting(
                     f"connect has {address!r}: write tcp://host:port or ipc:///path", field="connect", value=address
                 )
-        if not 1 <= self.concurrency <= MAX_CONCURRENCY:
-            raise InvalidSetting(
-                f"concurrency is {self.concurrency}: write a number from 1 to {MAX_CONCURRENCY}", field="concurrency"
-            )
         for field, text in (("name", self.name), *(("labels", part) for pair in self.labels.items() for part in pair)):
             checked_text(text, field, error=InvalidSetting)
             if len(text) > MAX_TEXT_LENGTH:
                 raise InvalidSetting(
                     f"{field} has {text[:40]!r}…, {len(text)} characters: write at most {MAX_TEXT_LENGTH}", field=field
                 )
-        if self.grace < 0 or self.kill_grace < 0:
-            raise InvalidSetting("grace and kill_grace are seconds, not below 0", field="grace")
-        self.logs.check()
 
     @property
     def shown_name(self) -> str:
@@ -95,21 +94,17 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_environment(environment: Mapping[str, str], *, server_key: str = "") -> WorkerSettings:
-    """What the variables say; ``connect`` is empty if they name no hub. ``server_key`` is the hub's for the pair that
-    they name."""
+    """Returns the settings of these variables; ``connect`` is empty if they name no hub. ``server_key`` is the
+    hub's, for the pair that they name."""
     for name in environment:
         if (meant := _slip(name)) is not None:
             raise InvalidSetting(f"there is no variable {name}: did you mean {meant}?", field=name)
-    said = environment.get(CONCURRENCY, "").strip() or str(DEFAULT_CONCURRENCY)
-    if not said.isdecimal():
-        raise InvalidSetting(
-            f"{CONCURRENCY} is {said!r}: write a number from 1 to {MAX_CONCURRENCY}", field=CONCURRENCY
-        )
+    concurrency = environment.get(CONCURRENCY, "").strip() or DEFAULT_CONCURRENCY
     return WorkerSettings(
         connect=tuple(part.strip() for part in environment.get(CONNECT, "").split(",") if part.strip()),
         name=environment.get(NAME, ""),
         labels=labels_of((part for part in environment.get(LABELS, "").split(",") if part.strip()), LABELS),
-        concurrency=int(said),
+        concurrency=converted(concurrency, Concurrency, CONCURRENCY),
         keys=_keys(environment, server_key),
     )
 
@@ -135,7 +130,7 @@ def _keys(environment: Mapping[str, str], server_key: str) -> CurveKeys | None:
 
 
 def _secret(environment: Mapping[str, str], public: str) -> str:
-    """The secret key. What the worker starts gets its environment, and may print it: the key does not stay there."""
+    """Returns the secret key, and removes it from the environment: programs that the worker starts could print it."""
     if environment is not os.environ:
         return environment.get(SECRET_KEY, "")
     if secret := os.environ.pop(SECRET_KEY, ""):
@@ -144,14 +139,14 @@ def _secret(environment: Mapping[str, str], public: str) -> str:
 
 
 def _slip(name: str) -> str | None:
-    """The variable that was probably meant; others that begin alike, and those of the configuration, are not ours."""
+    """Returns the variable that was probably meant; None for others that begin alike and those of the configuration."""
     if name in VARIABLES or not name.startswith("TURNOUT_") or "__" in name:
         return None
     return next(iter(get_close_matches(name, VARIABLES, n=1, cutoff=SLIP)), None)
 
 
 def labels_of(pairs: Iterable[str], field: str = "labels") -> dict[str, str]:
-    """``["gpu=true", "zone=a"]`` as labels; ``field`` is who says so."""
+    """Returns ``["gpu=true", "zone=a"]`` as labels; ``field`` is what an error names."""
     labels: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = (part.strip() for part in pair.partition("="))

@@ -12,7 +12,7 @@ from turnout.model.info import TaskInfo
 from turnout.model.spec import Body, TaskSpec
 from turnout.model.texts import checked_text
 from turnout.model.validation import validate_task
-from turnout.runner.config_shape import checked
+from turnout.runner.config_schema import checked
 from turnout.worker.settings import WorkerSettings
 
 LONE, NUL = "\ud800", "a\0b"

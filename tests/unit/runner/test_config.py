@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
 from turnout.runner.config import read_config
-from turnout.runner.config_shape import SHAPE, dotted, snake
+from turnout.runner.config_schema import FIELDS, dotted, snake
 from turnout.runner.settings import runner_config, url_in
 
 FULL = """
@@ -205,7 +205,7 @@ def test_a_configured_executor_is_named_after_its_key(tmp_path: Path) -> None:
     assert runner_config(config).executors["printers"].name == "printers"
 
 
-@given(st.sampled_from(sorted(SHAPE)))
+@given(st.sampled_from(sorted(FIELDS)))
 def test_both_spellings_of_every_key_are_understood(key: tuple[str, ...]) -> None:
     for part in key:
         head, *rest = part.split("_")

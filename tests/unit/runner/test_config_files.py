@@ -106,11 +106,11 @@ def test_what_says_nothing_configures_nothing(tmp_path: Path, text: str) -> None
         ("tenant: on\norchestration: 3\n", "bad_setting", "orchestration is 3; it is a table with keys of its own"),
         ("databse: x\n", "unknown_setting", "turnout.yaml: there is no setting 'databse': did you mean 'database'?"),
         ("defaultExecutionMode: local\ndefault_execution_mode: local\n", "bad_setting",
-         "turnout.yaml: default_execution_mode is said twice, in two spellings"),
+         "turnout.yaml: default_execution_mode is given twice, in two spellings"),
         ("orchestration:\n  retention:\n    states: [gone]\n", "bad_setting",
          "turnout.yaml: orchestration.retention.states is ['gone']: Invalid enum value"),
         ("orchestration:\n  retention:\n    states: [running]\n", "bad_setting",
-         "turnout.yaml: orchestration.retention.states holds 'running': only runs that ended go"),
+         "turnout.yaml: orchestration.retention.states holds 'running': only runs that ended are deleted"),
     ],
 )  # fmt: skip
 def test_a_slip_in_yaml_is_named(tmp_path: Path, text: str, code: str, said: str) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
+from turnout.model.setting_types import Count, Ratio, Seconds
 from turnout.model.verdict import Limits
 from turnout.runner import (
     CoordinatorSettings,
@@ -25,7 +26,7 @@ from turnout.runner import (
     Retention,
 )
 from turnout.runner.config import Config, read_config
-from turnout.runner.config_shape import ORCHESTRATION, SHAPE, Key, Kind
+from turnout.runner.config_schema import FIELDS, ORCHESTRATION, Key
 
 COORDINATOR: Key = ("orchestration", "coordinator")
 CLAIMER: Key = ("orchestration", "executor_pools", "task_claimer")
@@ -78,8 +79,8 @@ def test_camel_case_is_understood_in_every_part(tmp_path: Path) -> None:
 
 
 def test_shares_are_numbers_and_only_what_is_a_time_is_a_duration() -> None:
-    kinds = {key[-1]: kind for key, kind in SHAPE.items() if key[:2] == COORDINATOR}
-    shares = {name for name, kind in kinds.items() if kind is Kind.RATIO}
+    kinds = {key[-1]: field.type for key, field in FIELDS.items() if key[:2] == COORDINATOR}
+    shares = {name for name, kind in kinds.items() if kind == Ratio}
     assert shares == {
         "target_utilization",
         "max_db_pool_usage",
@@ -88,21 +89,21 @@ def test_shares_are_numbers_and_only_what_is_a_time_is_a_duration() -> None:
         "degraded_error_rate",
         "unhealthy_error_rate",
     }
-    times = {name for name, kind in kinds.items() if kind is Kind.SECONDS}
+    times = {name for name, kind in kinds.items() if kind == Seconds}
     assert times == {name for name in kinds if name.endswith("_seconds")}
-    assert SHAPE[*CLAIMER, "polling_interval_ms"] is Kind.COUNT
-    assert SHAPE[*CLAIMER, "circuit_breaker_enabled"] is Kind.FLAG
+    assert FIELDS[*CLAIMER, "polling_interval_ms"].type == Count
+    assert FIELDS[*CLAIMER, "circuit_breaker_enabled"].type is bool
 
 
 WRONG_VALUES: list[tuple[Key, Any, str]] = [
-    (COORDINATOR, {"target_utilization": 1.0}, "target_utilization is 1.0; write a number above 0 and below 1"),
+    (COORDINATOR, {"target_utilization": 1.0}, "target_utilization is 1.0; it must be a number above 0 and below 1"),
     (COORDINATOR, {"target_utilization": "30s"}, "target_utilization is '30s'; write a number above 0 and below 1"),
     (COORDINATOR, {"target_utilization": True}, "target_utilization is True; write a number above 0 and below 1"),
-    (COORDINATOR, {"max_db_pool_usage": -0.5}, "max_db_pool_usage is -0.5; write a number above 0 and below 1"),
-    (COORDINATOR, {"scale_up_saturation": 0}, "scale_up_saturation is 0; write a number above 0 and below 1"),
+    (COORDINATOR, {"max_db_pool_usage": -0.5}, "max_db_pool_usage is -0.5; it must be a number above 0 and below 1"),
+    (COORDINATOR, {"scale_up_saturation": 0}, "scale_up_saturation is 0; it must be a number above 0 and below 1"),
     (COORDINATOR, {"scaling_interval_seconds": -1}, "scaling_interval_seconds is -1; write a number of seconds, or"),
     (COORDINATOR, {"scaling_interval_seconds": "soon"}, "scaling_interval_seconds is 'soon'; write a number of sec"),
-    (COORDINATOR, {"scaling_cooldown_seconds": 0}, "scaling_cooldown_seconds is 0.0; it must be a positive number"),
+    (COORDINATOR, {"scaling_cooldown_seconds": 0}, "scaling_cooldown_seconds is 0; it must be a positive number"),
     (COORDINATOR, {"error_window": 0}, "error_window is 0; it must be at least 1"),
     (COORDINATOR, {"auto_scaling_enabled": "maybe"}, "auto_scaling_enabled is 'maybe'; write true or false"),
     (COORDINATOR, {"degraded_error_rate": 0.9}, "degraded_error_rate is 0.9, more than unhealthy_error_rate, 0.5 "
@@ -138,7 +139,7 @@ def test_an_impossible_value_of_a_variable_names_the_variable(tmp_path: Path) ->
     with pytest.raises(InvalidSetting) as raised:
         read_config(tmp_path, {name: "1.5"})
     assert raised.value.message == (
-        f"{name}: orchestration.coordinator.target_utilization is '1.5'; write a number above 0 and below 1"
+        f"{name}: orchestration.coordinator.target_utilization is '1.5'; it must be a number above 0 and below 1"
     )
 
 
@@ -220,8 +221,8 @@ ORDERED = (("degraded_error_rate", "unhealthy_error_rate"), ("degraded_after_sec
 
 @st.composite
 def coordinators(draw: st.DrawFn) -> CoordinatorSettings:
-    by_kind = {Kind.RATIO: shares, Kind.SECONDS: times, Kind.COUNT: counts, Kind.FLAG: flags}
-    given_ = {name: draw(by_kind[SHAPE[*COORDINATOR, name]]) for name in CoordinatorSettings.__struct_fields__}
+    by_kind = {Ratio: shares, Seconds: times, Count: counts, bool: flags}
+    given_ = {name: draw(by_kind[FIELDS[*COORDINATOR, name].type]) for name in CoordinatorSettings.__struct_fields__}
     for low, high in ORDERED:
         given_[low], given_[high] = sorted((given_[low], given_[high]))
     return CoordinatorSettings(**given_)
@@ -249,7 +250,7 @@ def engines(draw: st.DrawFn) -> EngineSettings:
 def leaves(settings: EngineSettings) -> dict[Key, Any]:
     """Every key that has a value, with the value."""
     found: dict[Key, Any] = {}
-    for key in SHAPE:
+    for key in FIELDS:
         if key[0] == ORCHESTRATION:
             value: Any = settings
             for part in key[1:]:

@@ -121,8 +121,8 @@ def test_what_cannot_work_is_named_with_what_would_be_right(tmp_path: Path, said
     ("option", "expected"),
     [
         ("batchsize: 3", "executors.a: there is no option 'batchsize': did you mean 'batch_size'?"),
-        ("batch_size: x", "executors.a: Expected `int`, got `str` - at `$.batch_size`"),
-        ("batch_size: 0", "executors.a: step_execution.batch_size is 0"),
+        ("batch_size: x", "executors.a: batch_size is 'x'; write a whole number"),
+        ("batch_size: 0", "executors.a: batch_size is 0; it must be at least 1"),
     ],
 )
 def test_the_options_of_a_table_of_executors_are_checked_too(tmp_path: Path, option: str, expected: str) -> None:

@@ -1,16 +1,14 @@
-"""Where do publisher and subscriber meet, and what are their bounds? The keys of ``step_execution``."""
+"""Declares the endpoints and bounds of a publisher of steps and its subscriber: the keys of ``step_execution``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-import msgspec
-
 from turnout.errors import InvalidSetting
-from turnout.model.checks import at_least
 from turnout.model.names import suggest
+from turnout.model.setting_types import Count, Natural, Settings, converted, types_of
 
 STEP_EXECUTION = "step_execution"
 """The table of these keys in a configuration."""
@@ -20,40 +18,37 @@ LOOPBACK = ("127.0.0.1", "localhost")
 ANY_PORT = ("0", "*")
 
 
-class PubSubSettings(msgspec.Struct, frozen=True, kw_only=True):
+class PubSubSettings(Settings, frozen=True, kw_only=True):
     """Endpoints and bounds of a publisher of steps; those that begin with ``handler`` are for its subscriber."""
 
+    table: ClassVar[str] = STEP_EXECUTION
+
     rust_step_publisher: str = "inproc://steps"
-    """Steps are published here: bound by the executor."""
+    """The endpoint where the executor publishes steps; the executor binds it."""
     rust_result_subscriber: str = "inproc://results"
-    """Results are heard here: bound by the handler, unless ``bind_results``."""
+    """The endpoint where the executor receives results; the handler binds it, unless ``bind_results``."""
     handler_step_subscriber: str | None = None
-    """The first endpoint once more, as handlers are told it."""
+    """The endpoint of steps as handlers are given it; it must be ``rust_step_publisher``."""
     handler_result_publisher: str | None = None
-    batch_size: int = 10
+    """The endpoint of results as handlers are given it; it must be ``rust_result_subscriber``."""
+    batch_size: Count = 10
     """Steps in one message at most."""
-    result_timeout_ms: int = 300_000
-    """A step that is not answered for so long is published again."""
-    overtaken_batches: int = 5
-    """A batch is published again before that if so many later ones were answered; 0: it is not."""
-    overtaken_after_ms: int = 10_000
-    """How long a batch is out at least before it counts as overtaken."""
-    handler_poll_interval_ms: int = 1
-    """How long a handler in Python waits for a message before it looks at what it has finished."""
-    step_queue_hwm: int = 1000
-    """Steps that are published and not answered, at most; and messages that ZeroMQ holds for the subscriber."""
-    result_queue_hwm: int = 1000
+    result_timeout_ms: Count = 300_000
+    """Milliseconds after which a step without a result is published again."""
+    overtaken_batches: Natural = 5
+    """Later batches with results after which a batch is published again before its timeout; 0: it is not."""
+    overtaken_after_ms: Count = 10_000
+    """Milliseconds that a batch is out at least before it counts as overtaken."""
+    handler_poll_interval_ms: Count = 1
+    """Milliseconds that a handler in Python waits for a message before it sends what it has finished."""
+    step_queue_hwm: Count = 1000
+    """Steps that are published and have no result, at most; and messages that ZeroMQ holds for the subscriber."""
+    result_queue_hwm: Count = 1000
+    """Results that ZeroMQ holds for the executor, at most."""
     bind_results: bool = False
     """Whether the executor binds the endpoint of results, so that handlers connect to both."""
 
-    def check(self, path: str = STEP_EXECUTION) -> None:
-        """Raises InvalidSetting for what cannot work; ``path`` is what the settings are called where they were said."""
-        for name in ("batch_size", "result_timeout_ms", "overtaken_after_ms", "handler_poll_interval_ms"):
-            at_least(getattr(self, name), 1, f"{path}.{name}")
-        at_least(self.overtaken_batches, 0, f"{path}.overtaken_batches")
-        # For ZeroMQ, 0 would be no bound at all.
-        for name in ("step_queue_hwm", "result_queue_hwm"):
-            at_least(getattr(self, name), 1, f"{path}.{name}")
+    def check_rules(self, path: str) -> None:
         for name, bound in (("rust_step_publisher", True), ("rust_result_subscriber", self.bind_results)):
             _check_endpoint(getattr(self, name), f"{path}.{name}", bound)
         _check_same(self, "handler_step_subscriber", "rust_step_publisher", path)
@@ -67,19 +62,15 @@ class PubSubSettings(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     @classmethod
-    def of(cls, said: Mapping[str, Any]) -> PubSubSettings:
-        """The settings of these keys, as they stand in a table of an executor's options."""
-        for name in said:
-            if name not in cls.__struct_fields__:
+    def of(cls, options: Mapping[str, Any]) -> PubSubSettings:
+        """Returns the settings of these keys, as they stand in a table of an executor's options."""
+        known = types_of(cls)
+        for name in options:
+            if name not in known:
                 raise InvalidSetting(
-                    f"there is no option {name!r}{suggest(name, cls.__struct_fields__)}",
-                    code="unknown_setting",
-                    field=name,
+                    f"there is no option {name!r}{suggest(name, known)}", code="unknown_setting", field=name
                 )
-        try:
-            return msgspec.convert(dict(said), cls)
-        except msgspec.ValidationError as error:
-            raise InvalidSetting(str(error), code="bad_setting") from error
+        return cls(**{name: converted(value, known[name], name) for name, value in options.items()})
 
 
 def _check_endpoint(endpoint: str, path: str, bound: bool) -> None:
@@ -106,11 +97,11 @@ def _check_endpoint(endpoint: str, path: str, bound: bool) -> None:
 
 
 def _check_same(settings: PubSubSettings, theirs: str, ours: str, path: str) -> None:
-    """Handlers are told another endpoint than the executor's: they would never meet."""
-    said, used = getattr(settings, theirs), getattr(settings, ours)
-    if said is not None and said != used:
+    """Raises InvalidSetting if handlers are given another endpoint than the executor's: they would never connect."""
+    given, used = getattr(settings, theirs), getattr(settings, ours)
+    if given is not None and given != used:
         raise InvalidSetting(
-            f"{path}.{theirs} is {said!r}, but {ours} is {used!r}; both name the same endpoint",
+            f"{path}.{theirs} is {given!r}, but {ours} is {used!r}; both name the same endpoint",
             field=f"{path}.{theirs}",
             beside=(f"{path}.{ours}",),
         )

@@ -1,60 +1,56 @@
-"""The bounds of a hub, and who may reach it."""
+"""Declares where a hub listens, its bounds, and which machines can reach it."""
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
 from urllib.parse import urlsplit
 
-import msgspec
+from msgspec import Meta
 
 from turnout.errors import InvalidSetting
-from turnout.model.checks import at_least, positive_seconds
-from turnout.model.durations import Duration, seconds
+from turnout.model.durations import seconds
+from turnout.model.setting_types import Count, Period, Settings
 from turnout.wire.addresses import can_be_listened_on
 from turnout.wire.limits import MAX_RESULTS
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 5890
 
 
-class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a hub listens, who may come in, and how long it waits for its workers."""
+class HubSettings(Settings, frozen=True, kw_only=True):
+    """Where a hub listens, which workers may connect, and how long it waits for them."""
+
+    table: ClassVar[str] = "hub"
 
     address: str = f"tcp://{DEFAULT_HOST}:{DEFAULT_PORT}"
+    """The address that the hub listens on."""
     advertise: str = ""
-    """The address under which other machines reach it, if that is not the one above: behind a forwarded port, or where
-    it listens on all addresses and the name of the machine will not do."""
+    """The address under which other machines reach the hub, if that is not ``address``: behind a forwarded port, or
+    where it listens on all addresses and the machine's name is not known to others."""
     key_file: str | None = None
-    """The hub's own pair of keys; with it, everything is encrypted."""
+    """The file of the hub's own pair of keys; with it, everything is encrypted."""
     workers_file: str | None = None
-    """The keys that workers may come with, and what each allows; read again whenever it changes."""
-    heartbeat: Duration = 5.0
-    """How often a worker gives a sign of life."""
-    lease: Duration = 15.0
-    """Without one for this long, what it holds is lost."""
-    resend: Duration = 2.0
-    """How long an answer may take before something is said again."""
-    batch: int = 100
+    """The file of the keys that workers may have, and what each allows; read again whenever it changes."""
+    heartbeat: Period = 5.0
+    """Seconds between two heartbeats of a worker."""
+    lease: Period = 15.0
+    """Seconds without a heartbeat after which what a worker holds is lost."""
+    resend: Period = 2.0
+    """Seconds without an acknowledgement after which a message is sent again."""
+    batch: Annotated[int, Meta(ge=1, le=MAX_RESULTS)] = 100
     """Steps in one message at most."""
-    max_message_bytes: int = 16 * 1024 * 1024
-    queue: int = 10_000
-    """Messages that may wait for one worker; more are dropped and said again later."""
+    max_message_bytes: Count = 16 * 1024 * 1024
+    """Bytes of one message at most; a connection that sends a larger one is closed."""
+    queue: Count = 10_000
+    """Messages that may wait for one worker; more are dropped and sent again later."""
     trace_wire: bool = False
-    """Log every message, to ``turnout.wire``; arguments, outputs and lines are masked."""
+    """Whether every message is logged, to ``turnout.wire``; arguments, outputs and log lines are masked."""
 
-    def check(self, path: str = "hub") -> None:
-        """Raise what is wrong with them."""
-        for name in ("heartbeat", "lease", "resend"):
-            positive_seconds(seconds(getattr(self, name), f"{path}.{name}"), f"{path}.{name}")
+    def check_rules(self, path: str) -> None:
         if seconds(self.lease) < 2 * seconds(self.heartbeat):
             raise InvalidSetting(
                 f"{path}.lease is {self.lease!r}; it must be at least twice heartbeat, {self.heartbeat!r}",
                 field=f"{path}.lease",
                 beside=(f"{path}.heartbeat",),
-            )
-        for name in ("batch", "max_message_bytes", "queue"):
-            at_least(getattr(self, name), 1, f"{path}.{name}")
-        if self.batch > MAX_RESULTS:
-            raise InvalidSetting(
-                f"{path}.batch is {self.batch}; a message has at most {MAX_RESULTS} steps", field=f"{path}.batch"
             )
         for name, value in (("address", self.address), ("advertise", self.advertise or self.address)):
             if not can_be_listened_on(value):
@@ -68,7 +64,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
         if self.key_file is None and not self.loopback:
             raise InvalidSetting(
                 f"{path}.address is {self.address!r}, which other machines can reach, and {path}.key_file is not set: "
-                "whoever reaches the hub could take its work and answer for it. Make keys with `turnout keys "
+                "any program that reaches the hub could take its steps and send results. Make keys with `turnout keys "
                 f"generate`, or listen on {DEFAULT_HOST}",
                 code="hub_without_keys",
                 field=f"{path}.address",
@@ -84,19 +80,19 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """True if only this machine can reach it."""
         return is_loopback(self.address)
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address leads nowhere but to the machine that uses it."""
+    """True if an address leads nowhere but to the machine that uses it."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     return parts.scheme == "ipc" or host in ("localhost", "::1") or _is_loopback_v4(host)
 
 
 def reached_at(bound: str, host: str) -> str:
-    """What others connect to where a socket is bound: a socket on all addresses is reached by the machine's name."""
+    """Returns the address that others connect to: a socket on all addresses is reached by the machine's name."""
     parts = urlsplit(bound)
     return f"tcp://{host}:{parts.port}" if parts.hostname in ("0.0.0.0", "::", "*") else bound
 

@@ -1,26 +1,34 @@
-"""How patient is a connection to PostgreSQL, and which plans may it make?"""
+"""Declares the timeouts and sizes of connections to PostgreSQL, and the plans that they may make."""
 
 from __future__ import annotations
 
-import msgspec
+from turnout.model.setting_types import Count, Natural, Seconds, Settings
 
 
-class PostgresSettings(msgspec.Struct, frozen=True, kw_only=True):
-    connect_timeout: int = 5
-    statement_timeout_ms: int = 30_000
-    lock_timeout_ms: int = 10_000
-    idle_in_transaction_ms: int = 30_000
-    tcp_user_timeout_ms: int = 10_000
-    migration_lock_timeout_ms: int = 60_000
-    lanes: int = 8
+class PostgresSettings(Settings, frozen=True, kw_only=True):
+    """Timeouts and numbers of connections."""
+
+    connect_timeout: Natural = 5
+    """Seconds that a new connection may take."""
+    statement_timeout_ms: Natural = 30_000
+    """Milliseconds after which the server ends a statement."""
+    lock_timeout_ms: Natural = 10_000
+    """Milliseconds that a statement waits for a lock."""
+    idle_in_transaction_ms: Natural = 30_000
+    """Milliseconds after which the server ends an idle transaction."""
+    tcp_user_timeout_ms: Natural = 10_000
+    """Milliseconds that sent data may stay without an acknowledgement of TCP."""
+    migration_lock_timeout_ms: Natural = 60_000
+    """Milliseconds that a migration waits for its lock."""
+    lanes: Count = 8
     """Commits in flight at once, at most; each on a connection of its own, made when it is needed."""
-    pool_size: int = 10
+    pool_size: Count = 10
     """Connections for everything else."""
-    pool_patience: float = 30.0
+    pool_patience: Seconds = 30.0
     """Seconds that a caller waits for one of them."""
 
     def connection(self) -> dict[str, object]:
-        """What libpq is told: a link that went dead is noticed within about ten seconds."""
+        """Returns the options of libpq: a dead connection is noticed within about ten seconds."""
         return {
             "connect_timeout": self.connect_timeout,
             "tcp_user_timeout": self.tcp_user_timeout_ms,
@@ -33,10 +41,10 @@ class PostgresSettings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def options(self) -> str:
-        """What the server is told at the start of each connection.
+        """Returns the options that the server gets at the start of each connection.
 
         The planner knows nothing of the rows inside a JSON parameter, and on a young table without statistics it would
-        cache a plan that scans it whole. Every join of ours goes from a small set to a key, so only that is allowed.
+        cache a plan that scans it whole. Every join here goes from a small set to a key, so only that is allowed.
         The penalties on the other plans look like high costs, which would make the server compile each plan: no jit.
         """
         values = {

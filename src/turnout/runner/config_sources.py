@@ -1,28 +1,32 @@
-"""Which file holds the configuration, and what does it say?
+"""Reads the keys of a configuration from its file and from environment variables.
 
-``turnout.toml``, ``turnout.yaml`` (or ``.yml``), or ``[tool.turnout]`` in ``pyproject.toml``, looked for from the
-working directory upwards.
+The file is ``turnout.toml``, ``turnout.yaml`` (or ``.yml``), or ``[tool.turnout]`` in ``pyproject.toml``, in the
+working directory or the nearest above it. A variable is ``TURNOUT_`` and the key in capitals, with ``__`` between the
+parts.
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from turnout.errors import InvalidSetting, InvalidYaml
-from turnout.runner.config_shape import (
+from turnout.runner.config_schema import (
     EXECUTORS,
+    FIELDS,
     HUB,
-    TABLES,
+    NESTED,
     WORKER,
     Key,
     checked,
     dotted,
-    kind_of,
     short_form,
     snake,
+    type_of,
     unknown,
     usual,
 )
@@ -35,12 +39,12 @@ CONFIG_VARIABLE = "TURNOUT_CONFIG"
 
 
 def config_files_in(folder: Path) -> list[Path]:
-    """The files of ours in this folder; more than one is one too many."""
+    """Returns the configuration files in this folder; more than one is an error."""
     return [folder / name for name in FILES if (folder / name).is_file()]
 
 
 def find_file(start: Path, environment: Mapping[str, str]) -> tuple[Path, Path | None]:
-    """The project's folder, and the file that counts, if there is one."""
+    """Returns the project's folder, and the file that is in force, if there is one."""
     here = start.resolve()
     named = environment.get(CONFIG_VARIABLE)
     if named:
@@ -66,17 +70,17 @@ def find_file(start: Path, environment: Mapping[str, str]) -> tuple[Path, Path |
     return project, None
 
 
-def said_in(file: Path) -> dict[Key, tuple[Any, str]]:
-    """Every key that the file has, with its checked value, and as it is spelled there."""
-    said: dict[Key, tuple[Any, str]] = {}
+def keys_of_file(file: Path) -> dict[Key, tuple[Any, str]]:
+    """Returns every key of the file, with its converted value, and as it is spelled there."""
+    found: dict[Key, tuple[Any, str]] = {}
     for key, value, spelled in _flat(_content(file), (), (), file.name):
-        if key in said:
+        if key in found:
             raise InvalidSetting(
-                f"{file.name}: {dotted(key)} is said twice, in two spellings", code="bad_setting", key=dotted(key)
+                f"{file.name}: {dotted(key)} is given twice, in two spellings", code="bad_setting", key=dotted(key)
             )
         value = checked(key, value, file.name, dotted(spelled))  # noqa: PLW2901
-        said[key] = _in_folder(key, value, file.parent), dotted(spelled)
-    return said
+        found[key] = _in_folder(key, value, file.parent), dotted(spelled)
+    return found
 
 
 def _content(file: Path) -> Mapping[str, Any]:
@@ -115,15 +119,15 @@ def _yaml(file: Path) -> Mapping[str, Any]:
 
 
 def _flat(table: Mapping[str, Any], at: Key, written: Key, where: str) -> Iterator[tuple[Key, Any, Key]]:
-    """Each key of the table, its value, and the key as it is written."""
+    """Yields each key of the table, its value, and the key as it is written."""
     for name, value in table.items():
         spelled = (*written, name)
-        # The names of executors, and the options of their classes, are the user's own words.
+        # The names of executors, and the options of their classes, are the user's own.
         key = usual((*at, name if at[:1] == (EXECUTORS,) else snake(name)))
         if isinstance(value, str) and short_form(key) != key:
             yield short_form(key), value, spelled
-        elif key in TABLES or (at == (EXECUTORS,)):
-            # In YAML a table whose keys are all comments is nothing at all.
+        elif key in NESTED or (at == (EXECUTORS,)):
+            # In YAML a table whose keys are all comments is null.
             if not isinstance(value, dict | None):
                 raise InvalidSetting(
                     f"{where}: {dotted(spelled)} is {value!r}; it is a table with keys of its own",
@@ -131,14 +135,14 @@ def _flat(table: Mapping[str, Any], at: Key, written: Key, where: str) -> Iterat
                     key=dotted(key),
                 )
             yield from _flat(value or {}, key, spelled, where)
-        elif kind_of(key) is None:
+        elif type_of(key) is None:
             raise unknown((*at, name), where)
         else:
             yield key, value, spelled
 
 
 def _in_folder(key: Key, value: Any, root: Path) -> Any:
-    """Paths in the file are relative to the file, wherever the program is started."""
+    """Returns the value with its paths made absolute: paths in the file are relative to the file."""
     relative = "sqlite:///"
     if key == ("database",) and value.startswith(relative) and not value.startswith((f"{relative}/", f"{relative}:")):
         return f"{relative}{root}/{value.removeprefix(relative)}"
@@ -147,3 +151,65 @@ def _in_folder(key: Key, value: Any, root: Path) -> Any:
     if key in ((WORKER, "key_file"), (HUB, "key_file"), (HUB, "workers_file")):
         return str(root / value)
     return value
+
+
+PREFIX = "TURNOUT_"
+
+
+def variable_of(key: Key) -> str:
+    """Returns the environment variable that sets a key."""
+    return f"{PREFIX}{'__'.join(key).upper()}"
+
+
+def keys_of_variables(environment: Mapping[str, str]) -> Iterator[tuple[Key, Any, str]]:
+    """Yields each key that a variable sets, its converted value, and the variable's name."""
+    for name in sorted(environment):
+        key = _key(name)
+        if key is not None:
+            yield key, checked(key, _value(key, environment[name], name), name), name
+
+
+def _key(name: str) -> Key | None:
+    """Returns the key that a variable sets; None if it is no variable of the configuration.
+
+    A name that begins with a table, or that resembles a key, must be right. Other variables are ignored: clusters set
+    ``TURNOUT_PORT`` for a service of that name.
+    """
+    if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
+        return None
+    parts = [part.lower() for part in name.removeprefix(PREFIX).split("__")]
+    key: Key = short_form(usual(tuple(parts)))
+    if type_of(key) is not None:
+        return key
+    if len(key) > 1 and key in NESTED:
+        inner = next(each for each in FIELDS if each[: len(key)] == key)
+        raise InvalidSetting(
+            f"the environment variable {name} is a table; set its keys one by one, as in {variable_of(inner)}",
+            code="bad_setting",
+            key=dotted(key),
+        )
+    if len(key) > 1 and key[:1] in NESTED:
+        raise unknown(key, f"the environment variable {name}")
+    near = get_close_matches(parts[0], [each[0] for each in FIELDS if len(each) == 1], n=1, cutoff=0.8)
+    if len(key) == 1 and near:
+        raise InvalidSetting(
+            f"the environment variable {name} is no setting: did you mean {PREFIX}{near[0].upper()}?",
+            code="unknown_setting",
+            key=name,
+        )
+    return None
+
+
+def _value(key: Key, text: str, name: str) -> Any:
+    """Returns the value of a variable: lists, tables and options of executors are JSON, everything else is text."""
+    looks_like_json = text[:1] in ("[", "{") or (key[0] == EXECUTORS and key[2:] != ("use",))
+    if not looks_like_json:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        if key[0] == EXECUTORS:
+            return text
+        raise InvalidSetting(
+            f"the environment variable {name} is not JSON: {error}", code="bad_setting", key=dotted(key)
+        ) from error
