@@ -28,7 +28,8 @@ def logs(
     from turnout.cli.log_lines import format_line
     from turnout.cli.output import plain, print_line
     from turnout.model.texts import json_text
-    from turnout.runner.run_reader import LogReader, find_run, lines_of
+    from turnout.runner.log_reader import LogReader, lines_of
+    from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         reader = LogReader(store, None, find_run(store, run).new.run_id, follow=follow)

@@ -1,4 +1,4 @@
-"""What people and programs do to runs, workers and orchestrators beside submitting and reading."""
+"""Administers runs, workers and orchestrators: health, metrics, drains, retention, commands and routing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from turnout.contracts.store import Store
 from turnout.dispatcher import DefaultDispatcher, Explanation, RoutingConfig
 from turnout.errors import DefinitionError, StoreError
 from turnout.model.durations import Duration, seconds
+from turnout.model.exposition import exposition
 from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState
@@ -28,7 +29,7 @@ from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
 
 STATUS_TIMEOUT = 2.0
-"""Seconds that the engine has to report its status; then the last one is used."""
+"""Seconds that the engine has to report its status; after that the last one is used."""
 
 
 class Administration:
@@ -52,7 +53,7 @@ class Administration:
 
     # -- health -------------------------------------------------------------------------------------------------
     def orchestrators(self) -> list[Orchestrator]:
-        """All that are alive, this one as it is now. While the database is away, this one alone."""
+        """Returns all live orchestrators, this one as it is now. During a database outage, this one alone."""
         self._loop.check_open()
         if self._config.drives:
             mine = self._this_orchestrator()
@@ -64,13 +65,17 @@ class Administration:
         return live_orchestrators(self._store)
 
     def health(self) -> dict[str, Any]:
-        """Of all orchestrators. While the database is away nobody knows which runs are driven."""
+        """Returns the health report of all orchestrators. During a database outage it has no counts of runs."""
         found = self.orchestrators()
         try:
             counts = open_counts(self._store)
         except StoreError:
             counts = None
         return health(found, counts)
+
+    def metrics(self) -> str:
+        """Returns the metrics of all orchestrators in the format of Prometheus."""
+        return exposition(self.orchestrators())
 
     def _this_orchestrator(self) -> Orchestrator:
         async def look() -> OrchestratorStatus:
@@ -117,16 +122,16 @@ class Administration:
         return self._loop.call(self._engine.commands.carry_out(run_id, kind, reason))
 
     def owns(self, run_id: str) -> bool:
-        """Whether this orchestrator is the run's owner."""
+        """True if this orchestrator is the run's owner."""
         return run_id in self._engine.runs
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None) -> dict[str, Explanation]:
-        """Each task's route by the very function that decides it."""
+        """Returns the route of each task, by the function that decides it in a run."""
         spec, dispatcher = self._submitter.graph_of(workflow).spec, self._dispatcher
         return {task.name: dispatcher.explain(task, spec, run_id) for task in spec.tasks} if dispatcher else {}
 
     def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
-        """Replace the rules at once, if they can work; each version is recorded."""
+        """Replaces all rules at once if they are valid, and records the new version."""
         if self._dispatcher is None:
             raise DefinitionError("this Runner has no dispatcher: there are no rules to replace", code="no_dispatcher")
         self._loop.check_open()

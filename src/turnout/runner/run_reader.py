@@ -1,11 +1,9 @@
-"""Reads stored runs: finds them by id, and returns their state, tasks, results and log lines."""
+"""Reads stored runs: finds them by id, and returns their state, tasks, attempts and results."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -15,10 +13,10 @@ import msgspec
 from turnout.authoring.registry import Registry
 from turnout.contracts.store import ReadStore, Store
 from turnout.errors import InvalidInput, RunNotFound
+from turnout.model.driver import Driver
 from turnout.model.graph import Graph
-from turnout.model.logs import LogLine
 from turnout.model.names import suggest
-from turnout.model.rows import StoredRun, TaskRow
+from turnout.model.rows import HistoryRow, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.engine import Engine
@@ -27,7 +25,9 @@ from turnout.orchestration.loading.results import run_result, task_output
 from turnout.orchestration.messages import FinishedRun
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.engine_loop import EngineLoop
-from turnout.runner.views import AttemptView, TaskView, attempts_of, failure_of, task_view
+from turnout.runner.log_reader import LogReader
+from turnout.runner.open_runs import driver_of
+from turnout.runner.views import AttemptView, RunView, TaskView, attempts_of, failure_of, run_view, task_view
 
 
 class RunReader:
@@ -48,12 +48,35 @@ class RunReader:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
         return run
 
-    def task_detail(self, run_id: str, name: str) -> TaskDetail:
-        """One task with its output and attempts, as it is stored."""
+    def status(self, run_id: str) -> RunView:
+        return run_view(self.stored(run_id))
+
+    def runs(self, workflow: str | None, states: Sequence[RunState], limit: int, before: str | None) -> list[RunView]:
+        """Returns runs, newest first."""
+        found = self._store.runs(workflow=workflow, states=states, limit=limit, before=before)
+        return [run_view(run) for run in found]
+
+    def driver(self, run_id: str) -> Driver:
+        return driver_of(self._store, self.stored(run_id))
+
+    def tasks(self, run_id: str) -> list[TaskView]:
+        return [task_view(row) for row in self._store.tasks(run_id, outputs=False)]
+
+    def task(self, run_id: str, name: str) -> TaskDetail:
+        """Returns one task with its output and attempts, as it is stored."""
         return task_detail(self._store, self.stored(run_id), name)
 
+    def history(self, run_id: str) -> list[tuple[float, HistoryRow]]:
+        return self._store.history(run_id)
+
+    def attempts(self, run_id: str) -> list[AttemptView]:
+        return attempts_of(self._store.history(run_id), self._store.tasks(run_id, outputs=False))
+
+    def children(self, run_id: str) -> list[RunView]:
+        return [run_view(run) for run in self._store.children(run_id)]
+
     def spec_of(self, run_id: str) -> WorkflowSpec:
-        """The workflow as the run knows it, whatever the code says today."""
+        """Returns the workflow as it was when the run was submitted."""
         return self._engine.graphs.stored(self.stored(run_id).new.version).spec
 
     def _stored(self, run_id: str) -> tuple[StoredRun, Graph, dict[int, TaskRow]]:
@@ -62,20 +85,22 @@ class RunReader:
         return run, graph, {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
 
     def look(self, run_id: str) -> list[TaskRow]:
-        """The run's tasks as they are now, without outputs: from memory while it is driven here, else from the store.
+        """Returns the run's tasks without outputs: from memory while it is driven here, else from the store.
 
         Called from any thread: the rows are frozen, and a copy of their list is made in one step.
         """
         owned = self._engine.runs.get(run_id)
         return list(owned.machine.tasks) if owned is not None else self._store.tasks(run_id, outputs=False)
 
-    def watch(self, run_id: str, future: Future[FinishedRun]) -> None:
-        """Resolves the future when the run ends."""
+    def final(self, run_id: str) -> Future[FinishedRun]:
+        """Returns a future that is resolved when the run ends."""
         self._loop.check_open()
+        future: Future[FinishedRun] = Future()
         self._loop.call_soon(self._engine.waiters.watch, run_id, future)
+        return future
 
     def result(self, final: FinishedRun) -> Any:
-        """What the run returned, or the exception that tells how it ended. Reads large outputs from the store."""
+        """Returns what the run returned; raises the exception of a run that did not complete. Reads the store."""
         run = final.run
         if final.machine is not None:
             graph, rows = final.machine.graph, dict(enumerate(final.machine.tasks))
@@ -98,7 +123,7 @@ _HEX = re.compile(r"[0-9a-f]{1,32}")
 
 
 def find_run(store: ReadStore, wanted: str) -> StoredRun:
-    """The run with this id, the only one whose id begins so, or with ``last`` the newest that is no child run."""
+    """Returns the run with this id or the only one whose id begins so; with ``last``, the newest that is no child."""
     if wanted == LAST:
         return _last(store)
     exact = store.run(wanted)
@@ -117,8 +142,8 @@ def find_run(store: ReadStore, wanted: str) -> StoredRun:
     if not found:
         raise RunNotFound(f"there is no run {wanted}", run_id=wanted)
     if len(found) > 1:
-        some = ", ".join(run.new.run_id for run in found[:2]) + (", …" if len(found) > 2 else "")
-        raise RunNotFound(f"several runs begin with {wanted}: {some}", code="ambiguous_run", run_id=wanted)
+        first = ", ".join(run.new.run_id for run in found[:2]) + (", …" if len(found) > 2 else "")
+        raise RunNotFound(f"several runs begin with {wanted}: {first}", code="ambiguous_run", run_id=wanted)
     return found[0]
 
 
@@ -133,22 +158,22 @@ def _last(store: ReadStore) -> StoredRun:
 
 
 def spec_of_version(store: ReadStore, version: str) -> WorkflowSpec:
-    """The workflow as it was when the run was submitted."""
+    """Returns the workflow as it was when the run was submitted."""
     text = store.workflow(version)
     assert text is not None, "a run's workflow version is stored before the run"
     return decode_spec(text)
 
 
 class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
-    """A task at one moment, with what it returned and what became of each attempt."""
+    """A task at one moment, with its output and the outcome of each attempt."""
 
     output: Any = None
-    """What it returned, as JSON; of a mapped task, the list. None as long as it has not completed."""
+    """What it returned, as JSON; of a mapped task, the list. None until it has completed."""
     attempts: Sequence[AttemptView] = ()
 
 
 def task_detail(store: ReadStore, run: StoredRun, name: str) -> TaskDetail:
-    """Read the task of this name; an item of a mapped task is ``name[0]``. Raises InvalidInput if there is none."""
+    """Returns the task of this name; an item of a mapped task is ``name[0]``. Raises InvalidInput if there is none."""
     run_id = run.new.run_id
     rows = store.tasks(run_id, outputs=False)
     row = find_task(run_id, rows, name)
@@ -158,7 +183,7 @@ def task_detail(store: ReadStore, run: StoredRun, name: str) -> TaskDetail:
 
 
 def find_task(run_id: str, rows: Sequence[TaskRow], name: str) -> TaskRow:
-    """The row of the task of this name. Raises InvalidInput if there is none."""
+    """Returns the row of the task of this name. Raises InvalidInput if there is none."""
     row = next((row for row in rows if row.name == name), None)
     if row is None:
         names = [each.name for each in rows]
@@ -167,7 +192,7 @@ def find_task(run_id: str, rows: Sequence[TaskRow], name: str) -> TaskRow:
 
 
 def stored_output(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow], row: TaskRow) -> Any:
-    """What a task has returned, as JSON; None if it has not completed."""
+    """Returns the output of a task, as JSON; None if it has not completed."""
     if row.state is not TaskState.COMPLETED:
         return None
     graph = GraphCache(store).stored(run.new.version)
@@ -175,90 +200,9 @@ def stored_output(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow], row
 
 
 def stored_result(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
-    """What a run has returned, as JSON; None if it has not completed."""
+    """Returns the result of a run, as JSON; None if it has not completed."""
     if run.row.state is not RunState.COMPLETED:
         return None
     graph = GraphCache(store).stored(run.new.version)
     by_position = {row.pos: row for row in rows}
     return run_result(graph, run.new.input, by_position, partial(store.outputs, run.new.run_id), one_by_one=True)
-
-
-LOGS_PAGE_SIZE = 1_000
-FOLLOW_INTERVAL = 0.2
-"""Seconds between two reads of a reader that follows."""
-LATE_LINES_TIMEOUT = 0.5
-"""Seconds after the end of a run in which lines of other processes may still arrive."""
-
-
-class LogReader:
-    """Pages of lines, until there are no more. Every method may wait for the store."""
-
-    def __init__(self, store: Store, writer: LogWriter | None, run_id: str, *, follow: bool = False) -> None:
-        self._store = store
-        self._writer = writer
-        self._run_id = run_id
-        self._follow = follow
-        self._task: str | None = None
-        self._attempt: int | None = None
-        self._after = 0
-        self._ended: float | None = None
-        """When the run was first seen to be over."""
-        self.over = False
-
-    def begin(self, task: str | None, attempt: int | None) -> LogReader:
-        """Check what is asked for, and have this process's own lines written."""
-        run = self._store.run(self._run_id)
-        if run is None:
-            raise RunNotFound(f"there is no run {self._run_id}", run_id=self._run_id)
-        if task is not None:
-            names = [row.name for row in self._store.tasks(self._run_id, outputs=False)]
-            if not any(name == task or name.startswith(f"{task}[") for name in names):
-                raise InvalidInput(
-                    f"run {self._run_id} has no task {task!r}{suggest(task, names)}", code="unknown_task", task=task
-                )
-        self._run_id, self._task, self._attempt = run.new.run_id, task, attempt
-        self._flush(ended=run.row.state.terminal)
-        return self
-
-    def page(self) -> list[LogLine]:
-        """The next lines; none if there are none now. ``over`` tells whether more can come."""
-        if self._follow and self._ended is None:
-            run = self._store.run(self._run_id)
-            if run is None or run.row.state.terminal:
-                self._ended = time.monotonic()
-                self._flush(ended=True)
-        since = self._ended
-        lines = self._store.logs(
-            self._run_id, task=self._task, attempt=self._attempt, after=self._after, limit=LOGS_PAGE_SIZE
-        )
-        if lines:
-            self._after = lines[-1].id
-        if not self._follow:
-            self.over = len(lines) < LOGS_PAGE_SIZE
-        elif not lines and since is not None:
-            self.over = time.monotonic() - since >= LATE_LINES_TIMEOUT
-        return lines
-
-    def _flush(self, *, ended: bool) -> None:
-        if self._writer is not None:
-            self._writer.flush(ended=self._run_id if ended else None)
-
-
-def lines_of(reader: LogReader) -> Iterator[LogLine]:
-    while not reader.over:
-        lines = reader.page()
-        yield from lines
-        if not lines and not reader.over:
-            time.sleep(FOLLOW_INTERVAL)
-
-
-async def lines_of_async(
-    reader: LogReader, task: str | None = None, attempt: int | None = None
-) -> AsyncIterator[LogLine]:
-    await asyncio.to_thread(reader.begin, task, attempt)
-    while not reader.over:
-        lines = await asyncio.to_thread(reader.page)
-        for line in lines:
-            yield line
-        if not lines and not reader.over:
-            await asyncio.sleep(FOLLOW_INTERVAL)

@@ -1,4 +1,4 @@
-"""``Runner``: durable runs from ordinary Python, in scripts, services and notebooks."""
+"""Provides ``Runner``: durable runs from ordinary Python, in scripts, services and notebooks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from turnout.dispatcher import Explanation, PlacementSettings, RoutingConfig
 from turnout.errors import WaitTimedOut
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.driver import Driver
-from turnout.model.durations import Duration, seconds
-from turnout.model.exposition import exposition
+from turnout.model.durations import Duration
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
@@ -31,105 +30,114 @@ from turnout.model.workers import WorkerView
 from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
-from turnout.rendering.text import text_diagram
 from turnout.runner.core import Core
-from turnout.runner.open_runs import driver_of
-from turnout.runner.run_reader import TaskDetail, lines_of
+from turnout.runner.log_reader import lines_of
+from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.submitter import Options
-from turnout.runner.views import AttemptView, RunView, TaskView, attempts_of, run_view, task_view
+from turnout.runner.views import AttemptView, RunView, TaskView
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 MAX_SLEEP = 0.5
-"""Seconds that a wait for a run's end sleeps at most: as long a signal may go unheard."""
+"""Seconds that a wait for a run's end sleeps at most, and a signal may stay unhandled."""
 
 
-class RunHandle(Generic[R]):
-    """A submitted run."""
+class SubmittedRun:
+    """One run and the future of its end: what both handles share."""
 
     def __init__(self, core: Core, run_id: str, final: Future[FinishedRun] | None = None) -> None:
         self._core = core
         self.id = run_id
         self._final = final
 
-    def wait(self, timeout: float | None = None) -> RunState:
-        """Wait for the run to end; raises WaitTimedOut, and leaves the run alone, after ``timeout`` seconds."""
-        return self._await(timeout).run.row.state
-
-    def result(self, timeout: float | None = None) -> R:
-        """What the workflow returned; raises RunFailed, RunCancelled or RunTimedOut if it did not complete."""
-        return self._core.reader.result(self._await(timeout))
-
-    def _await(self, timeout: float | None) -> FinishedRun:
+    def _ended(self) -> Future[FinishedRun]:
         if self._final is None:
-            final: Future[FinishedRun] = Future()
-            self._core.reader.watch(self.id, final)
-            self._final = final
-        try:
-            return _awake(self._final, timeout)
-        except FutureTimeout as error:
-            if self._final.done():
-                raise
-            raise WaitTimedOut(f"run {self.id} has not ended after {timeout:g} s", run_id=self.id) from error
+            self._final = self._core.reader.final(self.id)
+        return self._final
 
-    def status(self) -> RunView:
-        return run_view(self._core.reader.stored(self.id))
-
-    def driver(self) -> Driver:
-        """Whether anybody drives it: ``driven``, ``not_driven`` or, once it has ended, ``not_needed``."""
-        return driver_of(self._core.store, self._core.reader.stored(self.id))
-
-    def tasks(self) -> list[TaskView]:
-        return [task_view(row) for row in self._core.store.tasks(self.id, outputs=False)]
-
-    def task(self, name: str) -> TaskDetail:
-        """One task with its output and all of its attempts: ``run.task("charge").output``."""
-        return self._core.reader.task_detail(self.id, name)
-
-    def history(self) -> list[tuple[float, HistoryRow]]:
-        return self._core.store.history(self.id)
-
-    def attempts(self) -> list[AttemptView]:
-        """Every attempt: the executor and why that one, the worker, and what became of it, with its error."""
-        store = self._core.store
-        return attempts_of(store.history(self.id), store.tasks(self.id, outputs=False))
-
-    def children(self) -> list[RunView]:
-        """The child runs of this run, by task and attempt."""
-        return [run_view(run) for run in self._core.store.children(self.id)]
-
-    def logs(self, task: str | None = None, *, attempt: int | None = None, follow: bool = False) -> Iterator[LogLine]:
-        """What the run's attempts printed and logged; with ``follow``, also what they say until the run has ended."""
-        return lines_of(self._core.reader.logs(self.id, follow=follow).begin(task, attempt))
-
-    def cancel(self, reason: str = "cancelled") -> None:
-        """Cancel from any state that is not an end; returns when that is committed."""
-        self._core.admin.command(self.id, "cancel", reason).result()
-
-    def pause(self) -> None:
-        """After this returns nothing new starts; what runs goes on to its end."""
-        self._core.admin.command(self.id, "pause").result()
-
-    def resume(self) -> None:
-        self._core.admin.command(self.id, "resume").result()
-
-    def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
-        """A new run, by today's code, that reuses finished outputs; it starts at the failures or at ``from_task``.
-
-        Tasks that changed since, or take a parameter that ``input`` changes, run again, and so does what follows them.
-        """
-        request = self._core.submitter.rerun(self.id, from_task, input)
-        self._core.submitter.submit([request])
-        return RunHandle(self._core, request.accepted.result(), request.final)
+    def _timed_out(self, timeout: float | None) -> WaitTimedOut:
+        return WaitTimedOut(f"run {self.id} has not ended after {timeout:g} s", run_id=self.id)
 
     def __repr__(self) -> str:
         return f"<run {self.id}>"
 
 
+class RunHandle(SubmittedRun, Generic[R]):
+    """A submitted run."""
+
+    def wait(self, timeout: float | None = None) -> RunState:
+        """Waits for the run to end; raises WaitTimedOut, and leaves the run alone, after ``timeout`` seconds."""
+        return self._await(timeout).run.row.state
+
+    def result(self, timeout: float | None = None) -> R:
+        """Returns what the workflow returned; raises RunFailed, RunCancelled or RunTimedOut if it did not complete."""
+        return self._core.reader.result(self._await(timeout))
+
+    def _await(self, timeout: float | None) -> FinishedRun:
+        final = self._ended()
+        try:
+            return _awake(final, timeout)
+        except FutureTimeout as error:
+            if final.done():
+                raise
+            raise self._timed_out(timeout) from error
+
+    def status(self) -> RunView:
+        """Returns the run as it is stored now."""
+        return self._core.reader.status(self.id)
+
+    def driver(self) -> Driver:
+        """Returns ``driven``, ``not_driven`` or, once the run has ended, ``not_needed``."""
+        return self._core.reader.driver(self.id)
+
+    def tasks(self) -> list[TaskView]:
+        """Returns all tasks of the run."""
+        return self._core.reader.tasks(self.id)
+
+    def task(self, name: str) -> TaskDetail:
+        """Returns one task with its output and all of its attempts: ``run.task("charge").output``."""
+        return self._core.reader.task(self.id, name)
+
+    def history(self) -> list[tuple[float, HistoryRow]]:
+        """Returns every change of state, with its time."""
+        return self._core.reader.history(self.id)
+
+    def attempts(self) -> list[AttemptView]:
+        """Returns every attempt: the executor and why that one, the worker, and the outcome with its error."""
+        return self._core.reader.attempts(self.id)
+
+    def children(self) -> list[RunView]:
+        """Returns the child runs of this run, by task and attempt."""
+        return self._core.reader.children(self.id)
+
+    def logs(self, task: str | None = None, *, attempt: int | None = None, follow: bool = False) -> Iterator[LogLine]:
+        """Yields what the run's attempts printed and logged; with ``follow``, also new lines until the run ends."""
+        return lines_of(self._core.reader.logs(self.id, follow=follow).begin(task, attempt))
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Cancels the run from any state that is not an end; returns when that is committed."""
+        self._core.admin.command(self.id, "cancel", reason).result()
+
+    def pause(self) -> None:
+        """Pauses the run: after this returns nothing new starts, and running attempts finish."""
+        self._core.admin.command(self.id, "pause").result()
+
+    def resume(self) -> None:
+        """Resumes a paused run."""
+        self._core.admin.command(self.id, "resume").result()
+
+    def rerun(self, from_task: str | None = None, input: Mapping[str, Any] | None = None) -> RunHandle[R]:
+        """Starts a new run, by today's code, that reuses finished outputs, at the failures or at ``from_task``.
+
+        Tasks that changed since, or take a parameter that ``input`` changes, run again, and so does what follows them.
+        """
+        return Submitting(self._core).submit_all([self._core.submitter.rerun(self.id, from_task, input)])[0]
+
+
 def _awake(final: Future[FinishedRun], timeout: float | None) -> FinishedRun:
-    """Wait for it. A signal that comes in the moment before a thread sleeps is heard when it wakes: that is soon."""
+    """Waits in steps of ``MAX_SLEEP``: a signal that comes just before a thread sleeps is handled when it wakes."""
     until = math.inf if timeout is None else time.monotonic() + timeout
     while (left := until - time.monotonic()) > MAX_SLEEP:
         try:
@@ -141,18 +149,18 @@ def _awake(final: Future[FinishedRun], timeout: float | None) -> FinishedRun:
 
 
 class Submitting:
-    """Starts runs on a core: what a Runner does, and what bodies that start runs of their own are given."""
+    """Starts runs on a core: for a Runner, and for bodies that start runs of their own."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def run(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Submit, wait, and return the result."""
+        """Submits a run, waits for its end, and returns the result."""
         return self.submit(workflow, *args, **kwargs).result()
 
     def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R]:
-        """Start a run; returns once it is durable."""
-        return self._submit([self._core.submitter.request(workflow, args, kwargs)])[0]
+        """Starts a run; returns once it is durable."""
+        return self.submit_all([self._core.submitter.request(workflow, args, kwargs)])[0]
 
     def submit_with(
         self,
@@ -164,15 +172,16 @@ class Submitting:
         timeout: Duration | None = None,
         input: Mapping[str, Any] | None = None,
     ) -> RunHandle[R]:
-        """Start a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
-        options = Options(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
-        return self._submit([self._core.submitter.request(workflow, args, input or {}, options)])[0]
+        """Starts a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
+        options = Options.of(key, priority, timeout)
+        return self.submit_all([self._core.submitter.request(workflow, args, input or {}, options)])[0]
 
     def owns(self, run_id: str) -> bool:
-        """Whether this Runner is the run's owner at the moment."""
+        """True if this Runner is the run's owner now."""
         return self._core.admin.owns(run_id)
 
-    def _submit(self, requests: Sequence[Submission]) -> builtins.list[RunHandle[Any]]:
+    def submit_all(self, requests: Sequence[Submission]) -> builtins.list[RunHandle[Any]]:
+        """Hands in checked submissions; returns once all are durable."""
         self._core.submitter.submit(requests)
         return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
 
@@ -259,13 +268,12 @@ class Runner(Submitting):
     def submit_many(
         self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
     ) -> builtins.list[RunHandle[R]]:
-        """Start a run for each input (parameters by name); returns once all are durable."""
-        options = Options(priority=priority)
-        return self._submit([self._core.submitter.request(workflow, (), input, options) for input in inputs])
+        """Starts a run for each input (parameters by name); returns once all are durable."""
+        return self.submit_all(self._core.submitter.request_many(workflow, inputs, priority))
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------
     def get(self, run_id: str) -> RunHandle[Any]:
-        """The handle of a run that was submitted earlier, here or elsewhere."""
+        """Returns the handle of a run that was submitted earlier, here or elsewhere."""
         self._core.reader.stored(run_id)
         return RunHandle(self._core, run_id)
 
@@ -277,58 +285,57 @@ class Runner(Submitting):
         limit: int = 100,
         before: str | None = None,
     ) -> builtins.list[RunView]:
-        """Runs, newest first."""
-        found = self._core.store.runs(workflow=workflow, states=states, limit=limit, before=before)
-        return [run_view(run) for run in found]
+        """Returns runs, newest first."""
+        return self._core.reader.runs(workflow, states, limit, before)
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
-        """Where each task of the workflow goes, and why, by task name."""
+        """Returns where each task of the workflow goes, and why, by task name."""
         return self._core.admin.explain(workflow, run_id)
 
     def draw(self, workflow: Workflow[..., Any]) -> str:
-        """The workflow's graph in text."""
-        return text_diagram(self._core.submitter.graph_of(workflow).spec)
+        """Returns the workflow's graph in text."""
+        return self._core.submitter.draw(workflow)
 
     def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
-        """Replace all routing rules at once; refused as a whole if one cannot work. Returns warnings."""
+        """Replaces all routing rules at once, or refuses them as a whole if one is invalid. Returns warnings."""
         return self._core.admin.set_routing(routing).result()
 
     # -- health -------------------------------------------------------------------------------------------------
     def health(self) -> dict[str, Any]:
-        """How all live orchestrators on this database are: the answer of ``GET /health/orchestration``."""
+        """Returns the health of all live orchestrators on this database: ``GET /health/orchestration``."""
         return self._core.admin.health()
 
     def metrics(self) -> str:
-        """The metrics of all live orchestrators on this database, for Prometheus."""
-        return exposition(self._core.admin.orchestrators())
+        """Returns the metrics of all live orchestrators on this database, for Prometheus."""
+        return self._core.admin.metrics()
 
     # -- workers ------------------------------------------------------------------------------------------------
     def workers(self) -> builtins.list[WorkerView]:
-        """The workers that are connected to any hub on this database, by name."""
+        """Returns the workers that are connected to any hub on this database, by name."""
         return self._core.admin.live_workers()
 
     def drain_worker(self, worker: str, reason: str = "drained") -> WorkerView:
-        """Tell a worker, by its name or id, to finish what it has and to leave; it hears of it within a heartbeat."""
+        """Drains a worker, by its name or id: from the next heartbeat it finishes what it has, then it leaves."""
         return self._core.admin.drain_worker(worker, reason)
 
     # -- retention ----------------------------------------------------------------------------------------------
     def delete(self, run_id: str, *, force: bool = False) -> Deleted:
-        """Delete a run that has ended, with its child runs; with ``force``, one that has not is cancelled first."""
+        """Deletes a run that has ended, with its child runs; with ``force``, one that has not is cancelled first."""
         return self._core.admin.delete(run_id, force=force).result()
 
     def prune(self, older_than: Duration | None = None, *, states: Sequence[RunState | str] = ()) -> Deleted:
-        """Delete the runs that ended longer ago, in small steps; by default those that the settings name."""
+        """Deletes the runs that ended longer ago, in small transactions; by default those that the settings name."""
         return self._core.admin.prune(older_than, states).result()
 
     # -- life ---------------------------------------------------------------------------------------------------
     def close(self, timeout: float | None = None) -> None:
-        """Hand over: unstarted attempts are released, running ones get ``timeout`` seconds, the rest goes to others."""
+        """Hands over: unstarted attempts are released, running ones get ``timeout`` seconds, runs become unowned."""
         runner_closed(self)
         self._restore()
         self._core.close(timeout)
 
     def _hand_over_on_sigterm(self) -> Callable[[], None]:
-        """Only where nobody else has a say: in the main thread, with the default disposition."""
+        """Handles SIGTERM in the main thread if it has the default disposition. Returns what restores it."""
         if threading.current_thread() is not threading.main_thread():
             return lambda: None
         if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

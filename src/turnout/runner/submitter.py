@@ -1,10 +1,10 @@
-"""Submissions from this program: workflows and input in, checked requests for new runs out."""
+"""Makes checked submissions of workflows and input, and hands them to the engine."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -16,6 +16,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.contracts.store import Store
 from turnout.dispatcher import DefaultDispatcher
 from turnout.errors import InvalidInput, InvalidWorkflow
+from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
 from turnout.model.names import new_run_id
@@ -27,6 +28,7 @@ from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loading.reruns import reused_rows
 from turnout.orchestration.messages import Submission
+from turnout.rendering.text import text_diagram
 from turnout.runner.composition import refuse_workers
 from turnout.runner.engine_loop import EngineLoop, closed_error
 from turnout.runner.run_reader import RunReader
@@ -40,6 +42,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The idempotency key: the same key and input give the same run; the same key with another input is refused."""
     priority: int = 0
     timeout: float | None = None
+
+    @classmethod
+    def of(cls, key: str | None, priority: int, timeout: Duration | None) -> Options:
+        """Returns the options with the timeout in seconds."""
+        return cls(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
 
 
 DEFAULTS = Options()
@@ -75,8 +82,12 @@ class Submitter:
         """Workflows whose routes were checked, with those that they call."""
 
     def graph_of(self, workflow: Workflow[..., Any]) -> Graph:
-        """The workflow's graph, registered and checked against the rules."""
+        """Returns the workflow's graph, registered and checked against the rules."""
         return self._define(workflow).graph
+
+    def draw(self, workflow: Workflow[..., Any]) -> str:
+        """Returns the workflow's graph in text."""
+        return text_diagram(self.graph_of(workflow).spec)
 
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
         definition = self._registry.define(workflow, self._config.tenant)
@@ -98,13 +109,20 @@ class Submitter:
         kwargs: Mapping[str, Any],
         options: Options = DEFAULTS,
     ) -> Submission:
-        """A checked submission; nothing is written yet."""
+        """Returns a checked submission; nothing is written yet."""
         if not isinstance(workflow, Workflow):
             raise InvalidWorkflow(
                 f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
             )
         definition = self._define(workflow)
         return self._request(definition.graph, definition, definition.bind(*args, **kwargs), options)
+
+    def request_many(
+        self, workflow: object, inputs: Iterable[Mapping[str, Any]], priority: int = 0
+    ) -> list[Submission]:
+        """Returns a checked submission for each input; nothing is written yet."""
+        options = Options(priority=priority)
+        return [self.request(workflow, (), input, options) for input in inputs]
 
     def _request(
         self,
@@ -139,8 +157,8 @@ class Submitter:
         return Submission(graph, new, Future(), Future(), reuse)
 
     def submit(self, requests: Sequence[Submission]) -> None:
-        """Hands requests to the engine; each one's ``accepted`` tells when it is durable. Above the high-water mark
-        this waits, or raises TooBusy: call it off the loop."""
+        """Hands requests to the engine; ``accepted`` of each is resolved when it is durable. Above the high-water mark
+        this waits, or raises TooBusy. Called off the loop."""
         self._loop.check_open()
         self._throttle.admit(len(requests), self._config.settings.submit_wait)
         for request in requests:
@@ -155,7 +173,7 @@ class Submitter:
         return not self._throttle.open
 
     def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Submission:
-        """A request for a new run that reuses what the old one finished. Reads the store: call it off the loop."""
+        """Returns a request for a new run that reuses finished outputs of the old one. Reads the store."""
         run = self._reader.stored(run_id)
         old = self._graphs.stored(run.new.version)
         # The workflow of today; as it was then if this program does not have it.
