@@ -17,7 +17,7 @@ from rich.terminal_theme import TerminalTheme
 from turnout.cli.demo import conclusion, demo_runner, introduction
 from turnout.cli.demo_orders import ORDER, fulfil
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.log_lines import LineQueue
+from turnout.cli.logs import LineQueue
 from turnout.cli.output import Line
 from turnout.cli.watch import WatchedRun, as_text, tree_lines
 from turnout.model.states import TaskState

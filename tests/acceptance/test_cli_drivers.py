@@ -13,7 +13,7 @@ from turnout import AsyncRunner, Runner
 
 pytestmark = pytest.mark.timeout(900)
 
-SAID = "not driven: start `turnout orchestrate`, or `turnout runs resume RUN --here`"
+SAID = "not driven: start the program again, or `turnout orchestrate FILE`, or `turnout runs resume RUN --here`"
 
 
 async def driver_awaited(url: str, run_id: str) -> str:
@@ -57,3 +57,5 @@ def test_all_commands_agree_on_a_run_whose_orchestrator_was_killed(tmp_path: Pat
     with Runner(project.database, config=False, workflows=(), drives=False) as watching:
         assert watching.get(run_id).result(PATIENCE) == "came"
         assert watching.get(run_id).driver() == "not_needed"
+    again = project.run("runs", "resume", run_id, "--here", "--target", "flows.py")
+    assert again.code == 2 and "error[run_ended]" in again.err and "completed already" in again.err, again

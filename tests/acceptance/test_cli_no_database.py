@@ -45,6 +45,7 @@ def test_a_mistyped_path_is_an_error_and_no_file_is_made(project: Project) -> No
 
 def test_the_file_that_was_meant_is_named(project: Project) -> None:
     real = project.folder / "real" / "turnout.db"
+    real.parent.mkdir()
     assert (
         project.run("run", "flows.py:doubling", "-d", f"sqlite:///{real}", TURNOUT_ROUTING__DEFAULT="default").code == 0
     )

@@ -127,6 +127,19 @@ def test_the_same_key_gives_the_same_run(project: Project) -> None:
     assert once.json["run_id"] == twice.json["run_id"]
 
 
+def test_a_key_that_is_used_again_names_the_run_and_its_state(project: Project) -> None:
+    command = ["run", "flows.py:doubling", "--key", "again"]
+    once, twice, stored, as_json = project.run_all(
+        [command, command, [*command, "--no-wait"], [*command, "--no-wait", "--json"]]
+    )
+    assert {once.code, twice.code, stored.code, as_json.code} == {0} and "exists already" not in once.err
+    run_id = stored.out.strip()
+    for done in (twice, stored):
+        assert f"run {run_id} exists already with key 'again': ✓ completed" in done.err, done
+    assert "stored; it starts" not in stored.err
+    assert as_json.json == {"run_id": run_id, "state": "completed"}
+
+
 def test_a_run_that_is_not_waited_for_is_driven_by_another(project: Project) -> None:
     stored = project.run("run", "flows.py:waiting", "-p", "file=go", "--no-wait")
     assert stored.code == 0 and "a Runner with this workflow" in stored.err

@@ -46,13 +46,19 @@ CASES = [
     ("run flows.py:doubling --priority high", USAGE, "usage", "--priority"),
     ("run flows.py:doubling -d mysql://x/y", USAGE, "bad_database_url", "not a database that Turnout knows"),
     ("run flows.py:doubling -d sqlite:///noise.db", STORE, "store", "noise.db"),
+    ("run flows.py:doubling -d sqlite:///shpo/runs.db", STORE, "database_not_found", "there is no folder "),
+    ("orchestrate flows.py -d sqlite:///shpo/runs.db", STORE, "database_not_found", "for the database runs.db"),
     ("run", USAGE, "usage", "TARGET"),
     ("rum", USAGE, "usage", "rum"),
     ("runs show 0199", USAGE, "run_not_found", "there is no run 0199"),
     ("runs show nonsense", USAGE, "run_not_found", "'nonsense' is no run"),
     ("runs ls --state gone", USAGE, "usage", "gone"),
     ("runs rerun last --from nowhere", USAGE, "unknown_task", "has no task 'nowhere'"),
+    ("runs rerun last", USAGE, "nothing_to_rerun", "name the task to start from"),
     ("runs cancel last", USAGE, "run_ended", "completed already"),
+    ("runs resume last --here", USAGE, "run_ended", "completed already"),
+    ("logs last --attempt 99", USAGE, "no_such_attempt", "has no attempt 99: there are 1"),
+    ("logs last check --attempt 99", USAGE, "no_such_attempt", "task 'check' of run "),
     ("runs pause 0199", USAGE, "run_not_found", "there is no run 0199"),
     ("graph flows.py:doubling --format png", USAGE, "usage", "png"),
     ("worker --import flows.py", USAGE, "invalid_setting", "connect is empty"),
@@ -88,6 +94,7 @@ def test_it_is_explained(answers: dict[str, Done], arguments: str, exit_code: in
     assert done.code == exit_code, done
     first, *rest = done.err.strip().splitlines()
     assert first.startswith(f"error[{code}") and said in first, done
+    assert "from_task" not in done.err, "options are named as on the command line"
     assert len(rest) <= 1 and all(line.startswith("hint: ") for line in rest), done
     assert "s3" not in done.err and done.out == ""
 

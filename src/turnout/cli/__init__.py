@@ -19,7 +19,7 @@ def _run(given: list[str]) -> int:
 
     from turnout.cli.app import app
     from turnout.cli.failure import Exit, report, report_error
-    from turnout.cli.service import PrintableFormatter
+    from turnout.cli.output import PrintableFormatter
     from turnout.errors import TurnoutError
 
     # A project's rules speak of all its workflows, a command loads one: `turnout config check` warns of idle rules.

@@ -17,7 +17,6 @@ from turnout.cli import (
     init,
     keys,
     logs,
-    metrics,
     orchestrate,
     prune,
     run,
@@ -27,7 +26,7 @@ from turnout.cli import (
     worker,
     workers,
 )
-from turnout.cli.groups import Group
+from turnout.cli.options import Group
 
 HELP = """Durable workflows for Python.
 
@@ -72,7 +71,7 @@ for command in (
     init.init,
     health.health,
     top.top,
-    metrics.metrics,
+    health.metrics,
     doctor.doctor,
     prune.prune,
     orchestrate.orchestrate,

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from turnout.cli.groups import Group
-from turnout.cli.options import Json
-from turnout.cli.output import print_json, print_line
-from turnout.cli.tables import print_rows
+from turnout.cli.options import Group, Json
+from turnout.cli.output import print_json, print_line, print_rows
 from turnout.model.texts import json_text
 
 if TYPE_CHECKING:

@@ -45,8 +45,7 @@ def conformance(
     turnout conformance --cmd ./worker -s drain -s duplicates --trace
     """
     from turnout.cli.failure import Exit, report
-    from turnout.cli.output import print_json
-    from turnout.cli.tables import print_rows
+    from turnout.cli.output import print_json, print_rows
     from turnout.conformance.script import sessions
 
     chosen = sessions(session or ())

@@ -15,10 +15,8 @@ from turnout.cli.health_tables import (
     worker_lines,
     worst_condition,
 )
-from turnout.cli.output import UNBOUNDED, Line, Span
-from turnout.cli.tables import Column, cut, table
-from turnout.cli.tree import count_spans
-from turnout.cli.wait_reasons import format_wait
+from turnout.cli.output import UNBOUNDED, Column, Line, Span, cut, table
+from turnout.cli.tree import count_spans, format_wait
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.health import Orchestrator
 from turnout.model.states import RunState, TaskState

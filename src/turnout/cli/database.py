@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -16,6 +17,8 @@ from turnout.runner.open_runs import NO_RUNS, NONE_OPEN, OpenCounts, OpenRuns, d
 from turnout.runner.settings import configuration, database_url
 from turnout.store import connect
 
+DEFAULT_FOLDER = ".turnout"
+"""The folder of a project's default database."""
 MAX_RUNS_CHECKED = 1_000
 """The latest open runs that are checked for one workflow."""
 
@@ -46,6 +49,21 @@ def store_if_there(database: str | None, *, configured: bool = True) -> Iterator
                 raise
             store = None
         yield store
+
+
+def check_folder(url: str) -> None:
+    """Raises DatabaseNotFound if the folder of an SQLite database does not exist. ``.turnout`` is made by Turnout."""
+    if not url.startswith("sqlite:///") or ":memory:" in url:
+        return
+    file = Path(url.removeprefix("sqlite:///").partition("?")[0])
+    folder = file.absolute().parent
+    if folder.is_dir() or (folder.name == DEFAULT_FOLDER and folder.parent.is_dir()):
+        return
+    raise DatabaseNotFound(
+        f"there is no folder {folder} for the database {file.name}",
+        path=str(file),
+        hint="make the folder, or correct --database or TURNOUT_DATABASE",
+    )
 
 
 def count_not_driven(database: str | None, workflow: str) -> int:

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from turnout.cli.options import Json
-from turnout.cli.output import Line, plain, print_json, print_line, stdout_for_json
-from turnout.cli.tables import table_of_rows
+from turnout.cli.output import Line, plain, print_json, print_line, stdout_for_json, table_of_rows
 from turnout.model.texts import json_text
 
 if TYPE_CHECKING:
-    from turnout.cli.log_lines import LineQueue
+    from turnout.cli.logs import LineQueue
     from turnout.runner import Runner
     from turnout.runner.views import RunView
 
@@ -31,7 +30,7 @@ def demo_runner(queue: LineQueue) -> Iterator[Runner]:
     import tempfile
 
     from turnout.cli.demo_orders import fulfil
-    from turnout.cli.log_lines import without_echo
+    from turnout.cli.foreground import without_echo
     from turnout.dispatcher import RoutingConfig, RoutingRule
     from turnout.executors.thread import ThreadExecutor
     from turnout.runner import EngineSettings, Runner
@@ -54,7 +53,7 @@ def demo_runner(queue: LineQueue) -> Iterator[Runner]:
 def run_demo(*, as_json: bool = False) -> int:
     from turnout.cli.demo_orders import ORDER, fulfil
     from turnout.cli.interrupt import Interrupt
-    from turnout.cli.log_lines import LineQueue
+    from turnout.cli.logs import LineQueue
     from turnout.cli.watch import WatchedRun, follow
 
     queue = LineQueue()

@@ -13,8 +13,7 @@ import msgspec
 from turnout.cli.failure import Exit
 from turnout.cli.format import MARKS
 from turnout.cli.options import Database, Json
-from turnout.cli.output import print_json
-from turnout.cli.tables import print_rows
+from turnout.cli.output import print_json, print_rows
 from turnout.errors import DatabaseNotFound, TurnoutError
 
 if TYPE_CHECKING:

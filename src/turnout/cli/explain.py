@@ -30,8 +30,7 @@ def explain(
     turnout explain shop.orders:fulfil --hub tcp://127.0.0.1:5890
     """
     from turnout.cli.database import count_not_driven
-    from turnout.cli.output import print_json, print_line
-    from turnout.cli.tables import print_rows
+    from turnout.cli.output import print_json, print_line, print_rows
     from turnout.cli.workers import connected_workers, hubs_at
     from turnout.dispatcher.placement import hub_warning, lacks_hub
     from turnout.errors import InvalidInput

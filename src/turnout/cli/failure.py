@@ -67,6 +67,8 @@ _HINTS = {
     "database_not_found": "`turnout run` makes it; --database or TURNOUT_DATABASE names another",
     "store_read_only": "Turnout writes to its database: give it one that it may write to",
     "schema_too_new": "upgrade Turnout in this environment",
+    "nothing_to_rerun": "--from TASK starts at this task; -p NAME=VALUE changes the input",
+    "no_such_attempt": "`turnout runs show RUN` lists the attempts",
     "no_such_task": "`turnout runs show RUN` lists the tasks",
     "unknown_task": "`turnout runs show RUN` lists the tasks",
 }

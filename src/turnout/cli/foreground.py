@@ -13,10 +13,11 @@ import msgspec
 
 from turnout.authoring.registry import Registry, children_of
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
+from turnout.cli.database import check_folder
 from turnout.cli.failure import Exit, exit_code, report
-from turnout.cli.format import short_id
+from turnout.cli.format import MARKS, short_id
 from turnout.cli.interrupt import Interrupt
-from turnout.cli.log_lines import LineQueue, without_echo
+from turnout.cli.logs import LineQueue
 from turnout.cli.output import print_json, print_line, print_result, stdout_for_json
 from turnout.cli.watch import WatchedRun, follow, summary
 from turnout.errors import RunError, RunFailed
@@ -85,6 +86,7 @@ def foreground_runner(
     config: Config, database: str | None, workflows: Iterable[AnyWorkflow], *, as_json: bool, drives: bool = True
 ) -> Iterator[Foreground]:
     """Yields a Runner that has this code and drives only the runs that it is given, and their child runs."""
+    check_folder(database or url_in(config))
     known = tuple(workflows)
     tenant = config.get("tenant") or DEFAULT_TENANT
     called = {
@@ -114,6 +116,12 @@ def foreground_runner(
                 )
             )
         yield Foreground(runner, queue, interrupt, as_json, warnings)
+
+
+def without_echo(settings: EngineSettings) -> EngineSettings:
+    """Returns the settings with the echo of task output off: the display shows it."""
+    logs = msgspec.structs.replace(settings.logs, echo=False)
+    return msgspec.structs.replace(settings, logs=logs)
 
 
 def database_wait_notice(config: Config, database: str | None) -> str:
@@ -168,14 +176,24 @@ class Hints(msgspec.Struct, frozen=True):
         return shlex.join((*words, "--database", self.database))
 
 
-def print_submitted(run_id: str, *, as_json: bool) -> int:
-    """Prints the id of a run that was stored for another orchestrator."""
+def print_submitted(run_id: str, *, as_json: bool, existing: RunView | None = None) -> int:
+    """Prints the id of a run that was stored for another orchestrator, or of one that existed already."""
     if as_json:
-        print_json({"run_id": run_id, "state": "pending"})
+        print_json({"run_id": run_id, "state": "pending" if existing is None else str(existing.state)})
     else:
         print_line(run_id)
-        print_line("stored; it starts when a Runner with this workflow is there", to=sys.stderr)
+        if existing is None:
+            print_line("stored; it starts when a Runner with this workflow is there", to=sys.stderr)
     return Exit.OK
+
+
+def print_existing(view: RunView) -> None:
+    """Reports that a run with this key exists, and its state."""
+    mark, style = MARKS[view.state]
+    print_line(
+        [(f"run {view.id} exists already with key {view.key!r}: ", "yellow"), (f"{mark} {view.state}", style)],
+        to=sys.stderr,
+    )
 
 
 NOTICE_DELAY = 1.5

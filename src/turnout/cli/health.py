@@ -1,4 +1,4 @@
-"""``turnout health``: the condition of the orchestrators."""
+"""``turnout health`` and ``turnout metrics``: the condition and the figures of the orchestrators."""
 
 from __future__ import annotations
 
@@ -50,3 +50,22 @@ def health(as_json: Json = False, database: Database = None) -> int:
                 for line in [[], *lines] if lines else []:
                     print_line(line)
     return Exit.OK if condition == "healthy" else Exit.FAILED
+
+
+def metrics(database: Database = None) -> None:
+    """Print the figures of all orchestrators for Prometheus.
+
+    \b
+    turnout metrics
+    turnout metrics > /var/lib/node_exporter/turnout.prom
+    """
+    from turnout.cli.database import StatusReader
+    from turnout.cli.output import print_line
+    from turnout.model.exposition import exposition
+
+    source = StatusReader(database)
+    try:
+        found = source.orchestrators()
+    finally:
+        source.close()
+    print_line(exposition(found).rstrip("\n"))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from turnout.cli.groups import Group
-from turnout.cli.options import Json
+from turnout.cli.options import Group, Json
 from turnout.cli.output import print_json, print_line
 from turnout.errors import InvalidSetting
 

@@ -1,12 +1,21 @@
-"""``turnout logs``: the stored lines of a run's tasks."""
+"""``turnout logs``: prints the stored lines of a run's tasks; queues and formats lines and progress for display."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections import deque
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from turnout.cli.options import Database, Run
+from turnout.cli.output import Line
+from turnout.errors import InvalidInput
+from turnout.model.info import Progress
+from turnout.model.logs import Stream
+
+if TYPE_CHECKING:
+    from turnout.contracts.store import Store
 
 
 def logs(
@@ -25,16 +34,86 @@ def logs(
     turnout logs last --follow
     """
     from turnout.cli.database import open_store
-    from turnout.cli.log_lines import format_line
     from turnout.cli.output import plain, print_line
     from turnout.model.texts import json_text
     from turnout.runner.log_reader import LogReader, lines_of
     from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
-        reader = LogReader(store, None, find_run(store, run).new.run_id, follow=follow)
+        run_id, empty = find_run(store, run).new.run_id, True
+        reader = LogReader(store, None, run_id, follow=follow)
         for line in lines_of(reader.begin(task, attempt)):
+            empty = False
             if as_json:
                 print_line(json_text(plain(line)))
             else:
                 print_line(format_line(line.task, line.stream, line.text, attempt=line.attempt))
+        if empty and attempt is not None:
+            check_attempt(store, run_id, task, attempt)
+
+
+def check_attempt(store: Store, run_id: str, task: str | None, attempt: int) -> None:
+    """Raises InvalidInput if no task of the run, or not the given one with its items, has such an attempt."""
+    from turnout.runner.views import attempts_of
+
+    made = attempts_of(store.history(run_id), store.tasks(run_id, outputs=False))
+    known = sorted(
+        {one.attempt for one in made if task is None or one.task.partition("[")[0] == task or one.task == task}
+    )
+    if attempt not in known:
+        owner = f"run {run_id}" if task is None else f"task {task!r} of run {run_id}"
+        there = f"there are {', '.join(map(str, known))}" if known else "it has none yet"
+        raise InvalidInput(f"{owner} has no attempt {attempt}: {there}", code="no_such_attempt", attempt=attempt)
+
+
+_STYLES = {Stream.STDERR: "yellow", Stream.PROGRESS: "cyan"}
+
+
+class LineQueue:
+    """Queues lines from the thread that stores them to the one that displays them."""
+
+    def __init__(self) -> None:
+        self._lines: deque[Line] = deque()
+        self._progress: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def put(self, run_id: str, task: str, attempt: int, stream: str, text: str) -> None:
+        """Adds a line; called by the Runner."""
+        if stream == Stream.PROGRESS:
+            self._progress[run_id, task] = attempt, text
+        else:
+            self._lines.append(format_line(task, stream, text, attempt=attempt))
+
+    def progress(self, run_id: str, task: str, attempt: int) -> str | None:
+        """Returns the latest progress of this attempt as JSON, or None."""
+        latest = self._progress.get((run_id, task))
+        return latest[1] if latest is not None and latest[0] == attempt else None
+
+    def take(self) -> list[Line]:
+        """Removes and returns all lines."""
+        return [self._lines.popleft() for _ in range(len(self._lines))]
+
+
+def format_line(task: str, stream: str, text: str, *, attempt: int = 1) -> Line:
+    """Returns ``charge │ the card was declined``; from the second attempt on ``charge#2 │ …``."""
+    source = task if attempt == 1 else f"{task}#{attempt}"
+    text = format_progress(text) if stream == Stream.PROGRESS else text
+    return [(f"{source} │ ", "dim"), (text, _STYLES.get(Stream(stream), ""))]
+
+
+def format_progress(text: str) -> str:
+    """Returns progress as ``3 of 10, three files``."""
+    try:
+        progress = msgspec.json.decode(text, type=Progress)
+    except msgspec.MsgspecError:
+        return text
+    done = f"{progress.done:g}" if progress.total is None else f"{progress.done:g} of {progress.total:g}"
+    return f"{done}, {progress.message}" if progress.message else done
+
+
+def progress_fraction(text: str) -> float | None:
+    """Returns the share that is done, from 0 to 1; None if the progress has no total."""
+    try:
+        progress = msgspec.json.decode(text, type=Progress)
+    except msgspec.MsgspecError:
+        return None
+    return min(max(progress.done / progress.total, 0.0), 1.0) if progress.total else None

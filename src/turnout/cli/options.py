@@ -1,10 +1,13 @@
-"""Options that several commands share."""
+"""Options that several commands share, and command groups whose help is never truncated."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
 Target = Annotated[
     str,
@@ -38,3 +41,43 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Only store the run, for another orchestrator, and print its id.")
 ]
+
+
+MAX_HELP_LENGTH = 1000
+"""Characters; longer than the first sentence of any help."""
+
+
+class Group(TyperGroup):
+    """A group whose help wraps the lines of commands on a narrow screen instead of truncating them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        names = self.list_commands(ctx)
+        commands = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
+        rows = [(name, command.get_short_help_str(MAX_HELP_LENGTH)) for name, command in commands if not command.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+def default_command(app: typer.Typer, command: Callable[..., Any], help: str) -> None:
+    """Makes this command run when the group is called without one; the group takes its options."""
+
+    def group(context: typer.Context, **options: Any) -> None:
+        refuse_group_options(context)
+        if context.invoked_subcommand is None:
+            command(**options)
+
+    own = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    options = inspect.signature(command, eval_str=True).parameters.values()
+    cast("Any", group).__signature__ = inspect.Signature([own, *options])
+    app.callback(help=help)(group)
+
+
+def refuse_group_options(context: typer.Context) -> None:
+    """Raises BadParameter for options of the group before a command, where they would be ignored."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if context.invoked_subcommand is not None and given:
+        raise typer.BadParameter(
+            f"options go after the command: {context.command_path} {context.invoked_subcommand} …", ctx=context
+        )

@@ -14,8 +14,7 @@ import typer
 
 from turnout.cli.failure import Exit
 from turnout.cli.options import Database, Json, LogLevel
-from turnout.cli.output import print_json, print_line, stdout_for_json
-from turnout.cli.service import configure_logging
+from turnout.cli.output import configure_logging, print_json, print_line, stdout_for_json
 from turnout.errors import HubUnavailable, InvalidSetting
 
 if TYPE_CHECKING:
@@ -90,11 +89,13 @@ def run_orchestrator(
     quiet: bool,
     as_json: bool,
 ) -> int:
+    from turnout.cli.database import check_folder
     from turnout.orchestration.settings import EngineSettings
-    from turnout.runner.settings import configuration
+    from turnout.runner.settings import configuration, url_in
 
     configure_logging(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"))
     config = configuration()
+    check_folder(database or url_in(config))
     workflows = _workflows(config, targets)
     if not workflows and hub is None and config.hub is None:
         raise InvalidSetting(

@@ -1,16 +1,20 @@
-"""Lines, results and JSON on standard output, with colours on terminals; confirmation by the user."""
+"""Prints lines, tables, results and JSON on standard output, with colours on terminals; asks for confirmation; sets up
+logging."""
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any, TextIO, TypeAlias
 
 import msgspec
 
+from turnout.errors import InvalidSetting
 from turnout.model.texts import json_text, printable, printable_line
 
 Span: TypeAlias = tuple[str, str]
@@ -106,3 +110,104 @@ def confirmed(question: str, *, yes: bool) -> bool:
     if yes or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return True
     return typer.confirm(printable_line(question), err=True)
+
+
+GAP = 2
+
+
+class Column(msgspec.Struct, frozen=True):
+    title: str
+    cells: Sequence[Span]
+    rank: int = 0
+    """Columns with the highest rank are dropped first; those with 0 never are."""
+    right: bool = False
+    """Aligned to the right, as numbers are."""
+
+
+def table(columns: Sequence[Column], width: int = UNBOUNDED) -> list[Line]:
+    """Returns a header, if any column has a title, and the rows. No line is wider than ``width``."""
+    kept = [(column, *_measured(column)) for column in columns]
+    while _total(kept) > width and any(column.rank for column, _, _ in kept):
+        kept.remove(max(kept, key=lambda each: each[0].rank))
+    lines = [list(row) for row in zip(*(_aligned(*each) for each in kept), strict=True)]
+    for line in lines:
+        text, style = line[-1]
+        line[-1] = text.rstrip(), style
+    if not any(column.title for column, _, _ in kept):
+        lines = lines[1:]
+    return lines if _total(kept) <= width else [cut(line, width) for line in lines]
+
+
+def table_of_rows(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> list[Line]:
+    """Returns a table with these rows and no limit to its width."""
+    titles = header or ("",) * (len(rows[0]) if rows else 0)
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(titles)
+    return table([Column(title, column) for title, column in zip(titles, cells, strict=True)])
+
+
+def print_rows(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> None:
+    for line in table_of_rows(rows, header):
+        print_line(line)
+
+
+def _measured(column: Column) -> tuple[list[Span], int]:
+    """Returns the title and cells as they are printed, and the width of the widest."""
+    cells = [(column.title, "dim"), *((printable_line(text), style) for text, style in column.cells)]
+    return cells, max(len(text) for text, _ in cells)
+
+
+def _total(kept: Sequence[tuple[Column, list[Span], int]]) -> int:
+    return sum(width + GAP for _, _, width in kept) - GAP
+
+
+def _aligned(column: Column, cells: list[Span], width: int) -> list[Span]:
+    gap = " " * GAP
+    if column.right:
+        return [(f"{text:>{width}}{gap}", style) for text, style in cells]
+    return [(f"{text:<{width}}{gap}", style) for text, style in cells]
+
+
+def cut(line: Line, width: int) -> Line:
+    """Returns as much of the line as fits; trailing blanks do not count."""
+    line = [(printable_line(part), style) for part, style in line]
+    text = "".join(part for part, _ in line).rstrip()
+    room = width if len(text) <= width else width - 1
+    kept: Line = []
+    for part, style in line:
+        kept.append((part[:room], style))
+        room -= len(kept[-1][0])
+        if room <= 0:
+            break
+    return kept if len(text) <= width else [*kept, ("…", "dim")]
+
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+DEFAULT_LEVEL = "warning"
+
+
+class PrintableFormatter(logging.Formatter):
+    """Formats records with control characters escaped: they may quote names of workers and runs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def configure_logging(level: str | None, info_loggers: Iterable[str]) -> None:
+    """Sets up stdout and logging. ``info_loggers`` report on the service itself, from info on."""
+    # In a pipe or a file, Python would buffer some thousand characters.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    number = _number(DEFAULT_LEVEL if level is None else level)
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=number, handlers=[handler])
+    for name in info_loggers:
+        logging.getLogger(name).setLevel(min(number, logging.INFO))
+
+
+def _number(level: str) -> int:
+    if level.lower() not in LEVELS:
+        raise InvalidSetting(
+            f"--log-level is {level!r}: write {', '.join(LEVELS[:-1])} or {LEVELS[-1]}", field="log_level", value=level
+        )
+    return logging.getLevelNamesMapping()[level.upper()]

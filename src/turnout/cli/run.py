@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +39,14 @@ def run(
     turnout run flows/etl.py --no-wait        # for a Runner elsewhere
     """
     from turnout.authoring.parameters import parse_parameters
-    from turnout.cli.foreground import Hints, database_wait_notice, foreground_runner, notice_if_slow, print_submitted
+    from turnout.cli.foreground import (
+        Hints,
+        database_wait_notice,
+        foreground_runner,
+        notice_if_slow,
+        print_existing,
+        print_submitted,
+    )
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
 
@@ -49,9 +57,13 @@ def run(
     with foreground_runner(config, database, [workflow], as_json=as_json, drives=not no_wait) as foreground:
         runner = foreground.runner
         with notice_if_slow(database_wait_notice(config, database), quiet=as_json):
+            submitted_at = time.time()
             handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
+        existing = None if key is None or (view := handle.status()).created_at >= submitted_at else view
+        if existing is not None and not as_json:
+            print_existing(existing)
         if no_wait:
-            return print_submitted(handle.id, as_json=as_json)
+            return print_submitted(handle.id, as_json=as_json, existing=existing)
         if key is not None:
             runner.core.admin.take(handle.id)
         spec = runner.core.submitter.graph_of(workflow).spec

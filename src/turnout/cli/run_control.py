@@ -64,6 +64,7 @@ def resume(
     config = configuration()
     with open_store(database) as store:
         stored = find_run(store, run)
+        _check_open(stored, "resume")
         workflows = workflows_of(config, target, store, stored)
     with foreground_runner(config, database, workflows, as_json=as_json) as foreground:
         runner = foreground.runner
@@ -183,7 +184,7 @@ def carry_out(wanted: str, kind: str, database: str | None, reason: str | None =
             runner.core.admin.command(run_id, kind, reason).result(COMMAND_TIMEOUT)
         except NotYet as error:
             raise WaitTimedOut(
-                f"nobody has carried out the {kind} of run {run_id} in {COMMAND_TIMEOUT:g} s; it stays asked for",
+                f"the {kind} of run {run_id} was not carried out in {COMMAND_TIMEOUT:g} s; it stays requested",
                 run_id=run_id,
             ) from error
         view = runner.get(run_id).status()
@@ -206,17 +207,20 @@ def _driver(store: Store, run_id: str) -> Driver:
         time.sleep(0.1)
 
 
-def _check(stored: StoredRun, kind: str) -> None:
-    from turnout.model.states import RunState
-
-    state = stored.row.state
-    if state.terminal:
+def _check_open(stored: StoredRun, kind: str) -> None:
+    if stored.row.state.terminal:
         raise InvalidInput(
-            f"run {stored.new.run_id} is {state} already: there is nothing to {kind}",
+            f"run {stored.new.run_id} is {stored.row.state} already: there is nothing to {kind}",
             code="run_ended",
             hint="`turnout runs rerun RUN` makes a new run of it",
         )
-    if kind in ("pause", "resume") and state is RunState.CANCELLING:
+
+
+def _check(stored: StoredRun, kind: str) -> None:
+    from turnout.model.states import RunState
+
+    _check_open(stored, kind)
+    if kind in ("pause", "resume") and stored.row.state is RunState.CANCELLING:
         raise InvalidInput(f"run {stored.new.run_id} is being cancelled: it cannot {kind}", code="run_cancelling")
 
 

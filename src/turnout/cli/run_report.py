@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from turnout.cli.format import MARKS, format_duration, format_time, one_line
-from turnout.cli.log_lines import format_line, format_progress
-from turnout.cli.output import Line, plain, print_line
-from turnout.cli.tables import print_rows
-from turnout.cli.tree import NO_PROGRESS, lines, nodes
+from turnout.cli.logs import format_line, format_progress
+from turnout.cli.output import Line, plain, print_line, print_rows
+from turnout.cli.tree import NO_PROGRESS, lines, nodes, remedies
 from turnout.contracts.store import LogStore, Store
 from turnout.dispatcher.placement import NO_HUB
 from turnout.model.driver import NOT_DRIVEN, Driver
@@ -121,6 +120,8 @@ def print_run(run: RunFacts) -> None:
     print_line()
     for line in lines(nodes(run.spec, run.tasks, run.progress), time.time()):
         print_line(line)
+    for remedy in () if view.state.terminal else remedies(run.tasks):
+        print_line([(f"  {remedy}", "yellow")])
     if run.has_attempts_to_show:
         print_line()
         print_attempts(run.attempts)

@@ -10,10 +10,8 @@ import typer
 
 from turnout.cli import run_control
 from turnout.cli.format import MARKS, format_duration, format_time, one_line, short_id, workflow_name
-from turnout.cli.groups import Group, default_command
-from turnout.cli.options import Database, Json, Run
-from turnout.cli.output import Span, plain, print_json, print_line, print_result
-from turnout.cli.tables import print_rows
+from turnout.cli.options import Database, Group, Json, Run, default_command
+from turnout.cli.output import Span, plain, print_json, print_line, print_result, print_rows
 from turnout.errors import InvalidInput, RunNotFinished
 
 if TYPE_CHECKING:

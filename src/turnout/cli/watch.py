@@ -11,9 +11,9 @@ import msgspec
 
 from turnout.cli.format import MARKS, format_duration, short_id, workflow_name
 from turnout.cli.interrupt import CANCELLING, Interrupt
-from turnout.cli.log_lines import LineQueue
+from turnout.cli.logs import LineQueue
 from turnout.cli.output import Line, coloured, is_terminal, print_line
-from turnout.cli.tree import Node, count_spans, fitting, lines, nodes
+from turnout.cli.tree import Node, count_spans, fitting, lines, nodes, remedies
 from turnout.errors import WaitTimedOut
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.rows import TaskRow
@@ -84,6 +84,13 @@ class WatchedRun:
             return None
         return stall_reason(self.handle.status(), self.handle.driver())
 
+    def remedy(self, tasks: Sequence[TaskView]) -> str | None:
+        """Returns what ends the waits that only another process can end, after a delay."""
+        waits = [task for task in tasks if (task.reason or "").startswith(EXTERNAL_WAITS)]
+        if not waits or time.time() - self.began < NOTICE_DELAY:
+            return None
+        return next(iter(remedies(waits)), None)
+
     def remaining_lines(self) -> list[Line]:
         """Returns the lines not shown yet, once the run has ended."""
         if self.core.log_writer is not None:
@@ -122,7 +129,7 @@ def _live(run: WatchedRun) -> None:
     def frame(*, ended: bool = False) -> Text:
         tasks, note = run.tasks(), None
         if not ended:
-            note = CANCELLING if run.interrupt.asked else run.stall_reason(tasks)
+            note = CANCELLING if run.interrupt.asked else run.stall_reason(tasks) or run.remedy(tasks)
         room = max(console.size.height - 2 - (note is not None), 4)
         tree = tree_lines(run.spec, run.handle.id, tasks, time.time(), run.began, room, run.progress(tasks))
         return as_text([*tree, [(note, "yellow")]] if note is not None else tree)
@@ -184,10 +191,11 @@ def _plain(run: WatchedRun) -> None:
     seen: set[str] = set()
     waits: dict[str, float] = {}
     printed: str | None = None
+    remedies_printed: set[str] = set()
     while not run.ended(REFRESH_INTERVAL):
         _print_all(run.queue.take())
         _print_ended(run, seen)
-        _print_waiting(run, waits)
+        _print_waiting(run, waits, remedies_printed)
         if (reason := run.stall_reason(run.tasks())) is not None and reason != printed:
             print_line([(reason, "yellow")])
             printed = reason
@@ -210,9 +218,9 @@ def _print_ended(run: WatchedRun, seen: set[str]) -> None:
                 print_line(line)
 
 
-def _print_waiting(run: WatchedRun, waits: dict[str, float]) -> None:
+def _print_waiting(run: WatchedRun, waits: dict[str, float], printed: set[str]) -> None:
     """Prints a line for each task that waits for another process, and for the first tasks of a run of which none has
-    begun. ``waits`` has the start of each wait, by task."""
+    begun, with the remedies that are not in ``printed``. ``waits`` has the start of each wait, by task."""
     now, found = time.monotonic(), nodes(run.spec, run.tasks())
     begun = any(node.task.attempt > 0 or node.task.state.terminal for node in found)
     for node in found:
@@ -227,6 +235,10 @@ def _print_waiting(run: WatchedRun, waits: dict[str, float]) -> None:
             node.guide = ""
             for line in lines([node], time.time()):
                 print_line(line)
+            for remedy in remedies([task]):
+                if remedy not in printed:
+                    printed.add(remedy)
+                    print_line([(f"  {remedy}", "yellow")])
 
 
 def stall_reason(run: RunView, driver: Driver) -> str:

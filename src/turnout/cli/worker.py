@@ -12,8 +12,7 @@ import typer
 
 from turnout.cli.failure import Exit
 from turnout.cli.options import LogLevel
-from turnout.cli.output import print_line
-from turnout.cli.service import configure_logging
+from turnout.cli.output import configure_logging, print_line
 from turnout.model.durations import seconds
 
 Connect = Annotated[

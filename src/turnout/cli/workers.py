@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from turnout.cli.format import BREAKER_STYLES, format_duration, format_time, one_line, short_id, workflow_name
-from turnout.cli.groups import Group, default_command
-from turnout.cli.options import Database, Json
-from turnout.cli.output import Line, Span, plain, print_json, print_line
-from turnout.cli.tables import print_rows
+from turnout.cli.options import Database, Group, Json, default_command
+from turnout.cli.output import Line, Span, plain, print_json, print_line, print_rows
 
 if TYPE_CHECKING:
     from turnout.contracts.store import OwnershipStore
@@ -31,11 +29,13 @@ Worker = Annotated[str, typer.Argument(metavar="WORKER", help="A worker's name, 
 def ls(as_json: Json = False, database: Database = None) -> None:
     """List the workers that are connected to any hub on the database."""
     with workers_at(database) as workers:
-        found = workers.all()
+        found, hubs = workers.all(), workers.hubs()
     if as_json:
         print_json(found)
     elif found:
-        print_rows(worker_rows(found), WORKER_HEADER)
+        print_rows(worker_rows(found, hubs), WORKER_HEADER)
+        if any(is_orphaned(view, hubs) for view in found):
+            print_line([(f"! hub gone: {OLD_FIGURES}", "yellow")])
     else:
         print_line("no workers")
 
@@ -48,11 +48,11 @@ def show(worker: Worker, as_json: Json = False, database: Database = None) -> No
     """Show a worker: what it can run, what it has, and since when."""
     with workers_at(database) as workers:
         view = workers.find(worker)
-        held = workers.held(view)
+        held, hubs = workers.held(view), workers.hubs()
     if as_json:
         print_json({**plain(view), "held": held})
     else:
-        print_worker(view, held)
+        print_worker(view, held, hubs)
 
 
 @app.command()
@@ -79,6 +79,7 @@ def drain(
 
 
 WORKER_HEADER = ("worker", "language", "labels", "running", "waiting", "executed", "failed", "lost", "hubs", "seen", "")
+OLD_FIGURES = "the figures are those that the hub reported last"
 SHORT_ID = 8
 POLL_INTERVAL = 0.25
 """Seconds between checks whether the worker has left."""
@@ -94,6 +95,13 @@ class WorkerReader:
         from turnout.runner.live_sessions import live_orchestrators, live_workers
 
         return [] if self._store is None else live_workers(self._store, live_orchestrators(self._store))
+
+    def hubs(self) -> set[str]:
+        """Returns the addresses of the hubs of live orchestrators."""
+        from turnout.runner.live_sessions import live_orchestrators
+
+        found = [] if self._store is None else live_orchestrators(self._store)
+        return {one.status.hub.address for one in found if one.status.hub is not None}
 
     def find(self, wanted: str) -> WorkerView:
         from turnout.runner.live_sessions import find_worker
@@ -142,13 +150,13 @@ def hubs_at(database: str | None) -> list[tuple[str, str]]:
     return [(f"{one.host}:{one.pid}", one.status.hub.address) for one in orchestrators if one.status.hub is not None]
 
 
-def worker_rows(found: Sequence[WorkerView]) -> list[list[Span]]:
+def worker_rows(found: Sequence[WorkerView], hubs: Collection[str]) -> list[list[Span]]:
     """Returns a row for each worker; workers with the same name get the beginning of their id."""
     names = Counter(view.name for view in found)
-    return [_worker_cells(view, view.id[:SHORT_ID] if names[view.name] > 1 else "") for view in found]
+    return [_worker_cells(view, view.id[:SHORT_ID] if names[view.name] > 1 else "", hubs) for view in found]
 
 
-def _worker_cells(view: WorkerView, mark: str) -> list[Span]:
+def _worker_cells(view: WorkerView, mark: str, hubs: Collection[str]) -> list[Span]:
     return [
         (f"{one_line(view.name, 40)} {mark}".rstrip(), ""),
         (f"{view.language} {view.sdk_version}".strip(), "dim"),
@@ -160,12 +168,15 @@ def _worker_cells(view: WorkerView, mark: str) -> list[Span]:
         (f"{view.lost:,}", "red" if view.lost else ""),
         (str(len(view.hubs)), "dim"),
         (f"{format_duration(view.silent_seconds)} ago", "dim"),
-        condition_of(view),
+        condition_of(view, hubs),
     ]
 
 
-def condition_of(view: WorkerView) -> Span:
-    """Returns the mark and words for draining, a breaker that is not closed, or no credit."""
+def condition_of(view: WorkerView, hubs: Collection[str]) -> Span:
+    """Returns the mark and words for a worker all of whose hubs have died, draining, a breaker that is not closed, or
+    no credit. ``hubs`` has the addresses of the live ones."""
+    if is_orphaned(view, hubs):
+        return "! hub gone", "yellow"
     if view.draining:
         return "■ draining", "magenta"
     if view.breaker != "closed":
@@ -175,13 +186,18 @@ def condition_of(view: WorkerView) -> Span:
     return "✓", "green"
 
 
+def is_orphaned(view: WorkerView, hubs: Collection[str]) -> bool:
+    """True if all hubs of the worker have died: its figures are from before."""
+    return bool(view.hubs) and not set(view.hubs) & set(hubs)
+
+
 def labels_of(view: WorkerView) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(view.labels.items()))
 
 
-def print_worker(view: WorkerView, held: Sequence[HeldAttempt]) -> None:
-    mark, style = condition_of(view)
-    reason = view.drain_reason if view.draining else view.cause
+def print_worker(view: WorkerView, held: Sequence[HeldAttempt], hubs: Collection[str]) -> None:
+    mark, style = condition_of(view, hubs)
+    reason = OLD_FIGURES if is_orphaned(view, hubs) else view.drain_reason if view.draining else view.cause
     print_line([(f"{mark} {view.name}", style), (f"  {one_line(reason or '')}", "dim")])
     rows: list[tuple[str, str]] = [
         ("id", view.id),

@@ -1,4 +1,4 @@
-"""Whether a run is driven: the one answer that every command and the handle of a run give."""
+"""Decides whether a run is driven, for every command and for the handle of a run."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from enum import StrEnum
 from turnout.model.rows import Holder
 from turnout.model.states import RunState
 
-NOT_DRIVEN = "not driven: start `turnout orchestrate`, or `turnout runs resume RUN --here`"
+NOT_DRIVEN = "not driven: start the program again, or `turnout orchestrate FILE`, or `turnout runs resume RUN --here`"
 
 
 class Driver(StrEnum):
-    """What is known of who moves a run on."""
+    """Whether an orchestrator drives a run."""
 
     DRIVEN = "driven"
     NOT_DRIVEN = "not_driven"
-    """Nobody, until an orchestrator that can drive it comes, or looks: one that is there claims it within seconds."""
+    """It has no live owner. A live orchestrator that can drive it claims it within seconds."""
     NOT_NEEDED = "not_needed"
     """The run has ended."""
 
 
 def driver(state: RunState, owner: Holder | None, *, gone: bool = False) -> Driver:
-    """``owner`` is the session that the run belongs to, if any; ``gone``: its process is known to have died. A session
-    of something else than an orchestrator owns a run for as long as it gives it a command.
+    """Returns whether the run is driven.
+
+    ``owner`` is the session that owns it, if any; ``gone``: its process is known to have died. A session of another
+    kind than orchestrator owns a run only while it gives it a command.
 
     >>> driver(RunState.RUNNING, None).value
     'not_driven'

@@ -1,96 +1,21 @@
-"""The status of an orchestrator, stored with its heartbeats for any process to read, and what is wrong with it."""
+"""Declares the status of an orchestrator, finds what is wrong with it, and reports the health of several."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from turnout.model.workers import HubStatus
+from turnout.model.executor_status import ExecutorStatus, PoolStatus
+from turnout.model.figures import Figure, Part, TableColumn, Unit, combine, largest, smallest
+from turnout.model.workers import HubStatus, WorkerFigures, over_all_hubs
 
 UNRESPONSIVE = 10.0
-"""Seconds after which an event loop that has not been seen to move counts as stuck."""
+"""Seconds without movement after which an event loop counts as stuck."""
 
 CONDITIONS = ("healthy", "degraded", "unhealthy", "down")
 """From the best to the worst."""
-
-
-class StageStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One stage executor."""
-
-    id: str
-    state: str = "healthy"
-    """``starting``, ``healthy``, ``degraded``, ``unhealthy`` or ``stopping``."""
-    state_seconds: float = 0.0
-    """How long it has been in that state."""
-    reason: str | None = None
-    """Why it is not healthy."""
-    items: int = 0
-    items_per_second: float = 0.0
-    average_seconds: float = 0.0
-    """What a batch takes."""
-    error_rate: float = 0.0
-    """The share of its latest batches that failed."""
-    busy_seconds: float = 0.0
-
-
-class PoolStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One pool of stage executors."""
-
-    executors: int = 0
-    healthy: int = 0
-    degraded: int = 0
-    unhealthy: int = 0
-    min_executors: int = 0
-    max_executors: int = 0
-    utilisation: float = 0.0
-    throughput: float = 0.0
-    """Items a second."""
-    queued: int = 0
-    items: int = 0
-    batches: int = 0
-    errors: int = 0
-    busy_seconds: float = 0.0
-    scaled_up: int = 0
-    """How often it has grown."""
-    scaled_down: int = 0
-    replaced: int = 0
-    """How many were replaced because they were beyond help."""
-    restarted: int = 0
-    """How many were replaced because they had worked long enough."""
-    breaker: str = "closed"
-    stage_executors: tuple[StageStatus, ...] = ()
-
-
-class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One task executor."""
-
-    active: int = 0
-    """Attempts that it has in hand."""
-    capacity: int | None = None
-    """How many attempts it runs at once, if it says so: a constant of its setting up."""
-    running: int = 0
-    """How many of those that it has in hand run, but for async bodies; never more than ``capacity``."""
-    waiting: int = 0
-    """Attempts that it has in hand and that have not begun."""
-    async_capacity: int = 0
-    async_running: int = 0
-    """Capacity and running for bodies on an event loop, which need no thread."""
-    shared: bool = False
-    """Its capacity is that of workers, which other orchestrators may have as well."""
-    executed: int = 0
-    failed: int = 0
-    seconds: float | None = None
-    """What its attempts took together, if it says so."""
-    attempts_per_second: float = 0.0
-    breaker: str = "closed"
-    spare: int = 0
-    """How many attempts it would take now, none of the orchestrator's own runs waiting for it: others may give it
-    runs."""
-
-    @property
-    def average_seconds(self) -> float | None:
-        return None if self.seconds is None or not self.executed else self.seconds / self.executed
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,71 +43,155 @@ class Trouble(msgspec.Struct, frozen=True):
 class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One orchestrator at one moment."""
 
+    METRIC_PREFIX: ClassVar[str] = "turnout_"
     at: float = 0.0
     """The moment, by the orchestrator's wall clock."""
     age_seconds: float = 0.0
-    """How old it was when it was stored: a stuck event loop leaves the last one that it made."""
-    uptime_seconds: float = 0.0
+    """Its age when it was stored: a stuck event loop leaves the last status that it made."""
+    uptime_seconds: Annotated[
+        float,
+        Figure("uptime_seconds", "Since the orchestrator was started.", largest),
+        TableColumn("up", Unit.DURATION),
+    ] = 0.0
     stopping: bool = False
-    owned_runs: int = 0
-    given_runs: int = 0
-    """Waiting runs that it has handed to orchestrators with room."""
-    requests: int = 0
-    """Submissions that are not durable yet."""
-    pools: dict[str, PoolStatus] = {}
-    executors: dict[str, ExecutorStatus] = {}
-    hub: HubStatus | None = None
+    owned_runs: Annotated[int, Figure("owned_runs", "Runs that the orchestrator drives."), TableColumn("runs")] = 0
+    given_runs: Annotated[
+        int, Figure("given_runs_total", "Waiting runs that were handed to an orchestrator with room.")
+    ] = 0
+    requests: Annotated[int, Figure("pending_requests", "Submissions that are not durable yet.")] = 0
+    pools: Annotated[dict[str, PoolStatus], Part(PoolStatus, "pool")] = {}
+    executors: Annotated[dict[str, ExecutorStatus], Part(ExecutorStatus, "executor")] = {}
+    hub: Annotated[HubStatus | None, Part(HubStatus)] = None
     """What workers connect to, if there is one."""
-    pool_size: int = 0
-    active_connections: int = 0
-    waiting_for_connections: int = 0
-    saturation: float = 0.0
-    backpressure: float = 1.0
-    """The factor: 1.0 is full speed."""
-    backpressure_events: int = 0
-    """How often the factor was changed."""
-    error_rate: float = 0.0
-    """The share of all batches that failed lately."""
-    commits: int = 0
+    pool_size: Annotated[int, Figure("database_connections", "Connections, by use.", label="use=size")] = 0
+    active_connections: Annotated[int, Figure("database_connections", label="use=active")] = 0
+    waiting_for_connections: Annotated[int, Figure("database_connections", label="use=waiting")] = 0
+    saturation: Annotated[
+        float,
+        Figure("database_saturation_ratio", "Share of callers' time that was spent waiting for a connection.", largest),
+    ] = 0.0
+    backpressure: Annotated[float, Figure("backpressure_factor", "1 is full speed.", smallest)] = 1.0
+    backpressure_events: Annotated[int, Figure("backpressure_events_total", "How often the factor was changed.")] = 0
+    error_rate: Annotated[
+        float, Figure("error_ratio", "Share of the latest batches of all pools that failed.", largest)
+    ] = 0.0
+    commits: Annotated[int, Figure("commits_total", "Group commits.")] = 0
     outage: str | None = None
-    memory_bytes: int = 0
-    """Of the whole process."""
-    cpu_seconds: float = 0.0
-    """Of the whole process."""
-    cpu_ratio: float = 0.0
+    """Why commits do not get through."""
+    memory_bytes: Annotated[
+        int,
+        Figure("process_resident_memory_bytes", "Memory of the orchestrator's whole process."),
+        TableColumn("memory", Unit.SIZE, order=1),
+    ] = 0
+    cpu_seconds: Annotated[
+        float, Figure("process_cpu_seconds_total", "CPU time of the orchestrator's whole process.")
+    ] = 0.0
+    cpu_ratio: Annotated[float, Figure(), TableColumn("cpu", Unit.SHARE)] = 0.0
     """CPU seconds a second, lately; above 1 where several cores were used."""
     events: tuple[Event, ...] = ()
 
     @property
-    def condition(self) -> str:
-        """``healthy``, ``degraded`` or ``unhealthy``: that of the worst of its troubles."""
+    def active_executors(self) -> Annotated[int, Figure("active_executors", "Stage executors of all pools.")]:
+        return sum(pool.executors for pool in self.pools.values())
+
+    @property
+    def has_outage(self) -> Annotated[bool, Figure("database_outage", "1 while commits do not get through.")]:
+        return self.outage is not None
+
+    @property
+    def condition(
+        self,
+    ) -> Annotated[
+        str,
+        Figure(
+            "orchestrator_condition",
+            "1 for the condition that an orchestrator is in.",
+            label="condition",
+            states=CONDITIONS[:-1],
+        ),
+    ]:
+        """The worst condition among its troubles."""
         return max((one.condition for one in self.troubles), key=CONDITIONS.index, default="healthy")
 
     @property
     def troubles(self) -> tuple[Trouble, ...]:
-        """All that is wrong. Who stops on purpose is not ill."""
+        """All that is wrong. An orchestrator that stops on purpose has no troubles."""
         return () if self.stopping else tuple(_troubles(self))
 
 
 class Orchestrator(msgspec.Struct, frozen=True, kw_only=True):
     """An orchestrator that is alive, seen from any process."""
 
+    METRIC_PREFIX: ClassVar[str] = "turnout_"
     id: str
     """Of its session."""
     host: str = ""
     pid: int = 0
     silent_seconds: float = 0.0
     """Since its last heartbeat, by the database's clock."""
-    status: OrchestratorStatus = OrchestratorStatus()
+    status: Annotated[OrchestratorStatus, Part(OrchestratorStatus)] = OrchestratorStatus()
 
     @property
     def name(self) -> str:
         return f"{self.host}:{self.pid}"
 
+    @property
+    def age_seconds(
+        self,
+    ) -> Annotated[
+        float,
+        Figure("status_age_seconds", "How old the figures of this orchestrator are."),
+        TableColumn("seen", Unit.AGE, rank=1),
+    ]:
+        return self.status.age_seconds + self.silent_seconds
+
+
+def combined(statuses: Sequence[OrchestratorStatus]) -> OrchestratorStatus:
+    """Returns several orchestrators as one, their stage executors, hubs and events left out."""
+    if not statuses:
+        return OrchestratorStatus()
+    found = combine(statuses)
+    if any(one.shared for one in found.executors.values()):
+        # A worker that is connected to several hubs runs no more than one that is connected to one.
+        capacity = sum(one.capacity for one in combined_workers(statuses))
+        for name, executor in found.executors.items():
+            if executor.shared:
+                found.executors[name] = msgspec.structs.replace(executor, capacity=capacity)
+    return found
+
+
+def combined_workers(statuses: Sequence[OrchestratorStatus]) -> list[WorkerFigures]:
+    """Returns the workers of all hubs, each once, over the hubs that it is connected to."""
+    return over_all_hubs([one.hub for one in statuses if one.hub is not None])
+
+
+def health_report(alive: Sequence[OrchestratorStatus], pools: Sequence[str]) -> dict[str, Any]:
+    """Returns what ``GET /health/orchestration`` answers, over all orchestrators that are alive. In the names of pools
+    "task" means run and "step" means task."""
+    found = combined(alive)
+    return {
+        "status": max((one.condition for one in alive), key=CONDITIONS.index, default="down"),
+        "coordinator": {"running": bool(alive), "uptime_seconds": round(found.uptime_seconds)},
+        "executor_pools": {name: _pool_report(found.pools.get(name, PoolStatus())) for name in pools},
+        "database": {
+            "pool_size": found.pool_size,
+            "active_connections": found.active_connections,
+            "saturation": round(found.saturation, 3),
+        },
+    }
+
+
+def _pool_report(pool: PoolStatus) -> dict[str, Any]:
+    return {
+        "healthy": pool.healthy + pool.degraded,
+        "unhealthy": pool.unhealthy,
+        "throughput": round(pool.throughput, 1),
+    }
+
 
 def read_status(text: str | None, uptime: float) -> OrchestratorStatus:
-    """What an orchestrator that has been up for so many seconds last stored of itself. Of one that has stored nothing
-    yet, or is of another version of Turnout, no more than that is known."""
+    """Returns the status that an orchestrator stored last. One that has stored nothing yet, or is of another version of
+    Turnout, has only its uptime."""
     if text is not None:
         try:
             return msgspec.json.decode(text, type=OrchestratorStatus)
@@ -193,8 +202,8 @@ def read_status(text: str | None, uptime: float) -> OrchestratorStatus:
 
 def _troubles(status: OrchestratorStatus) -> Iterator[Trouble]:
     if status.age_seconds > UNRESPONSIVE:
-        said = f"has not moved for {status.age_seconds:.0f} s; all else is as it was before"
-        yield Trouble("unhealthy", "event loop", said)
+        why = f"has not moved for {status.age_seconds:.0f} s; all else is as it was before"
+        yield Trouble("unhealthy", "event loop", why)
     if status.outage is not None:
         yield Trouble("unhealthy", "database", f"does not take commits: {status.outage}")
     for name, pool in status.pools.items():
@@ -206,8 +215,8 @@ def _troubles(status: OrchestratorStatus) -> Iterator[Trouble]:
         if pool.breaker != "closed":
             yield Trouble("degraded", name, _breaker(pool.breaker))
     if status.backpressure < 1.0:
-        said = f"{status.saturation:.0%} of its callers' time goes into waiting for a connection"
-        yield Trouble("degraded", "database", f"{said}: backpressure, factor {status.backpressure:g}")
+        why = f"{status.saturation:.0%} of its callers' time goes into waiting for a connection"
+        yield Trouble("degraded", "database", f"{why}: backpressure, factor {status.backpressure:g}")
     for name, executor in status.executors.items():
         if executor.breaker != "closed":
             yield Trouble("degraded", f"executor {name}", _breaker(executor.breaker))

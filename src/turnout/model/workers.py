@@ -1,26 +1,40 @@
-"""What workers and hubs report of themselves, and all of it put together for people."""
+"""Declares what workers and hubs report, with its figures, and combines the reports of several hubs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from turnout.model.events import ExecutionStatus
+from turnout.model.figures import (
+    BREAKER_COLUMN,
+    Figure,
+    Part,
+    TableColumn,
+    Unit,
+    breaker_figure,
+    combine,
+    first,
+    largest,
+    of_worst_breaker,
+    summed_by_key,
+)
 
 ANY_HANDLER = "*"
-"""What a worker lists that takes whatever comes."""
+"""The entry of a worker that takes steps of any handler."""
 LISTED = 200
 """Workers that a hub's status names one by one; the rest are summed up."""
 OTHERS = "(others)"
 
 FAILURES = frozenset({ExecutionStatus.FAILED, ExecutionStatus.TIMED_OUT, ExecutionStatus.CRASHED})
 UNSTARTED = frozenset({ExecutionStatus.RETURNED, ExecutionStatus.LOST})
-"""Ends of attempts that say nothing of a body."""
+"""Ends of attempts whose bodies did not run to an end."""
 
 
 class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a worker says of itself when it comes."""
+    """What a worker reports in its hello."""
 
     name: str = ""
     language: str = ""
@@ -29,7 +43,7 @@ class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     handlers: tuple[str, ...] = ()
 
     def matches(self, handler: str, labels: Mapping[str, str]) -> bool:
-        """Whether it has the handler, and every label that is asked for, with the same value."""
+        """True if it has the handler and every one of the labels, with the same value."""
         if any(self.labels.get(name) != value for name, value in labels.items()):
             return False
         return handler in self.handlers or ANY_HANDLER in self.handlers
@@ -38,64 +52,92 @@ class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class WorkerFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One worker as one hub sees it."""
 
-    id: str
-    name: str = ""
-    credits: int = 0
-    """How many attempts it takes from this hub at present, to run and to wait: more while bodies are quick."""
-    capacity: int = 0
-    """How many attempts it runs at once, whoever they are from."""
-    in_flight: int = 0
-    """What it has of this hub."""
-    running: int = 0
-    """How many of these run, as far as can be told; never more than ``capacity``."""
-    waiting: int = 0
-    """The others."""
-    ended: dict[str, int] = {}
-    """Attempts that ended, by outcome."""
-    breaker: str = "closed"
-    cause: str = ""
+    METRIC_PREFIX: ClassVar[str] = "turnout_worker_"
+    id: Annotated[str, Figure(total=first)]
+    name: Annotated[str, Figure(total=first)] = ""
+    credits: Annotated[int, Figure()] = 0
+    """Attempts that it takes from this hub at present, to run and to wait: more while bodies are quick."""
+    capacity: Annotated[int, Figure("capacity_attempts", "Attempts that a worker runs at once, from all its hubs.")] = 0
+    in_flight: Annotated[int, Figure("in_flight_attempts", "Attempts that a worker has from this hub.")] = 0
+    running: Annotated[
+        int,
+        Figure("running_attempts", "Attempts of this hub that a worker runs; within its capacity."),
+        TableColumn("running", of="capacity"),
+    ] = 0
+    waiting: Annotated[
+        int, Figure("waiting_attempts", "Attempts of this hub that a worker has not begun."), TableColumn("waiting")
+    ] = 0
+    ended: Annotated[
+        dict[str, int],
+        Figure(
+            "attempts_total", "Attempts of this hub that ended, by worker and outcome.", summed_by_key, label="outcome"
+        ),
+    ] = {}
+    breaker: Annotated[str, breaker_figure("breaker_state", "worker"), BREAKER_COLUMN] = "closed"
+    cause: Annotated[str, Figure(total=of_worst_breaker)] = ""
     """Of a breaker that is not closed: the last failure."""
-    draining: bool = False
-    silent_seconds: float = 0.0
-    """Since its last message."""
+    draining: Annotated[bool, Figure("draining", "1 for a worker that finishes what it has and leaves.", largest)] = (
+        False
+    )
+    silent_seconds: Annotated[
+        float,
+        Figure("last_contact_seconds", "Since the last message of a worker.", largest),
+        TableColumn("heard", Unit.AGE, rank=3, order=2),
+    ] = 0.0
 
     @property
-    def executed(self) -> int:
+    def executed(self) -> Annotated[int, Figure(), TableColumn("executed", order=1)]:
         """Attempts whose bodies ran to an end of some kind."""
         return sum(count for outcome, count in self.ended.items() if outcome not in UNSTARTED)
 
     @property
-    def failed(self) -> int:
+    def failed(self) -> Annotated[int, Figure(), TableColumn("failed", Unit.FAILURES, order=1)]:
         return sum(self.ended.get(outcome, 0) for outcome in FAILURES)
 
     @property
-    def lost(self) -> int:
+    def lost(self) -> Annotated[int, Figure(), TableColumn("lost", Unit.FAILURES, rank=2, order=1)]:
         return self.ended.get(ExecutionStatus.LOST, 0)
 
 
 class HubStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The hub of one orchestrator at one moment."""
 
+    METRIC_PREFIX: ClassVar[str] = "turnout_hub_"
     id: str = ""
     address: str = ""
-    """Where workers reach it; empty: they do not, yet."""
-    workers: int = 0
-    """How many are connected."""
+    """Where workers reach it; empty before it listens."""
+    workers: Annotated[int, Figure("turnout_workers", "Workers that are connected to the orchestrator's hub.")] = 0
     listed: tuple[WorkerFigures, ...] = ()
     others: WorkerFigures | None = None
     """Those beyond the listed, summed up."""
-    received: int = 0
-    """Messages."""
-    sent: int = 0
-    malformed: int = 0
-    dropped: int = 0
-    """Messages to workers that were not there any more, or did not take what waited for them."""
+    received: Annotated[
+        int, Figure("messages_total", "Messages between a hub and its workers.", label="direction=received")
+    ] = 0
+    sent: Annotated[int, Figure("messages_total", label="direction=sent")] = 0
+    malformed: Annotated[int, Figure("malformed_total", "Messages that could not be read.")] = 0
+    dropped: Annotated[int, Figure("dropped_total", "Messages to workers that had gone or did not take them.")] = 0
     waits: tuple[str, ...] = ()
     """Why tasks wait that no connected worker can take."""
 
+    @property
+    def unmatched_waits(
+        self,
+    ) -> Annotated[int, Figure("unmatched_waits", "Kinds of tasks that wait for a worker that is not there.")]:
+        return len(self.waits)
+
+    @property
+    def by_name(self) -> Annotated[dict[str, WorkerFigures], Part(WorkerFigures, "worker")]:
+        """The workers for metrics: those that share a name as one, so that labels stay few."""
+        named: dict[str, list[WorkerFigures]] = {}
+        for one in self.listed:
+            named.setdefault(one.name or one.id, []).append(one)
+        if self.others is not None:
+            named.setdefault(OTHERS, []).append(self.others)
+        return {name: combine(found) for name, found in named.items()}
+
 
 class WorkerReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What stands on the session of a worker: said by the hub that renewed it last."""
+    """The report on the session of a worker, written by the hub that renewed it last."""
 
     facts: WorkerFacts
     hub: str = ""
@@ -116,9 +158,9 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     up_seconds: float = 0.0
     credits: int = 0
     capacity: int = 0
-    """How many attempts it runs at once."""
+    """Attempts that it runs at once."""
     in_flight: int = 0
-    """What it has in hand: what runs, and what waits."""
+    """Attempts that run or wait there."""
     running: int = 0
     waiting: int = 0
     executed: int = 0
@@ -128,10 +170,10 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The worst of its hubs'."""
     cause: str = ""
     draining: bool = False
-    """A hub has told it to leave, or somebody has asked for that."""
+    """A hub drains it, or its drain was requested."""
     drain_reason: str | None = None
     silent_seconds: float = 0.0
-    """Since it was last heard of, by any hub."""
+    """Since its last message to any hub."""
     hubs: tuple[str, ...] = ()
     """Addresses of the hubs that it is connected to."""
 
@@ -147,50 +189,27 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def listed(figures: Sequence[WorkerFigures]) -> tuple[tuple[WorkerFigures, ...], WorkerFigures | None]:
-    """At most so many one by one, those first that somebody should look at; the rest as one."""
+    """Returns at most ``LISTED`` workers, those first that need attention, and the others as one."""
     if len(figures) <= LISTED:
         return tuple(figures), None
     ranked = sorted(figures, key=lambda one: (one.breaker == "closed", not one.draining, one.name, one.id))
-    return tuple(ranked[:LISTED]), together(OTHERS, ranked[LISTED:])
-
-
-def by_name(hub: HubStatus) -> dict[str, WorkerFigures]:
-    """The hub's workers for metrics: those that share a name as one, so that labels stay few."""
-    named: dict[str, list[WorkerFigures]] = {}
-    for one in hub.listed:
-        named.setdefault(one.name or one.id, []).append(one)
-    if hub.others is not None:
-        named.setdefault(OTHERS, []).append(hub.others)
-    return {name: some[0] if len(some) == 1 else together(name, some) for name, some in named.items()}
-
-
-def together(name: str, figures: Iterable[WorkerFigures]) -> WorkerFigures:
-    """Several as one: amounts are summed, of states the worst counts."""
-    some = list(figures)
-    ended: dict[str, int] = {}
-    for one in some:
-        for outcome, count in one.ended.items():
-            ended[outcome] = ended.get(outcome, 0) + count
-    worst = max(some, key=lambda one: ("closed", "half_open", "open").index(one.breaker))
-    return WorkerFigures(
-        id=some[0].id,
-        name=name,
-        credits=sum(one.credits for one in some),
-        capacity=sum(one.capacity for one in some),
-        in_flight=sum(one.in_flight for one in some),
-        running=sum(one.running for one in some),
-        waiting=sum(one.waiting for one in some),
-        ended=ended,
-        breaker=worst.breaker,
-        cause=worst.cause,
-        draining=any(one.draining for one in some),
-        silent_seconds=max(one.silent_seconds for one in some),
-    )
+    return tuple(ranked[:LISTED]), msgspec.structs.replace(combine(ranked[LISTED:]), name=OTHERS)
 
 
 def over_hubs(figures: Sequence[WorkerFigures]) -> WorkerFigures:
-    """One worker as several hubs see it: its places are the same ones for all of them."""
-    whole = together(figures[0].name, figures)
+    """Returns one worker as several hubs see it: its slots are the same ones for all of them."""
+    total = combine(figures)
     capacity = max(one.capacity for one in figures)
-    running = min(whole.in_flight, capacity)
-    return msgspec.structs.replace(whole, capacity=capacity, running=running, waiting=whole.in_flight - running)
+    running = min(total.in_flight, capacity)
+    return msgspec.structs.replace(total, capacity=capacity, running=running, waiting=total.in_flight - running)
+
+
+def over_all_hubs(hubs: Iterable[HubStatus]) -> list[WorkerFigures]:
+    """Returns the workers of these hubs, each once; those that a hub does not list as one."""
+    found: dict[str, list[WorkerFigures]] = {}
+    others: list[WorkerFigures] = []
+    for hub in hubs:
+        for one in hub.listed:
+            found.setdefault(one.id, []).append(one)
+        others += () if hub.others is None else (hub.others,)
+    return [*map(over_hubs, found.values()), *((combine(others),) if others else ())]

@@ -28,8 +28,7 @@ from turnout.orchestration.children.propagation import Propagation
 from turnout.orchestration.children.requests import ChildRequests
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.pool import ExecutorPool
-from turnout.orchestration.coordination.status import StatusReader
-from turnout.orchestration.coordination.status_snapshot import StatusSnapshot
+from turnout.orchestration.coordination.status import StatusReader, StatusSnapshot
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loading.graph_cache import GraphCache
 from turnout.orchestration.session import OrchestratorSession
@@ -324,7 +323,7 @@ class Engine:
             raise
         await self.coordinator.start()
         self._looking = [
-            self.background.spawn(self.snapshot.keep_looking()),
+            self.background.spawn(self.snapshot.keep_fresh()),
             self.background.spawn(self.ledger.heap.keep_trimmed()),
         ]
 

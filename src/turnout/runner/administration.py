@@ -79,14 +79,14 @@ class Administration:
 
     def _this_orchestrator(self) -> Orchestrator:
         async def look() -> OrchestratorStatus:
-            return self._engine.snapshot.look()
+            return self._engine.snapshot.refresh()
 
         looking = self._loop.call(look())
         try:
             status = looking.result(STATUS_TIMEOUT)
         except FutureTimeout:
             looking.cancel()
-            status = self._engine.snapshot.known() or OrchestratorStatus()
+            status = self._engine.snapshot.latest() or OrchestratorStatus()
         session = self._engine.session.current
         return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=status)
 

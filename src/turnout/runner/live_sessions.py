@@ -10,8 +10,7 @@ import msgspec
 from turnout.contracts.store import OwnershipStore
 from turnout.errors import InvalidInput
 from turnout.model.events import DispatchDecision
-from turnout.model.health import Orchestrator, read_status
-from turnout.model.health_summary import health_report
+from turnout.model.health import Orchestrator, health_report, read_status
 from turnout.model.names import suggest
 from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec

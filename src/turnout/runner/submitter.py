@@ -185,7 +185,7 @@ class Submitter:
         if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
             raise InvalidInput(
                 f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
-                "and neither its code nor its input is another; give from_task=… to start there, or a changed input=…",
+                "and neither its code nor its input is another; name the task to start from, or change the input",
                 code="nothing_to_rerun",
                 run_id=run_id,
             )

@@ -1,4 +1,4 @@
-"""Is this worker well? ``/healthz`` and ``/metrics`` over HTTP, on this machine only."""
+"""Serves ``/healthz`` and ``/metrics`` of a worker over HTTP, on this machine only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from turnout.worker.status import Figures, exposition
 
 
 class HealthServer:
-    """Answers from a thread of its own, from ``start`` to ``close``; port 0 takes any that is free."""
+    """Serves in a thread of its own from ``start`` to ``close``; port 0 takes any that is free."""
 
     def __init__(self, port: int, figures: Callable[[], Figures]) -> None:
-        class Answer(BaseHTTPRequestHandler):
+        class Handler(BaseHTTPRequestHandler):
             timeout = 5
 
             def do_GET(self) -> None:
@@ -25,15 +25,15 @@ class HealthServer:
                         now = figures()
                         status = "draining" if now.draining else "ok" if now.healthy else "out of contact"
                         body = {"status": status, **msgspec.to_builtins(now)}
-                        self._say(200 if now.healthy else 503, "application/json", msgspec.json.encode(body))
+                        self._send(200 if now.healthy else 503, "application/json", msgspec.json.encode(body))
                     case "/metrics":
-                        self._say(200, "text/plain; version=0.0.4; charset=utf-8", exposition(figures()).encode())
+                        self._send(200, "text/plain; version=0.0.4; charset=utf-8", exposition(figures()).encode())
                     case _:
-                        self._say(404, "text/plain", b"/healthz or /metrics\n")
+                        self._send(404, "text/plain", b"/healthz or /metrics\n")
 
-            do_HEAD = do_GET  # some probes ask for no more
+            do_HEAD = do_GET  # some probes read no body
 
-            def _say(self, status: int, kind: str, body: bytes) -> None:
+            def _send(self, status: int, kind: str, body: bytes) -> None:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
@@ -42,10 +42,10 @@ class HealthServer:
                     self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Nobody wants a line for every look."""
+                """Probes are not logged."""
 
         try:
-            self._server = ThreadingHTTPServer(("127.0.0.1", port), Answer)
+            self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         except (OSError, OverflowError) as error:
             why = error.strerror if isinstance(error, OSError) else "a port is a number from 0 to 65535"
             raise InvalidSetting(

@@ -6,57 +6,22 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.statuses import BUSY, NOW, orchestrator
 
 from turnout.cli.dashboard import MAX_EVENTS, frame
 from turnout.cli.health_tables import pool_lines, trouble_lines
 from turnout.cli.output import plain_text
 from turnout.cli.watch import as_text
 from turnout.model.driver import NOT_DRIVEN, Driver
-from turnout.model.health import (
-    Event,
-    ExecutorStatus,
-    Orchestrator,
-    OrchestratorStatus,
-    PoolStatus,
-    StageStatus,
-)
+from turnout.model.executor_status import ExecutorStatus, PoolStatus, StageStatus
+from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.states import RunState, TaskState
 from turnout.model.workers import HubStatus, WorkerFigures
 from turnout.runner.live_sessions import POOLS
 from turnout.runner.open_runs import OpenRun, OpenRuns
 from turnout.runner.views import RunView
 
-NOW = 1_700_000_000.0
-POOL = PoolStatus(
-    executors=3,
-    healthy=2,
-    degraded=1,
-    min_executors=1,
-    max_executors=4,
-    utilisation=0.934,
-    throughput=1234.5,
-    queued=12_345,
-)
-STATUS = OrchestratorStatus(
-    uptime_seconds=3725,
-    owned_runs=1200,
-    memory_bytes=88_000_000,
-    cpu_ratio=0.35,
-    pools=dict.fromkeys(POOLS, POOL),
-    executors={
-        "default": ExecutorStatus(
-            active=40, capacity=32, running=32, waiting=8, executed=4, failed=1, seconds=6.0, attempts_per_second=12.0
-        ),
-        "own": ExecutorStatus(active=1, running=1),
-    },
-    pool_size=10,
-    active_connections=3,
-    waiting_for_connections=2,
-    saturation=0.5,
-    backpressure=0.5,
-    events=(Event(at=NOW - 5, kind="scaled", pool="step_enqueuer", detail="+1: utilisation 93%", executors=3),),
-)
-ONE = Orchestrator(id="a", host="web-1", pid=4711, silent_seconds=1.2, status=STATUS)
+ONE = orchestrator(silent=1.2)
 
 
 def lines_of(*found: Orchestrator, width: int = 200, height: int | None = None, note: str | None = None) -> list[str]:
@@ -88,7 +53,7 @@ def test_at_sixty_columns_the_figures_that_matter_are_whole() -> None:
 
 
 def test_several_orchestrators_have_a_line_each_and_are_summed_up() -> None:
-    other = Orchestrator(id="b", host="web-2", pid=1, status=STATUS)
+    other = orchestrator(id="b", host="web-2", pid=1)
     lines = lines_of(ONE, other)
     assert "2 orchestrators" in lines[0]
     assert line_with("web-2:1", lines)
@@ -155,8 +120,8 @@ def test_what_was_seen_before_the_database_went_away_is_marked() -> None:
 
 @pytest.mark.parametrize("height", [10, 26, 28, 40])
 def test_events_take_only_the_lines_that_are_left(height: int) -> None:
-    many = Orchestrator(id="a", status=OrchestratorStatus(pools=STATUS.pools, events=STATUS.events * 20))
-    bare = len(lines_of(Orchestrator(id="a", status=OrchestratorStatus(pools=STATUS.pools)), height=height))
+    many = Orchestrator(id="a", status=OrchestratorStatus(pools=BUSY.pools, events=BUSY.events * 20))
+    bare = len(lines_of(Orchestrator(id="a", status=OrchestratorStatus(pools=BUSY.pools)), height=height))
     lines = lines_of(many, height=height)
     assert len(lines) <= max(height, bare)
     assert sum("scaled" in line for line in lines) == max(0, min(MAX_EVENTS, height - bare - 1))
@@ -240,6 +205,6 @@ def test_many_runs_leave_room_for_the_pools(width: int) -> None:
 def test_runs_are_shown_also_while_no_orchestrator_is_alive() -> None:
     shown = [plain_text(line) for line in frame([], NOW, OpenRuns((), {RunState.PENDING: 3}, 3), width=80)]
     assert (
-        shown[2].startswith("runs  … 3 pending  ! 3 not driven: start `turnout orchestrate`")
+        shown[2].startswith("runs  … 3 pending  ! 3 not driven: start the program again")
         and "no orchestrator is alive" in shown[-1]
     )

@@ -14,10 +14,8 @@ from turnout.cli.failure import Exit, exit_code, report_error
 from turnout.cli.foreground import Hints
 from turnout.cli.format import format_duration
 from turnout.cli.graph import render
-from turnout.cli.output import plain, plain_text, print_line, with_colours
+from turnout.cli.output import PrintableFormatter, plain, plain_text, print_line, table_of_rows, with_colours
 from turnout.cli.run import input_file
-from turnout.cli.service import PrintableFormatter
-from turnout.cli.tables import table_of_rows
 from turnout.cli.watch import as_text
 from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.cli.output import plain_text
-from turnout.cli.tables import Column, cut, table, table_of_rows
+from turnout.cli.output import Column, cut, plain_text, table, table_of_rows
 
 COLUMNS = [
     Column("name", [("short", ""), ("a longer one", "")]),

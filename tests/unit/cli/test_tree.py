@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.cli.output import plain_text
-from turnout.cli.tree import count_spans, fitting, item_of, lines, nodes
+from turnout.cli.tree import count_spans, fitting, item_of, lines, nodes, remedies
 from turnout.model.events import ErrorInfo
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 from turnout.model.states import TaskState
@@ -169,3 +169,17 @@ def test_what_does_not_fit_is_counted_and_what_needs_attention_is_shown(states: 
 def test_the_counts_lose_nobody(states: list[TaskState]) -> None:
     shown = plain_text(count_spans(Counter(states))).split()
     assert sum(int(word) for word in shown[1::2]) == len(states)
+
+
+def test_waits_come_with_what_ends_them_each_once() -> None:
+    waits = [
+        view("a", "ready", reason="no_worker_matches{gpu=true} handler train"),
+        view("b", "ready", reason="no_worker_matches{gpu=true} handler train"),
+        view("c", "ready", reason="limit"),
+        view("d", "ready", reason="retry_at"),
+        view("e", "ready", reason="in an executor's own words"),
+        view("f", "running"),
+    ]
+    first, second = remedies(waits)
+    assert first.startswith("no_worker_matches: Start a worker with this handler and these labels")
+    assert second == "limit: Wait for other items, or raise `max_parallel`."

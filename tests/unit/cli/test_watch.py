@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from turnout.cli.log_lines import LineQueue
+from turnout.cli.logs import LineQueue
 from turnout.cli.watch import WatchedRun, stall_reason
 from turnout.model.deferral import Memo, write_memo
 from turnout.model.driver import NOT_DRIVEN, Driver

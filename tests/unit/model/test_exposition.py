@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.statuses import FULL, orchestrator
 
 from turnout.model.exposition import FAMILIES, exposition
-from turnout.model.health import (
-    ExecutorStatus,
-    Orchestrator,
-    OrchestratorStatus,
-    PoolStatus,
-    StageStatus,
-)
+from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.texts import printable
-from turnout.model.workers import HubStatus, WorkerFigures
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -70,85 +63,9 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return found
 
 
-FULL = OrchestratorStatus(
-    uptime_seconds=12.5,
-    age_seconds=0.5,
-    owned_runs=3,
-    commits=12_345_678_901,
-    backpressure=0.4,
-    backpressure_events=2,
-    error_rate=0.25,
-    memory_bytes=98_765_432_109,
-    pools={
-        "task_claimer": PoolStatus(
-            executors=2,
-            healthy=1,
-            unhealthy=1,
-            max_executors=4,
-            throughput=1.5,
-            scaled_up=2,
-            scaled_down=1,
-            breaker="half_open",
-            stage_executors=(
-                StageStatus(id="task_claimer-1", items=7, items_per_second=0.5, state_seconds=3.0, busy_seconds=0.25),
-                StageStatus(id="task_claimer-2", state="unhealthy", reason="its loop has ended", error_rate=1.0),
-            ),
-        )
-    },
-    hub=HubStatus(
-        id="h",
-        address="tcp://127.0.0.1:5890",
-        workers=250,
-        listed=(
-            WorkerFigures(
-                id="w1",
-                name="gpu",
-                credits=8,
-                capacity=2,
-                in_flight=3,
-                running=2,
-                waiting=1,
-                ended={"completed": 5, "lost": 1},
-            ),
-            WorkerFigures(
-                id="w2",
-                name="gpu",
-                credits=4,
-                capacity=2,
-                in_flight=1,
-                running=1,
-                ended={"completed": 2},
-                breaker="open",
-            ),
-            WorkerFigures(id="w3", name="cpu", silent_seconds=2.5, draining=True),
-        ),
-        others=WorkerFigures(id="w4", name="(others)", in_flight=200),
-        received=10,
-        sent=20,
-        malformed=1,
-        dropped=2,
-        waits=("no_worker_matches{a=b} handler x",),
-    ),
-    executors={
-        "default": ExecutorStatus(
-            active=20,
-            capacity=8,
-            running=8,
-            waiting=9,
-            async_capacity=512,
-            async_running=3,
-            executed=5,
-            failed=2,
-            seconds=1.0,
-        ),
-        "own": ExecutorStatus(),
-    },
-)
-
-
 def test_every_figure_is_there_under_its_labels() -> None:
-    one = Orchestrator(id="a", host="web-1", pid=7, silent_seconds=1.0, status=FULL)
-    types, samples = parse(exposition([one, Orchestrator(id="b", host="web-2", pid=8, status=FULL)]))
+    one = orchestrator(FULL, pid=7, silent=1.0)
+    types, samples = parse(exposition([one, orchestrator(FULL, id="b", host="web-2")]))
     assert set(types) == set(FAMILIES), "each family has a sample here"
     assert value(samples, "turnout_orchestrators") == 2
     assert value(samples, "turnout_orchestrator_info", orchestrator="a", host="web-1", pid="7") == 1
@@ -188,7 +105,7 @@ def test_every_figure_is_there_under_its_labels() -> None:
 
 
 def test_what_an_executor_does_not_say_is_left_out() -> None:
-    _, samples = parse(exposition([Orchestrator(id="a", status=FULL)]))
+    _, samples = parse(exposition([orchestrator(FULL)]))
     of_own = {name for name, labels in samples if ("executor", "own") in labels}
     assert "turnout_task_executor_active_attempts" in of_own
     assert not of_own & {"turnout_task_executor_capacity_attempts", "turnout_task_executor_attempt_average_seconds"}
@@ -199,9 +116,43 @@ def test_with_nobody_alive_that_is_what_it_says() -> None:
     assert (types, samples) == ({"turnout_orchestrators": "gauge"}, {("turnout_orchestrators", frozenset()): 0.0})
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_counters_and_only_counters_are_totals(name: str) -> None:
-    assert name.endswith("_total") is (FAMILIES[name][0] == "counter")
+METRICS = {
+    "turnout_": (
+        "orchestrators orchestrator_info orchestrator_condition uptime_seconds status_age_seconds owned_runs "
+        "given_runs_total pending_requests commits_total active_executors error_ratio workers database_connections "
+        "database_saturation_ratio database_outage backpressure_factor backpressure_events_total "
+        "process_resident_memory_bytes process_cpu_seconds_total"
+    ),
+    "turnout_stage_executor_": (
+        "items_total items_per_second batch_average_seconds error_ratio state state_seconds busy_seconds_total"
+    ),
+    "turnout_pool_": (
+        "executors executors_min executors_max items_per_second utilization_ratio queue_items items_total "
+        "batches_total errors_total busy_seconds_total scaling_events_total replaced_total restarted_total "
+        "breaker_state"
+    ),
+    "turnout_task_executor_": (
+        "active_attempts running_attempts waiting_attempts capacity_attempts async_running_attempts "
+        "async_capacity_attempts attempts_total attempts_per_second attempt_average_seconds breaker_state"
+    ),
+    "turnout_worker_": (
+        "in_flight_attempts running_attempts waiting_attempts capacity_attempts attempts_total last_contact_seconds "
+        "draining breaker_state"
+    ),
+    "turnout_hub_": "messages_total malformed_total dropped_total unmatched_waits",
+}
+
+
+def test_the_names_of_metrics_stay() -> None:
+    assert set(FAMILIES) == {prefix + name for prefix, names in METRICS.items() for name in names.split()}
+    assert all(FAMILIES.values()), "each has its meaning"
+
+
+def test_counters_and_only_counters_are_totals() -> None:
+    types, _ = parse(exposition([orchestrator(FULL)]))
+    assert {name for name, kind in types.items() if kind == "counter"} == {
+        name for name in FAMILIES if name.endswith("_total")
+    }
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -8,16 +8,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.statuses import stuck_pool
 
-from turnout.model.health import (
-    UNRESPONSIVE,
-    Event,
-    ExecutorStatus,
-    OrchestratorStatus,
-    PoolStatus,
-    StageStatus,
-)
-from turnout.model.health_summary import executors_together, health_report, pools_together
+from turnout.model.executor_status import ExecutorStatus, PoolStatus
+from turnout.model.health import UNRESPONSIVE, Event, OrchestratorStatus, combined, health_report
 
 POOLS = ("task_request_processor", "task_claimer")
 
@@ -82,11 +76,6 @@ def test_an_orchestrator_that_has_said_nothing_yet_counts_as_running() -> None:
     assert (report["status"], report["coordinator"]["running"]) == ("healthy", True)
 
 
-def stuck(state: str) -> PoolStatus:
-    stage = StageStatus(id="step_enqueuer-1", state=state, reason="one batch has taken 61 s so far")
-    return PoolStatus(executors=2, healthy=1, stage_executors=(stage, StageStatus(id="step_enqueuer-2")))
-
-
 @pytest.mark.parametrize(
     ("status", "condition", "where", "why"),
     [
@@ -94,12 +83,12 @@ def stuck(state: str) -> PoolStatus:
         (OrchestratorStatus(outage="refused"), "unhealthy", "database", "refused"),
         (OrchestratorStatus(pools={"p": PoolStatus(executors=2)}), "unhealthy", "p", "none of its 2 stage executors"),
         (
-            OrchestratorStatus(pools={"p": stuck("unhealthy")}),
+            OrchestratorStatus(pools={"p": stuck_pool("unhealthy")}),
             "degraded",
             "p",
             "step_enqueuer-1 is unhealthy: one batch",
         ),
-        (OrchestratorStatus(pools={"p": stuck("degraded")}), "degraded", "p", "has taken 61 s so far"),
+        (OrchestratorStatus(pools={"p": stuck_pool("degraded")}), "degraded", "p", "has taken 61 s so far"),
         (OrchestratorStatus(pools={"p": PoolStatus(breaker="half_open")}), "degraded", "p", "breaker is half open"),
         (OrchestratorStatus(executors={"e": ExecutorStatus(breaker="open")}), "degraded", "executor e", "is open"),
         (OrchestratorStatus(backpressure=0.4, saturation=0.6), "degraded", "database", "60% of its callers' time"),
@@ -116,7 +105,7 @@ def test_each_trouble_says_where_and_why(status: OrchestratorStatus, condition: 
 def test_a_status_survives_being_stored() -> None:
     status = OrchestratorStatus(
         at=1.5,
-        pools={"p": stuck("unhealthy")},
+        pools={"p": stuck_pool("unhealthy")},
         executors={"default": ExecutorStatus(active=1, capacity=4, seconds=0.25)},
         events=(Event(at=1.0, kind="scaled", pool="p", detail="+1"),),
     )
@@ -141,7 +130,7 @@ statuses = st.lists(
 def test_a_pool_over_several_orchestrators_is_their_sum(found: list[OrchestratorStatus]) -> None:
     for name in POOLS:
         parts = [one.pools[name] for one in found if name in one.pools]
-        whole = pools_together(found, name)
+        whole = combined(found).pools.get(name, PoolStatus())
         assert whole.queued == sum(part.queued for part in parts)
         assert 0.0 <= whole.utilisation <= max((part.utilisation for part in parts), default=0.0) + 1e-9
         assert (whole.breaker == "closed") is all(part.breaker == "closed" for part in parts)
@@ -155,9 +144,7 @@ def test_the_report_has_its_shape_whatever_is_reported(found: list[OrchestratorS
 def test_capacity_and_time_over_several_are_known_only_if_all_say_them() -> None:
     knows = OrchestratorStatus(executors={"e": ExecutorStatus(capacity=4, executed=2, seconds=1.0)})
     silent = OrchestratorStatus(executors={"e": ExecutorStatus(executed=2)})
-    both = executors_together([knows, knows], "e")
+    both = combined([knows, knows]).executors["e"]
     assert (both.capacity, both.average_seconds) == (8, 0.5)
-    assert (executors_together([knows, silent], "e").capacity, executors_together([silent], "e").average_seconds) == (
-        None,
-        None,
-    )
+    assert combined([knows, silent]).executors["e"].capacity is None
+    assert combined([silent]).executors["e"].average_seconds is None

@@ -52,6 +52,6 @@ def test_escapes_show_what_was_there() -> None:
 
 
 def test_a_label_of_a_metric_steers_nothing_and_stays_readable_for_prometheus() -> None:
-    assert exposed({"m": ("gauge", "M.")}, [("m", (("worker", '\x1b[2J"x'),), 1.0)]).splitlines()[-1] == (
+    assert exposed({"m": "M."}, [("m", (("worker", '\x1b[2J"x'),), 1.0)]).splitlines()[-1] == (
         r'm{worker="\\x1b[2J\"x"} 1.0'
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.model.workers import LISTED, OTHERS, HubStatus, WorkerFacts, WorkerFigures, by_name, listed, together
+from turnout.model.figures import combine
+from turnout.model.workers import LISTED, OTHERS, HubStatus, WorkerFacts, WorkerFigures, listed
 
 FIGURES = st.builds(
     WorkerFigures,
@@ -21,7 +22,7 @@ FIGURES = st.builds(
 
 @given(st.lists(FIGURES, max_size=20, unique_by=lambda one: one.id))
 def test_by_name_nothing_is_counted_twice_or_left_out(figures: list[WorkerFigures]) -> None:
-    named = by_name(HubStatus(listed=tuple(figures)))
+    named = HubStatus(listed=tuple(figures)).by_name
     assert sum(one.in_flight for one in named.values()) == sum(one.in_flight for one in figures)
     assert sum(one.executed for one in named.values()) == sum(one.executed for one in figures)
     assert sum(one.lost for one in named.values()) == sum(one.lost for one in figures)
@@ -47,7 +48,7 @@ def test_a_worker_has_executed_what_began_and_failed_what_went_wrong() -> None:
     ended = {"completed": 5, "failed": 3, "timed_out": 1, "crashed": 1, "deferred": 2, "lost": 4, "returned": 7}
     one = WorkerFigures(id="w", ended=ended)
     assert (one.executed, one.failed, one.lost) == (12, 5, 4)
-    two = together("both", [one, one])
+    two = combine([one, one])
     assert (two.executed, two.failed, two.lost) == (24, 10, 8)
 
 

@@ -16,7 +16,8 @@ from turnout.contracts.clock import boot_time
 from turnout.errors import StoreUnreachable
 from turnout.model.breaker import BreakerState
 from turnout.model.events import ExecutionResult
-from turnout.model.health import ExecutorStatus, OrchestratorStatus
+from turnout.model.executor_status import ExecutorStatus
+from turnout.model.health import OrchestratorStatus
 from turnout.model.rows import RunRow, Session, SessionHealth
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.active_run import ActiveRun, RunCommand

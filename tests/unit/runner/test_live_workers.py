@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from kit.statuses import hub_of
 
 from turnout import remote, workflow
 from turnout.authoring.workflow import Workflow
@@ -14,9 +15,9 @@ from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.dispatcher.default import DefaultDispatcher
 from turnout.dispatcher.placement import PlacementSettings
 from turnout.errors import InvalidInput
-from turnout.model.health import Orchestrator, OrchestratorStatus
+from turnout.model.health import Orchestrator
 from turnout.model.rows import Session, SessionHealth
-from turnout.model.workers import HubStatus, WorkerFacts, WorkerFigures, WorkerReport, WorkerView
+from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView
 from turnout.runner.composition import remote_needs
 from turnout.runner.live_sessions import find_worker, live_workers, needs
 
@@ -43,16 +44,11 @@ def views(*found: SessionHealth, orchestrators: tuple[Orchestrator, ...] = ()) -
     return live_workers(cast("Store", Sessions(*found)), orchestrators)
 
 
-def orchestrator(hub_id: str, *figures: WorkerFigures) -> Orchestrator:
-    hub = HubStatus(id=hub_id, address=f"tcp://{hub_id}:5890", workers=len(figures), listed=figures)
-    return Orchestrator(id=f"o-{hub_id}", status=OrchestratorStatus(hub=hub))
-
-
 def test_a_worker_is_one_over_all_its_hubs() -> None:
     at_first = WorkerFigures(id="w", credits=4, in_flight=1, ended={"completed": 3, "failed": 1}, silent_seconds=3.0)
     at_second = WorkerFigures(id="w", credits=4, in_flight=2, ended={"lost": 2}, breaker="open", cause="Lost: silent")
     report = WorkerReport(facts=FACTS, hub="one", figures=WorkerFigures(id="w", in_flight=99))
-    both = (orchestrator("one", at_first), orchestrator("two", at_second))
+    both = (hub_of("one", at_first), hub_of("two", at_second))
     [view] = views(session("w", report), session("o", None, kind="orchestrator"), orchestrators=both)
     assert (view.name, view.language, view.host, view.pid) == ("gpu-1", "ruby", "box", 7)
     assert (view.credits, view.in_flight, view.executed, view.failed, view.lost) == (8, 3, 4, 1, 2)

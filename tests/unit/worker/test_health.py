@@ -7,52 +7,27 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from kit.statuses import worker_status
 
 from turnout.errors import InvalidSetting
 from turnout.worker.health import HealthServer
-from turnout.worker.status import Figures, HubFigures, exposition
-
-
-def figures(in_contact: bool = True, draining: bool = False) -> Figures:
-    hub = HubFigures(
-        address="tcp://h:1",
-        state="open",
-        in_contact=in_contact,
-        credits=8,
-        sent=1,
-        received=2,
-        reconnects=0,
-        malformed=0,
-    )
-    return Figures(
-        worker_id="w",
-        name="ada",
-        uptime_seconds=1.5,
-        draining=draining,
-        concurrency=4,
-        running=1,
-        stuck=0,
-        waiting=2,
-        unacknowledged=3,
-        ended={"completed": 5},
-        hubs=(hub,),
-    )
+from turnout.worker.status import exposition
 
 
 def test_healthz_answers_well_while_a_hub_is_in_contact_and_badly_otherwise() -> None:
-    now = [figures()]
+    now = [worker_status()]
     server = HealthServer(0, lambda: now[0])
     server.start()
     try:
         with urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
             said = json.load(answer)
         assert said["status"] == "ok" and said["running"] == 1 and said["hubs"][0]["credits"] == 8
-        now[0] = figures(in_contact=False)
+        now[0] = worker_status(in_contact=False)
         with pytest.raises(HTTPError) as caught:
             urlopen(f"http://127.0.0.1:{server.port}/healthz")
         assert caught.value.code == 503
         caught.value.close()
-        now[0] = figures(in_contact=False, draining=True)
+        now[0] = worker_status(in_contact=False, draining=True)
         with urlopen(f"http://127.0.0.1:{server.port}/healthz") as answer:
             assert answer.status == 200 and json.load(answer)["status"] == "draining"
         with urlopen(Request(f"http://127.0.0.1:{server.port}/healthz", method="HEAD")) as answer:
@@ -67,19 +42,19 @@ def test_healthz_answers_well_while_a_hub_is_in_contact_and_badly_otherwise() ->
 
 
 def test_a_port_that_cannot_be_had_is_refused_with_what_would_be_right() -> None:
-    taken = HealthServer(0, figures)
+    taken = HealthServer(0, worker_status)
     taken.start()
     try:
         for port, why in ((taken.port, "Address already in use"), (65_536, "from 0 to 65535")):
             with pytest.raises(InvalidSetting, match=why) as refused:
-                HealthServer(port, figures)
+                HealthServer(port, worker_status)
             assert str(port) in str(refused.value) and refused.value.code == "bad_health_port"
     finally:
         taken.close()
 
 
 def test_the_metrics_are_in_the_format_of_prometheus() -> None:
-    lines = exposition(figures()).splitlines()
+    lines = exposition(worker_status()).splitlines()
     assert "turnout_worker_running_steps 1" in lines
     assert 'turnout_worker_steps_total{outcome="completed"} 5' in lines
     assert 'turnout_worker_messages_total{hub="tcp://h:1",direction="received"} 2' in lines

@@ -1,4 +1,4 @@
-"""The health of a stage executor, judged by what it has done."""
+"""Decides the state of health of a stage executor from its heartbeats and batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEALTH_MOVES: dict[HealthState, frozenset[HealthState]] = {
 
 
 class Signs(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be seen of a stage executor from outside. Times are monotonic."""
+    """What is known of a stage executor from outside. Times are monotonic."""
 
     started_at: float | None
     stopping_at: float | None = None
@@ -40,16 +40,16 @@ class Signs(msgspec.Struct, frozen=True, kw_only=True):
     busy_since: float | None = None
     """When it took the batch that it has in hand."""
     excuse: str | None = None
-    """Why a batch may take long without the executor being to blame: the database is away."""
+    """Why a batch may take long without a fault of the executor: the database is away."""
     recent: tuple[bool, ...] = ()
-    """Whether its latest batches went well, oldest first."""
+    """True for each of its latest batches that succeeded, oldest first."""
     items_processed: int = 0
     batches: int = 0
     busy_seconds: float = 0.0
 
 
 class StageHealth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The answer of a health check."""
+    """The result of a health check."""
 
     state: HealthState
     last_heartbeat: float
@@ -60,7 +60,7 @@ class StageHealth(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 def judge(signs: Signs, now: float, settings: CoordinatorSettings, before: HealthState | None = None) -> StageHealth:
-    """The state that the signs speak of, reached from ``before`` by a legal move."""
+    """Returns the state that follows from the signs, reached from ``before`` by a legal move."""
     rate = error_rate(signs.recent)
     state, reason = _state(signs, now, rate, settings)
     if before is not None and state is not before and state not in HEALTH_MOVES[before]:

@@ -1,17 +1,20 @@
-"""The status of this orchestrator, read from its parts."""
+"""Reads the status of this orchestrator from its parts, and holds the last one."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.model.events import ExecutorMetrics
-from turnout.model.health import ExecutorStatus, OrchestratorStatus, PoolStatus, StageStatus
+from turnout.model.executor_status import ExecutorStatus, PoolStatus, StageStatus
+from turnout.model.health import OrchestratorStatus
 from turnout.model.reasons import NO_WORKER_MATCHES
 from turnout.model.workers import HubStatus
 from turnout.orchestration.active_runs import ActiveRuns
@@ -27,8 +30,52 @@ from turnout.orchestration.stages.stage_executor import StageExecutor
 from turnout.orchestration.throttle import Throttle
 from turnout.orchestration.upkeep.rebalance import Rebalance
 
-SHOWN_EVENTS = 20
-SHOWN_WAITS = 20
+log = logging.getLogger("turnout.coordinator")
+
+MAX_EVENTS = 20
+MAX_WAITS = 20
+REFRESH_INTERVAL = 0.5
+"""Seconds from one status to the next."""
+
+
+class StatusSnapshot:
+    """Holds the last status and its time: made on the event loop, read in any thread, also if the loop is stuck."""
+
+    def __init__(self, read: Callable[[], OrchestratorStatus], clock: Callable[[], float] = time.monotonic) -> None:
+        self._read = read
+        self._clock = clock
+        self._last: tuple[float, OrchestratorStatus] | None = None
+
+    def refresh(self) -> OrchestratorStatus:
+        """Reads the status; on the event loop only."""
+        status = self._read()
+        self._last = (self._clock(), status)
+        return status
+
+    async def keep_fresh(self) -> None:
+        while True:
+            try:
+                self.refresh()
+            except Exception:
+                log.exception("the status of this orchestrator could not be read")
+            await asyncio.sleep(REFRESH_INTERVAL)
+
+    def latest(self) -> OrchestratorStatus | None:
+        """Returns the last status with its age, in any thread; None before the first."""
+        if self._last is None:
+            return None
+        made, status = self._last
+        return msgspec.structs.replace(status, age_seconds=max(0.0, self._clock() - made))
+
+    def text(self) -> str | None:
+        """Returns the same as JSON for the lease keeper. Never raises: a status that cannot be encoded must not cost
+        the lease."""
+        try:
+            latest = self.latest()
+            return None if latest is None else msgspec.json.encode(latest).decode()
+        except Exception:
+            log.exception("the status of this orchestrator could not be encoded")
+            return None
 
 
 class StatusReader:
@@ -86,18 +133,18 @@ class StatusReader:
             memory_bytes=_resident(),
             cpu_seconds=time.process_time(),
             cpu_ratio=rates.of("cpu"),
-            events=tuple(coordinator.events)[-SHOWN_EVENTS:],
+            events=tuple(coordinator.events)[-MAX_EVENTS:],
         )
 
     def _totals(self, executors: dict[str, ExecutorMetrics]) -> dict[str, float]:
-        """Everything that only grows, by the name under which its rate is asked for."""
+        """Returns all counters, by the name of their rate."""
         totals: dict[str, float] = {"cpu": time.process_time(), "batches": 0.0, "errors": 0.0}
         for pool in self._pools.values():
-            whole = pool.totals()
-            totals[f"{pool.stage.value} items"] = whole.items_processed
-            totals[f"{pool.stage.value} busy"] = whole.busy_seconds
-            totals["batches"] += whole.batches
-            totals["errors"] += whole.errors
+            counters = pool.totals()
+            totals[f"{pool.stage.value} items"] = counters.items_processed
+            totals[f"{pool.stage.value} busy"] = counters.busy_seconds
+            totals["batches"] += counters.batches
+            totals["errors"] += counters.errors
             for stage in pool.executors:
                 totals[stage.id] = stage.metrics().items_processed
         for key, metrics in executors.items():
@@ -108,7 +155,7 @@ class StatusReader:
         for key, executor in self._dispatcher.executors.items():
             try:
                 yield key, executor.metrics()
-            except Exception:  # somebody else's code: what it cannot say is not shown
+            except Exception:  # an author's code: an executor without metrics is left out
                 continue
 
     def _executor(self, key: str, metrics: ExecutorMetrics) -> ExecutorStatus:
@@ -135,11 +182,11 @@ class StatusReader:
         )
 
     def _hub(self) -> HubStatus | None:
-        """The hub, and for which workers that are not there tasks wait."""
+        """Returns the status of the hub, with the reasons of tasks that wait for workers that are not connected."""
         for key, assigner in self._dispatcher.assigners.items():
             reasons = {assigner.why_not(rest_of(line)) for line in self._capacity_queue.waited_for(key)}
             missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
-            return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:SHOWN_WAITS]))
+            return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:MAX_WAITS]))
         return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.cli.log_lines import format_line, format_progress, progress_fraction
+from turnout.cli.logs import format_line, format_progress, progress_fraction
 from turnout.cli.output import plain_text
 
 

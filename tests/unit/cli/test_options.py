@@ -11,7 +11,7 @@ from typer.models import TyperInfo
 from typer.testing import CliRunner
 
 from turnout.cli import runs, workers
-from turnout.cli.groups import Group, default_command
+from turnout.cli.options import Group, default_command
 
 
 @pytest.mark.parametrize("module", [runs, workers])

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from turnout import Runner
-from turnout.cli import live
+from turnout.cli import top
 from turnout.cli.database import StatusReader
-from turnout.cli.live import Refresher
+from turnout.cli.top import Refresher
 from turnout.errors import DatabaseNotFound, StoreUnreachable
 from turnout.model.health import Orchestrator
 
@@ -44,7 +44,7 @@ class Looks:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "POLL_INTERVAL", 0.001)
+    monkeypatch.setattr(top, "POLL_INTERVAL", 0.001)
 
 
 def test_while_the_database_is_away_what_was_seen_before_stays_with_a_note() -> None:

@@ -10,38 +10,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kit.clock import Clock
 
-from turnout.model.health import ExecutorStatus, OrchestratorStatus
-from turnout.orchestration.coordination import status_snapshot as snapshot_module
+from turnout.model.executor_status import ExecutorStatus
+from turnout.model.health import OrchestratorStatus
+from turnout.orchestration.coordination import status as status_module
 from turnout.orchestration.coordination.rates import SAMPLES, Rates
-from turnout.orchestration.coordination.status_snapshot import StatusSnapshot
+from turnout.orchestration.coordination.status import StatusSnapshot
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
-    sight = StatusSnapshot(OrchestratorStatus)
-    assert sight.known() is None
-    assert sight.text() is None
+    snapshot = StatusSnapshot(OrchestratorStatus)
+    assert snapshot.latest() is None
+    assert snapshot.text() is None
 
 
 def test_what_was_seen_grows_old_until_the_next_look() -> None:
     clock = Clock(100.0)
-    sight = StatusSnapshot(lambda: OrchestratorStatus(at=7.0, owned_runs=3), clock)
-    assert sight.look().age_seconds == 0.0
+    snapshot = StatusSnapshot(lambda: OrchestratorStatus(at=7.0, owned_runs=3), clock)
+    assert snapshot.refresh().age_seconds == 0.0
     clock.now += 30.0
-    stored = msgspec.json.decode(sight.text() or "", type=OrchestratorStatus)
+    stored = msgspec.json.decode(snapshot.text() or "", type=OrchestratorStatus)
     assert (stored.at, stored.owned_runs, stored.age_seconds) == (7.0, 3, 30.0)
-    sight.look()
-    known = sight.known()
+    snapshot.refresh()
+    known = snapshot.latest()
     assert known is not None and known.age_seconds == 0.0
 
 
 def test_a_status_that_cannot_be_written_down_raises_nothing() -> None:
-    sight = StatusSnapshot(lambda: OrchestratorStatus(executors={"\ud800": ExecutorStatus()}))
-    sight.look()
-    assert sight.text() is None
+    snapshot = StatusSnapshot(lambda: OrchestratorStatus(executors={"\ud800": ExecutorStatus()}))
+    snapshot.refresh()
+    assert snapshot.text() is None
 
 
 def test_a_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot_module, "LOOK", 0.0)
+    monkeypatch.setattr(status_module, "REFRESH_INTERVAL", 0.0)
     looked: list[int] = []
 
     async def whole() -> None:
@@ -54,7 +55,7 @@ def test_a_look_that_fails_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> N
             seen.set()
             return OrchestratorStatus()
 
-        looking = asyncio.ensure_future(StatusSnapshot(look).keep_looking())
+        looking = asyncio.ensure_future(StatusSnapshot(look).keep_fresh())
         await asyncio.wait_for(seen.wait(), 20.0)
         looking.cancel()
 
