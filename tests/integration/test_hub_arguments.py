@@ -60,7 +60,7 @@ def nothing_is_left(runner: Runner) -> None:
     executor: Any = runner._core.dispatcher.executors["workers"]  # pyright: ignore[reportPrivateUsage]
     while len(executor.flights):
         time.sleep(0.01)
-    assert not executor.roll._set_aside
+    assert not executor.pool._reserved
 
 
 def test_a_number_that_the_codec_cannot_say_fails_its_task_and_the_hub_goes_on(store_url: str) -> None:

@@ -55,7 +55,7 @@ def nothing_is_left(runner: Runner, worker: SmallWorker) -> None:
     executor: Any = runner._core.dispatcher.executors["workers"]  # pyright: ignore[reportPrivateUsage]
     until(lambda: len(worker.holdings) == 0)
     until(lambda: len(executor.flights) == 0)
-    assert not executor.roll._set_aside
+    assert not executor.pool._reserved
 
 
 def test_a_copy_goes_to_a_worker_and_is_compared(store_url: str, caplog: pytest.LogCaptureFixture) -> None:

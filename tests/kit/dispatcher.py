@@ -21,10 +21,10 @@ class FakeAssigner:
         self.again: list[TaskReadyEvent] = []
         self.kept = 0
 
-    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:
-        return "alone" if alone else "any"
+    def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
+        return "alone" if exclusive else "any"
 
-    def assign(self, line: str) -> str | None:
+    def assign(self, selector: str) -> str | None:
         holder = next((name for name, free in self.free.items() if free), None)
         if holder is not None:
             self.free[holder] -= 1
@@ -43,7 +43,7 @@ class FakeAssigner:
     def unassign(self, holder: str) -> None:
         self.free[holder] += 1
 
-    def why_not(self, line: str) -> str:
+    def wait_reason(self, selector: str) -> str:
         return self.reason
 
     def name_of(self, holder: str) -> str:
@@ -56,7 +56,7 @@ class FakeAssigner:
 class FakeDispatcher(NoDispatcher):
     """Reserves while there is capacity, and keeps what is dispatched in flight until a test answers it."""
 
-    settles = True
+    acknowledges = True
 
     def __init__(self, journal: list[str] | None = None, **capacity: int) -> None:
         self.journal: list[str] = [] if journal is None else journal
@@ -98,13 +98,13 @@ class FakeDispatcher(NoDispatcher):
     def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:
         return self.shadows.get(task.name)
 
-    def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
+    def reserve(self, key: str, *, body: str | None = None, exclusive: bool = False) -> bool:
         open_ = self.free.get(key, 0) > 0 and self.breaker(key) == BreakerState.CLOSED
-        if not open_ or (alone and not self.idle(key)):
+        if not open_ or (exclusive and not self.idle(key)):
             return False
         self.journal.append("reserve")
         self.free[key] -= 1
-        if alone:
+        if exclusive:
             self.reserved_alone.append(key)
         return True
 
@@ -128,10 +128,10 @@ class FakeDispatcher(NoDispatcher):
         """The tasks that were dispatched, in order."""
         return [event.task_name.rpartition("::")[2] for _, event in self.dispatched]
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None:
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
         self.told_settled += results
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+    def reassign(self, results: Sequence[ExecutionResult]) -> None:
         self.told_unclaimed += results
 
     def holders_died(self, holders: Collection[str]) -> None:
@@ -155,7 +155,7 @@ class FakeDispatcher(NoDispatcher):
     def isolation(self, key: str, task: TaskSpec) -> str | None:
         return self.isolating.get(key)
 
-    def free_places(self, key: str) -> int:
+    def free_slots(self, key: str) -> int:
         return self.free.get(key, 0)
 
     def has_capacity(self, key: str | None = None) -> bool:

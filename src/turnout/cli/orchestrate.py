@@ -159,12 +159,12 @@ def _ready(runner: Runner) -> Ready:
     from turnout.store.urls import shown_url
 
     core = runner.core
-    gate = core.workers.gate if core.workers is not None else None
+    authenticator = core.workers.authenticator if core.workers is not None else None
     return Ready(
         orchestrator=core.engine.session.id,
         database=shown_url(runner.url),
         hub=runner.hub,
-        public_key=None if gate is None else gate.public_key,
+        public_key=None if authenticator is None else authenticator.public_key,
         workflows=tuple(sorted(core.registry.workflows)),
     )
 

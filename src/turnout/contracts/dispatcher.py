@@ -57,9 +57,9 @@ class Placement(Protocol):
 class Delivery(Protocol):
     """Reserves capacity, hands attempts over, and brings back exactly one result for each."""
 
-    def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
+    def reserve(self, key: str, *, body: str | None = None, exclusive: bool = False) -> bool:
         """Reserves capacity for an attempt with this body that is about to be committed; False if there is none.
-        ``alone``: nothing else runs in that executor until the attempt has ended."""
+        ``exclusive``: nothing else runs in that executor until the attempt has ended."""
         ...
 
     def release(self, key: str, holder: str = "") -> None:
@@ -80,7 +80,7 @@ class Delivery(Protocol):
         of them begins once the returned futures are done."""
         ...
 
-    def free_places(self, key: str) -> int:
+    def free_slots(self, key: str) -> int:
         """Returns how many attempts that executor would take now."""
         ...
 
@@ -112,15 +112,15 @@ class Delivery(Protocol):
         ...
 
     @property
-    def settles(self) -> bool:
+    def acknowledges(self) -> bool:
         """True if an executor keeps results until they are acknowledged."""
         ...
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None:
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
         """Acknowledges results that are durable, or that no run waits for."""
         ...
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+    def reassign(self, results: Sequence[ExecutionResult]) -> None:
         """Leaves results of runs that this orchestrator does not drive, or no longer drives, to their owners."""
         ...
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import msgspec
 
 from turnout.contracts.clock import boot_time
-from turnout.contracts.workers import Assigner, Settler
+from turnout.contracts.workers import Assigner, ResultHolder
 from turnout.errors import AttemptFenced, ExecutionFailed
 from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
@@ -211,10 +211,10 @@ class TaskExecutor(Protocol):
     - ``refuses(task)`` says why it can never run this task (a function that it could not find), None if it may;
     - ``isolates = True`` if every attempt has a process of its own, so that none can take others with it;
     - ``outlives = True`` if its attempts go on when this process ends, and are answered for elsewhere;
-    - ``assign(line)`` and what goes with it (``contracts.workers.Assigner``) if it chooses among several holders;
-    - ``settled(results)`` and what goes with it (``contracts.workers.Settler``) if it keeps results until they are
+    - ``assign(selector)`` and the rest of ``contracts.workers.Assigner`` if it chooses among several holders;
+    - ``acknowledge(results)`` and the rest of ``contracts.workers.ResultHolder`` if it keeps results until they are
       durable;
-    - ``trusted = True`` if its outputs were made by ``dump_output``, so that nobody need check them again.
+    - ``trusted = True`` if its outputs were made by ``dump_output``, so that they are not checked again.
     """
 
     local: bool
@@ -301,5 +301,5 @@ class BatchExecutor(TaskExecutor, Protocol):
     async def stop(self, timeout: float) -> None: ...
 
 
-class RemoteExecutor(BatchExecutor, Assigner, Settler, Protocol):
+class RemoteExecutor(BatchExecutor, Assigner, ResultHolder, Protocol):
     """An executor whose attempts are held by others, each named before the commit, and acknowledged after it."""

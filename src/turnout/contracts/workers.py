@@ -14,11 +14,11 @@ from turnout.model.workers import HubStatus
 class Assigner(Protocol):
     """An executor that has several holders, of which not every one can run every task."""
 
-    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:
+    def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
         """The line in which such a task waits: tasks in one line want the same holders, or a holder for themselves."""
         ...
 
-    def assign(self, line: str) -> str | None:
+    def assign(self, selector: str) -> str | None:
         """Set a place aside and name its holder; None if there is none now."""
         ...
 
@@ -35,7 +35,7 @@ class Assigner(Protocol):
         """The place that was set aside will not be used."""
         ...
 
-    def why_not(self, line: str) -> str:
+    def wait_reason(self, selector: str) -> str:
         """The reason for which tasks in this line wait."""
         ...
 
@@ -52,14 +52,14 @@ class Assigner(Protocol):
         ...
 
 
-class Settler(Protocol):
+class ResultHolder(Protocol):
     """An executor that holds on to results until it is told what became of them."""
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None:
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
         """These are durable, or nobody waits for them. Those of other executors are among them."""
         ...
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+    def reassign(self, results: Sequence[ExecutionResult]) -> None:
         """Nobody here drives the runs of these: leave them for whoever does."""
         ...
 
@@ -89,7 +89,7 @@ class NumbersRuns(Protocol):
 class Holders(Protocol):
     """What the orchestrator knows, and keeps in the database, of workers and of what they hold."""
 
-    async def joined(self, worker: Session, about: str) -> str | None:
+    async def open_session(self, worker: Session, about: str) -> str | None:
         """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people. Returns
         why it is to leave, if somebody has said so. Raises WorkerInUse if its id belongs to another key."""
         ...
@@ -98,13 +98,13 @@ class Holders(Protocol):
         """Renew the sessions of these workers; says which count as dead, and which are to leave."""
         ...
 
-    async def left(self, worker_id: str) -> None: ...
+    async def end_session(self, worker_id: str) -> None: ...
 
-    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
         """Say that the worker still has these (task id, attempt); returns those that somebody waits for."""
         ...
 
-    def owns(self, task_id: str) -> bool:
+    def drives(self, task_id: str) -> bool:
         """Whether this orchestrator drives the run of this task."""
         ...
 

@@ -12,7 +12,7 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.reasons import BREAKER_OPEN
 
 
-class Recovery:
+class BreakerProbes:
     """Timers around the guards, on the engine's event loop."""
 
     def __init__(
@@ -28,45 +28,45 @@ class Recovery:
         self._announce = announce
         self._give_back = give_back
 
-    def moved(self, slot: ExecutorSlot, before: BreakerState) -> None:
+    def on_change(self, slot: ExecutorSlot, before: BreakerState) -> None:
         """Once it is open, those who wait are woken when it may be tried again."""
         if slot.guard.breaker.state is not BreakerState.OPEN:
             return
         loop = asyncio.get_running_loop()
         slot.answered()
-        loop.call_later(slot.guard.wait(), self._try_again, slot)
+        loop.call_later(slot.guard.wait(), self._announce_when_due, slot)
         if before is BreakerState.CLOSED:
             # There is no room, but those who wait for it have another reason from now on.
             loop.call_soon(self._tell, slot)
 
-    def _try_again(self, slot: ExecutorSlot) -> None:
+    def _announce_when_due(self, slot: ExecutorSlot) -> None:
         if slot.guard.breaker.state is not BreakerState.OPEN:
             return
         wait = slot.guard.wait()
         if wait > 0:
-            asyncio.get_running_loop().call_later(wait, self._try_again, slot)
+            asyncio.get_running_loop().call_later(wait, self._announce_when_due, slot)
         else:
             self._announce(slot)
 
     def admit(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> Sequence[TaskReadyEvent]:
         """Those that may go through; the others, whose places were reserved before it opened, go back."""
-        through = slot.guard.admitted(len(events))
+        through = slot.guard.take_probes(len(events))
         if through < len(events):
             for event in events[through:]:
                 slot.not_taken(event.holder)
             self._give_back(events[through:], BREAKER_OPEN)
         return events[:through]
 
-    def watch(self, slot: ExecutorSlot, probe: InFlight | None) -> None:
+    def track(self, slot: ExecutorSlot, probe: InFlight | None) -> None:
         """A probe is handed over; None: it turned out to be in flight already."""
         if probe is None:
-            slot.guard.hear(None, slot.guard.round)
+            slot.guard.record(None, slot.guard.round)
             return
         probe.probe = slot.guard.round
-        asyncio.get_running_loop().call_later(slot.guard.patience, self._held, probe)
+        asyncio.get_running_loop().call_later(slot.guard.probe_timeout, self._timed_out, probe)
 
-    def _held(self, probe: InFlight) -> None:
+    def _timed_out(self, probe: InFlight) -> None:
         """It took the probe and has not failed since: a body that takes its time must not keep the others waiting."""
         if self._flights.of(probe.event) is probe:
-            probe.slot.guard.hear(False, probe.probe)
+            probe.slot.guard.record(False, probe.probe)
             self._announce(probe.slot)

@@ -13,7 +13,7 @@ import msgspec
 
 from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
-from turnout.contracts.workers import Assigner, NumbersRuns, RunNumbers, Settler
+from turnout.contracts.workers import Assigner, NumbersRuns, ResultHolder, RunNumbers
 from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
 from turnout.dispatcher.executor_adapter import roles_of
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
@@ -75,7 +75,7 @@ class DefaultDispatcher:
         """Whether executors are started; who drives no runs needs only to know them."""
         self._opening: set[asyncio.Task[None]] = set()
         self._assigners: dict[str, Assigner] = {}
-        self._settlers: list[Settler] = []
+        self._result_holders: list[ResultHolder] = []
         self._numbering: list[NumbersRuns] = []
 
     # Executors
@@ -94,14 +94,14 @@ class DefaultDispatcher:
         guard = ExecutorBreaker(key, self._breaker, self._clock)
         slot = self._slots[key] = ExecutorSlot(key, roles.executor, guard, roles.assigner)
         self._executors[key] = executor
-        guard.moved = partial(self._delivery.recovery.moved, slot)
+        guard.on_change = partial(self._delivery.probes.on_change, slot)
         slot.report = self._delivery.flights.reporter(slot)
         slot.executor.on_capacity(self._delivery.flights.room(slot))
         slot.ready = not roles.starts
         if roles.assigner is not None:
             self._assigners[key] = roles.assigner
-        if roles.settler is not None:
-            self._settlers.append(roles.settler)
+        if roles.result_holder is not None:
+            self._result_holders.append(roles.result_holder)
         if roles.numbers is not None:
             self._numbering.append(roles.numbers)
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
@@ -214,12 +214,12 @@ class DefaultDispatcher:
 
     # Places
 
-    def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
+    def reserve(self, key: str, *, body: str | None = None, exclusive: bool = False) -> bool:
         """Set one place aside. A key that is not registered here has none."""
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
-        if slot.reserve_alone(body) if alone else slot.reserve(body):
+        if slot.reserve_exclusively(body) if exclusive else slot.reserve(body):
             return True
         slot.refused = True
         self._used.add(key)
@@ -239,9 +239,9 @@ class DefaultDispatcher:
     def has_capacity(self, key: str | None = None) -> bool:
         """Whether that executor, or any that tasks are sent to, has a place now."""
         if key is None:
-            return any(slot.has_place() for key, slot in self._slots.items() if key in self._used)
+            return any(slot.has_slot() for key, slot in self._slots.items() if key in self._used)
         slot = self._slots.get(key)
-        return slot is not None and slot.has_place()
+        return slot is not None and slot.has_slot()
 
     def idle(self, key: str) -> bool:
         """Whether nothing runs in that executor, or is about to."""
@@ -259,10 +259,10 @@ class DefaultDispatcher:
         able = (other for other in self._slots.values() if other.isolates and other.executor.local and other.ready)
         return next((other.key for other in able if other.can_run(task)), None)
 
-    def free_places(self, key: str) -> int:
+    def free_slots(self, key: str) -> int:
         """How many attempts that executor would take now."""
         slot = self._slots.get(key)
-        return max(0, slot.free_places()) if slot is not None else 0
+        return max(0, slot.free_slots()) if slot is not None else 0
 
     def capacity(self, key: str) -> int | None:
         """How many attempts that executor takes at once; None if it does not say."""
@@ -301,28 +301,28 @@ class DefaultDispatcher:
         return self._delivery.withdraw(events, reason)
 
     @property
-    def settles(self) -> bool:
-        return bool(self._settlers)
+    def acknowledges(self) -> bool:
+        return bool(self._result_holders)
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None:
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
         """These results are durable, or nobody waits for them."""
-        for settler in self._settlers:
-            settler.settled(results)
+        for result_holder in self._result_holders:
+            result_holder.acknowledge(results)
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+    def reassign(self, results: Sequence[ExecutionResult]) -> None:
         """These came for runs that this orchestrator does not drive."""
-        for settler in self._settlers:
-            settler.unclaimed(results)
+        for result_holder in self._result_holders:
+            result_holder.reassign(results)
 
     def disown(self) -> None:
         """Others drive the runs of what is in flight."""
-        for settler in self._settlers:
-            settler.disown()
+        for result_holder in self._result_holders:
+            result_holder.disown()
 
     def holders_died(self, holders: Collection[str]) -> None:
         """The sessions of these holders have ended."""
-        for settler in self._settlers:
-            settler.holders_died(holders)
+        for result_holder in self._result_holders:
+            result_holder.holders_died(holders)
 
     def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
         """(task_id, attempt) of everything handed over and not yet answered, shadow copies left out."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from turnout.contracts.dispatcher import Results
-from turnout.dispatcher.breaker_probes import Recovery
+from turnout.dispatcher.breaker_probes import BreakerProbes
 from turnout.dispatcher.in_flight import Batch, InFlight, InFlightTable
 from turnout.dispatcher.result_validation import raised
 from turnout.dispatcher.slot import ExecutorSlot
@@ -28,7 +28,7 @@ class AttemptDelivery:
 
     def __init__(self, *, grace: float, output_limit: int) -> None:
         self.flights = InFlightTable(self._wake, output_limit)
-        self.recovery = Recovery(self.flights, tell=self._tell, announce=self.announce, give_back=self.give_back)
+        self.probes = BreakerProbes(self.flights, tell=self._tell, announce=self.announce, give_back=self.give_back)
         self.timeouts: Timeouts | None = None
         self.stopping: bool = False
         self._grace = grace
@@ -53,13 +53,13 @@ class AttemptDelivery:
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[InFlight] = []
         slot.reserved = max(0, slot.reserved - len(events))
-        shut = slot.guard.shut
+        shut = slot.guard.blocking
         if shut:
-            events = self.recovery.admit(slot, events)
+            events = self.probes.admit(slot, events)
         for event in events:
             flight = self.flights.add(event, slot)
             if shut:
-                self.recovery.watch(slot, flight)
+                self.probes.track(slot, flight)
             if flight is None:
                 slot.not_taken(event.holder)
             else:
@@ -103,7 +103,7 @@ class AttemptDelivery:
     def announce(self, slot: ExecutorSlot) -> None:
         """Says that a place may be free."""
         slot.refused = False
-        if not slot.guard.shut or slot.has_place():
+        if not slot.guard.blocking or slot.has_slot():
             self._tell(slot)
 
     def _tell(self, slot: ExecutorSlot) -> None:
@@ -182,7 +182,7 @@ class AttemptDelivery:
         for slot in batch.refused - batch.answered:
             # An open breaker holds everything off by itself, for longer.
             if slot.guard.breaker.state is not BreakerState.OPEN:
-                self._running().call_later(slot.hold_off(), self.announce, slot)
+                self._running().call_later(slot.back_off(), self.announce, slot)
 
     # Stopping what runs
 

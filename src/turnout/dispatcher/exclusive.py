@@ -79,7 +79,7 @@ class ExclusiveUse:
         """Somebody else was refused a place."""
         self._turned_away = True
 
-    def left(self, now: float) -> None:
+    def release(self, now: float) -> None:
         """The executor is empty again."""
         used = min(now - self._taken_at, MAX_EXCLUSIVE)
         if self.taken and self._turned_away and used >= SHORT:

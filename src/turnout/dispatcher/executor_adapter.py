@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard, cast
 
 from turnout.contracts.executor import BatchExecutor, Loader, Report, TaskExecutor
-from turnout.contracts.workers import Assigner, NumbersRuns, Settler
+from turnout.contracts.workers import Assigner, NumbersRuns, ResultHolder
 from turnout.dispatcher.attempt_tasks import AttemptTasks
 from turnout.errors import InvalidRouting
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
@@ -30,7 +30,7 @@ class ExecutorRoles(NamedTuple):
 
     executor: BatchExecutor
     assigner: Assigner | None
-    settler: Settler | None
+    result_holder: ResultHolder | None
     numbers: NumbersRuns | None
     starts: bool
     """It has a start of its own, before which it gets no attempt."""
@@ -46,7 +46,7 @@ def roles_of(key: str, executor: TaskExecutor, output_limit: int = MAX_BYTES) ->
     return ExecutorRoles(
         executor if is_batch_executor(executor) else ExecutorAdapter(key, executor, output_limit),
         cast("Assigner", executor) if has(Assigner, "assign") else None,
-        cast("Settler", executor) if has(Settler, "settled") else None,
+        cast("ResultHolder", executor) if has(ResultHolder, "acknowledge") else None,
         cast("NumbersRuns", executor) if has(NumbersRuns, "bind_numbers") else None,
         starts=has(BatchExecutor, "start"),
     )

@@ -1,6 +1,6 @@
 """May an executor get an attempt now? Its circuit breaker, and who is let through to try it.
 
-While it is closed nobody asks: one look at ``shut`` is all that it costs. While it is open nobody gets a place, so
+While it is closed nobody asks: one look at ``blocking`` is all that it costs. While it is open nobody gets a place, so
 tasks stay ready. When its time is over the next to reserve a place becomes a probe; an attempt whose place was reserved
 before is handed back. Only probes of the present round decide: what comes late, from before it opened, says nothing.
 """
@@ -22,7 +22,18 @@ CLOSED, OPEN, HALF_OPEN = BreakerState.CLOSED, BreakerState.OPEN, BreakerState.H
 class ExecutorBreaker:
     """The breaker of one executor, or of one worker. Without settings it never opens."""
 
-    __slots__ = ("_clock", "_of", "_probes_reserved", "_settings", "breaker", "key", "moved", "round", "shut", "wary")
+    __slots__ = (
+        "_clock",
+        "_of",
+        "_probes_reserved",
+        "_settings",
+        "blocking",
+        "breaker",
+        "has_failures",
+        "key",
+        "on_change",
+        "round",
+    )
 
     def __init__(
         self,
@@ -36,18 +47,18 @@ class ExecutorBreaker:
         self._settings = settings if settings is not None and settings.threshold else None
         self._clock = clock
         self.breaker = Breaker(probes=settings.probes if settings is not None else 1)
-        self.shut: bool = False
+        self.blocking: bool = False
         """Not closed: to be asked before anybody gets a place or is handed over."""
-        self.wary: bool = False
+        self.has_failures: bool = False
         """Not closed, or failures were counted: a success would change something."""
         self.round: int = 0
         """How often it has opened; what probes are marked with."""
-        self.moved: Callable[[BreakerState], None] = lambda before: None
+        self.on_change: Callable[[BreakerState], None] = lambda before: None
         """Called after each move."""
         self._probes_reserved = 0
 
     @property
-    def patience(self) -> float:
+    def probe_timeout(self) -> float:
         """Seconds after which an executor that still has its probe counts as working."""
         return self._settings.longest if self._settings is not None else 0.0
 
@@ -56,31 +67,31 @@ class ExecutorBreaker:
         return max(0.0, self.breaker.until - self._clock())
 
     # -- who is let through -------------------------------------------------------------------------------------
-    def room(self) -> int:
-        """How many more may reserve a place while it is shut."""
+    def free_probes(self) -> int:
+        """How many more may reserve a place while it is blocking."""
         breaker = self.breaker
         return max(0, breaker.probes - breaker.probing) if breaker.allows(self._clock()) else 0
 
-    def reserved(self) -> None:
+    def reserve_probe(self) -> None:
         """Somebody whom there was room for has reserved a place: he is a probe."""
         self._become(self.breaker.trying(self._clock()))
         self._probes_reserved += 1
 
-    def released(self, left: int) -> None:
+    def release_probes(self, left: int) -> None:
         """A place was given back, ``left`` are reserved. Whose it was does not matter: all others were reserved before
         it opened, and whoever is handed over first takes the probe's part."""
         while self._probes_reserved > left:
             self._probes_reserved -= 1
             self._become(self.breaker.untried())
 
-    def admitted(self, wanted: int) -> int:
+    def take_probes(self, wanted: int) -> int:
         """How many of those who are to be handed over now may go through, as probes."""
         through = min(wanted, self._probes_reserved)
         self._probes_reserved -= through
         return through
 
     # -- what comes of it ---------------------------------------------------------------------------------------
-    def hear(self, at_fault: bool | None, probe: int, error: ErrorInfo | None = None) -> None:
+    def record(self, at_fault: bool | None, probe: int, error: ErrorInfo | None = None) -> None:
         """How an attempt went for the executor; ``probe`` is the round that it was let through in, 0 if none."""
         settings = self._settings
         if settings is None or (self.breaker.state is HALF_OPEN and probe != self.round):
@@ -96,10 +107,10 @@ class ExecutorBreaker:
 
     def _become(self, breaker: Breaker, cause: str = "") -> None:
         before, self.breaker = self.breaker, breaker
-        self.wary = breaker.state is not CLOSED or breaker.failures > 0
+        self.has_failures = breaker.state is not CLOSED or breaker.failures > 0
         if before.state is breaker.state:
             return
-        self.shut = breaker.state is not CLOSED
+        self.blocking = breaker.state is not CLOSED
         match breaker.state:
             case BreakerState.OPEN:
                 self.round += 1
@@ -111,4 +122,4 @@ class ExecutorBreaker:
             case BreakerState.CLOSED:
                 self._probes_reserved = 0
                 log.info("breaker of %s: closed after %d failures in a row", self._of, before.failures)
-        self.moved(before.state)
+        self.on_change(before.state)

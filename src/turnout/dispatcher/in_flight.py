@@ -134,11 +134,11 @@ class InFlightTable:
         if flight.timer is not None:
             flight.timer.cancel()
         slot.flying -= 1
-        if slot.solitude is not None:
+        if slot.exclusive_use is not None:
             slot.vacated()
         guard = slot.guard
-        if (status is not STATUS_COMPLETED or guard.wary) and not self.stopping:
-            guard.hear(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
+        if (status is not STATUS_COMPLETED or guard.has_failures) and not self.stopping:
+            guard.record(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
         refused = status is STATUS_RETURNED and flight.withdrawn is None
         (batch.refused if refused else batch.answered).add(slot)

@@ -24,7 +24,7 @@ class NoDispatcher:
     assigners: Mapping[str, Assigner] = {}
     used: Collection[str] = ()
     has_shadows = False
-    settles = False
+    acknowledges = False
 
     def register_executor(self, key: str, executor: TaskExecutor) -> None:
         raise InvalidRouting(f'executor "{key}" cannot be registered: there is no dispatcher', code="no_dispatcher")
@@ -38,7 +38,7 @@ class NoDispatcher:
     def resolve_executor_key(self, task_namespace: str) -> str:
         return POLLING.executor_key
 
-    def reserve(self, key: str, *, body: str | None = None, alone: bool = False) -> bool:
+    def reserve(self, key: str, *, body: str | None = None, exclusive: bool = False) -> bool:
         return False
 
     def release(self, key: str, holder: str = "") -> None: ...
@@ -46,9 +46,9 @@ class NoDispatcher:
     def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:
         assert not events, "nothing was reserved"
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None: ...
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None: ...
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None: ...
+    def reassign(self, results: Sequence[ExecutionResult]) -> None: ...
 
     def disown(self) -> None: ...
 
@@ -65,7 +65,7 @@ class NoDispatcher:
     def isolation(self, key: str, task: TaskSpec) -> str | None:
         return None
 
-    def free_places(self, key: str) -> int:
+    def free_slots(self, key: str) -> int:
         return 0
 
     def capacity(self, key: str) -> int | None:

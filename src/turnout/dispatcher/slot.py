@@ -19,8 +19,8 @@ from turnout.model.spec import TaskSpec
 
 log = logging.getLogger("turnout.dispatcher")
 
-INITIAL_HOLD = 0.05
-MAX_HOLD = 2.0
+INITIAL_BACKOFF = 0.05
+MAX_BACKOFF = 2.0
 
 
 class DispatcherMetrics(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,15 +40,16 @@ class ExecutorSlot:
 
     __slots__ = (
         "assigner",
+        "backoff",
+        "backoff_until",
         "by_status",
         "dispatched",
         "dropped",
         "enforces_timeouts",
+        "exclusive_use",
         "executor",
         "flying",
         "guard",
-        "held_until",
-        "hold",
         "isolates",
         "key",
         "one_by_one",
@@ -57,7 +58,6 @@ class ExecutorSlot:
         "refused",
         "report",
         "reserved",
-        "solitude",
         "trusted",
     )
 
@@ -73,49 +73,49 @@ class ExecutorSlot:
         self.trusted: bool = executor.trusted
         self.outlives: bool = executor.outlives
         self.isolates: bool = executor.isolates
-        self.solitude: ExclusiveUse | None = None
+        self.exclusive_use: ExclusiveUse | None = None
         """Set while somebody runs, or waits to run, alone here."""
         self.ready: bool = True
         self.reserved: int = 0
         self.flying: int = 0
         self.refused: bool = False
         """Somebody was told no since capacity was last announced."""
-        self.hold: float = 0.0
-        self.held_until: float = 0.0
+        self.backoff: float = 0.0
+        self.backoff_until: float = 0.0
         self.report: Report
         self.dispatched: int = 0
         self.dropped: int = 0
         self.by_status: dict[str, int] = {}
 
-    def has_place(self) -> bool:
+    def has_slot(self) -> bool:
         """Whether one more attempt may be committed to this executor."""
-        return self.free_places() > 0
+        return self.free_slots() > 0
 
-    def free_places(self, body: str | None = None) -> int:
+    def free_slots(self, body: str | None = None) -> int:
         """How many more attempts, with this body if it is named, may be committed to this executor."""
-        if not self.ready or (self.held_until and time.monotonic() < self.held_until):
+        if not self.ready or (self.backoff_until and time.monotonic() < self.backoff_until):
             return 0
-        if self.solitude is not None and self.solitude.closed_to_others(time.monotonic()):
+        if self.exclusive_use is not None and self.exclusive_use.closed_to_others(time.monotonic()):
             return 0
-        return self._places(body)
+        return self._free(body)
 
     def reserve(self, body: str | None = None) -> bool:
         """Set a place aside."""
-        if self.free_places(body) <= 0:
-            if self.solitude is not None:
-                self.solitude.turn_away()
+        if self.free_slots(body) <= 0:
+            if self.exclusive_use is not None:
+                self.exclusive_use.turn_away()
             return False
         self.reserved += 1
-        if self.guard.shut:
-            self.guard.reserved()
+        if self.guard.blocking:
+            self.guard.reserve_probe()
         return True
 
     def release(self, holder: str) -> None:
         """Give back a place that was set aside."""
         self.reserved -= 1
         self.not_taken(holder)
-        if self.guard.shut:
-            self.guard.released(self.reserved)
+        if self.guard.blocking:
+            self.guard.release_probes(self.reserved)
         self.vacated()
 
     def not_taken(self, holder: str) -> None:
@@ -123,30 +123,30 @@ class ExecutorSlot:
         if self.assigner is not None:
             self.assigner.unassign(holder)
 
-    def reserve_alone(self, body: str | None = None) -> bool:
+    def reserve_exclusively(self, body: str | None = None) -> bool:
         """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts
         from one another that is any place."""
         if not self.ready or self.isolates:
             return self.reserve(body)
-        self.solitude = self.solitude or ExclusiveUse()
+        self.exclusive_use = self.exclusive_use or ExclusiveUse()
         empty = not self.reserved and not self.flying
-        granted = not self.solitude.taken and self._places() > 0 and self.solitude.ask(time.monotonic(), empty)
+        granted = not self.exclusive_use.taken and self._free() > 0 and self.exclusive_use.ask(time.monotonic(), empty)
         if granted:
             self.reserved += 1
-            if self.guard.shut:
-                self.guard.reserved()
+            if self.guard.blocking:
+                self.guard.reserve_probe()
         return granted
 
     def vacated(self) -> None:
         """An attempt has ended, or will not come."""
-        if self.solitude is not None and not self.reserved and not self.flying:
+        if self.exclusive_use is not None and not self.reserved and not self.flying:
             now = time.monotonic()
-            self.solitude.left(now)
-            if self.solitude.over(now):
-                self.solitude = None
+            self.exclusive_use.release(now)
+            if self.exclusive_use.over(now):
+                self.exclusive_use = None
 
-    def _places(self, body: str | None = None) -> int:
-        if self.guard.shut and not self.guard.room():
+    def _free(self, body: str | None = None) -> int:
+        if self.guard.blocking and not self.guard.free_probes():
             return 0
         try:
             if self.one_by_one:
@@ -154,7 +154,7 @@ class ExecutorSlot:
                 return int(not self.reserved and self.executor.has_capacity())
             capacity = self.executor.capacity if body is None else self.executor.capacity_of(body)
             places = (capacity or 0) - self.reserved - self.flying
-            return min(places, self.guard.room()) if self.guard.shut else places
+            return min(places, self.guard.free_probes()) if self.guard.blocking else places
         except Exception:
             log.exception("executor %s could not say whether it has capacity", self.key)
             return 0
@@ -191,15 +191,15 @@ class ExecutorSlot:
             log.exception("executor %s could not withdraw %d attempts", self.key, len(events))
             return None
 
-    def hold_off(self) -> float:
+    def back_off(self) -> float:
         """It refused what it had a place for: offers it nothing for a while, longer each time in a row."""
-        self.hold = min(self.hold * 2 or INITIAL_HOLD, MAX_HOLD)
-        self.held_until = time.monotonic() + self.hold
-        return self.hold
+        self.backoff = min(self.backoff * 2 or INITIAL_BACKOFF, MAX_BACKOFF)
+        self.backoff_until = time.monotonic() + self.backoff
+        return self.backoff
 
     def answered(self) -> None:
         """It gave a real answer: whatever was held back may come."""
-        self.hold = self.held_until = 0.0
+        self.backoff = self.backoff_until = 0.0
 
     def metrics(self) -> DispatcherMetrics:
         return DispatcherMetrics(

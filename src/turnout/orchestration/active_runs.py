@@ -81,8 +81,8 @@ class ActiveRuns(Mapping[str, ActiveRun]):
             self._registry.forget(owned.run_id)
         if owned.timer is not None:
             owned.timer.cancel()
-        if owned.results and self._delivery.settles:
-            self._delivery.unclaimed([answer.result for answer in owned.results])
+        if owned.results and self._delivery.acknowledges:
+            self._delivery.reassign([answer.result for answer in owned.results])
         for order in owned.commands:
             if ended:
                 order.acknowledge()

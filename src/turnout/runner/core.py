@@ -122,7 +122,7 @@ class Core:
     @property
     def hub(self) -> str | None:
         """The address that workers connect to; None if there is no hub here."""
-        return self.workers.door.address if self.workers is not None and self.workers.listens else None
+        return self.workers.router.address if self.workers is not None and self.workers.listens else None
 
     # -- life ---------------------------------------------------------------------------------------------------
     def _open(self) -> None:

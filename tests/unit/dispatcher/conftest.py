@@ -111,7 +111,7 @@ class Engine:
 
     def _capacity_freed(self, key: str) -> None:
         self.freed.append(key)
-        self.rooms.append(self.dispatcher.free_places(key))
+        self.rooms.append(self.dispatcher.free_slots(key))
         self._notify()
 
     def _notify(self) -> None:

@@ -74,8 +74,8 @@ def test_failures_in_a_row_open_it_and_then_nobody_gets_a_place(
             await send(desk, event_of(number))
         assert dispatcher.breaker("default") == "open"
         assert not dispatcher.reserve("default")
-        assert not dispatcher.reserve("default", alone=True)
-        assert (dispatcher.free_places("default"), dispatcher.has_capacity("default")) == (0, False)
+        assert not dispatcher.reserve("default", exclusive=True)
+        assert (dispatcher.free_slots("default"), dispatcher.has_capacity("default")) == (0, False)
         clock.now += 0.99
         assert not dispatcher.reserve("default")
         assert len(custom.seen) == 3
@@ -99,7 +99,7 @@ def test_half_open_one_may_try_whose_success_closes_it(
             await send(desk, event_of(number))
         moody.error, moody.gate = None, asyncio.Event()
         clock.now += 1.0
-        assert dispatcher.free_places("default") == 1
+        assert dispatcher.free_slots("default") == 1
         desk.send(event_of(3))
         assert dispatcher.breaker("default") == "half_open"
         assert not dispatcher.reserve("default")
@@ -107,7 +107,7 @@ def test_half_open_one_may_try_whose_success_closes_it(
         result = (await desk.results_of(4))[-1]
         assert result.status is ExecutionStatus.COMPLETED
         assert dispatcher.breaker("default") == "closed"
-        assert dispatcher.free_places("default") == 10
+        assert dispatcher.free_slots("default") == 10
 
     with caplog.at_level(logging.INFO, "turnout.dispatcher"):
         run(scenario)
@@ -198,7 +198,7 @@ def test_a_refusal_for_lack_of_room_is_no_failure_and_a_probe_that_meets_it_make
         await send(desk, event_of(3))
         assert dispatcher.breaker("default") == "half_open"
         # It is held off for a moment, as after any refusal, and then announced.
-        await desk.until(lambda: dispatcher.free_places("default") == 1)
+        await desk.until(lambda: dispatcher.free_slots("default") == 1)
         moody.error = None
         await send(desk, event_of(4))
         assert dispatcher.breaker("default") == "closed"
@@ -401,10 +401,10 @@ def test_a_batch_that_raises_is_one_failure(executor: Make, engine: Make, event_
         clock.now += 1.0
         # Refused for lack of room, none of the three probes has found out anything.
         batches.error = NoCapacity("full")
-        assert dispatcher.free_places("default") == 3
+        assert dispatcher.free_slots("default") == 3
         await send(desk, *(event_of(number) for number in range(60, 63)))
         assert dispatcher.breaker("default") == "half_open"
-        await desk.until(lambda: dispatcher.free_places("default") == 3)
+        await desk.until(lambda: dispatcher.free_slots("default") == 3)
         batches.error = None
         await send(desk, *(event_of(number) for number in range(63, 66)))
         assert dispatcher.breaker("default") == "closed"

@@ -809,17 +809,17 @@ def test_while_somebody_is_alone_nobody_else_gets_a_place_and_then_all_are_told(
         desk = engine({"default": backend}).start()
         dispatcher = desk.dispatcher
         assert dispatcher.idle("default")
-        assert dispatcher.reserve("default", alone=True)
+        assert dispatcher.reserve("default", exclusive=True)
         assert not dispatcher.reserve("default")
         dispatcher.release("default")
-        assert dispatcher.reserve("default", alone=True), "a commit that did not apply leaves nothing behind"
+        assert dispatcher.reserve("default", exclusive=True), "a commit that did not apply leaves nothing behind"
         dispatcher.dispatch("default", [event_of(1)])
-        assert dispatcher.free_places("default") == 0
-        assert not dispatcher.reserve("default", alone=True)
+        assert dispatcher.free_slots("default") == 0
+        assert not dispatcher.reserve("default", exclusive=True)
         desk.freed.clear()
         backend.report(ExecutionResult.success(event_of(1)))
         await desk.until(lambda: "default" in desk.freed)
-        assert dispatcher.free_places("default") == 3
+        assert dispatcher.free_slots("default") == 3
 
     run(scenario)
 
@@ -833,11 +833,11 @@ def test_somebody_who_wants_to_be_alone_waits_for_those_who_are_there(
         dispatcher = desk.dispatcher
         assert dispatcher.reserve("default")
         dispatcher.dispatch("default", [event_of(1)])
-        assert not dispatcher.reserve("default", alone=True)
+        assert not dispatcher.reserve("default", exclusive=True)
         assert not dispatcher.reserve("default"), "nothing new starts while he waits"
         desk.freed.clear()
         backend.report(ExecutionResult.success(event_of(1)))
         await desk.until(lambda: "default" in desk.freed)
-        assert dispatcher.reserve("default", alone=True)
+        assert dispatcher.reserve("default", exclusive=True)
 
     run(scenario)

@@ -157,10 +157,10 @@ def test_members_that_are_no_methods_count_as_absent(executor: Make) -> None:
 
 def test_roles_beyond_the_batch_face_are_found_by_their_members(executor: Make) -> None:
     plain = roles_of("plain", executor())
-    assert (plain.assigner, plain.settler, plain.numbers) == (None, None, None)
-    remote = executor(assign=len, settled=len, bind_numbers=len)
+    assert (plain.assigner, plain.result_holder, plain.numbers) == (None, None, None)
+    remote = executor(assign=len, acknowledge=len, bind_numbers=len)
     roles = roles_of("remote", remote)
-    assert roles.assigner is roles.settler is roles.numbers is remote
+    assert roles.assigner is roles.result_holder is roles.numbers is remote
 
 
 def test_what_lacks_a_member_is_refused_by_name() -> None:

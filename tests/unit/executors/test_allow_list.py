@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.allow_list import ANY, AllowedWorker, AllowList, parse
 from turnout.executors.workers.allow_list_file import AllowedWorkers
-from turnout.executors.workers.refusals import MAX_IN_A_WHILE, SAID_AGAIN, WHILE, Refusals
+from turnout.executors.workers.curve_auth import refusal_log
+from turnout.rate_limited_log import MAX_LINES, REPEAT_INTERVAL, WINDOW
 from turnout.wire.messages import Hello
 
 KEY, OTHER = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
@@ -220,7 +221,7 @@ def test_a_refusal_is_logged_once_for_each_peer_and_reason_and_again_much_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = 0.0
-    refusals = Refusals(lambda: now)
+    refusals = refusal_log(lambda: now)
     for _ in range(3):
         refusals.note("one", "no key")
         refusals.note("one", "labels")
@@ -230,18 +231,18 @@ def test_a_refusal_is_logged_once_for_each_peer_and_reason_and_again_much_later(
         "one was refused: labels",
         "two was refused: no key",
     ]
-    now = SAID_AGAIN
+    now = REPEAT_INTERVAL
     refusals.note("one", "no key")
     assert len(caplog.records) == 4 and refusals.count == 10
 
 
 def test_whoever_tries_many_keys_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    refusals = Refusals(lambda: now)
+    refusals = refusal_log(lambda: now)
     for number in range(1000):
         refusals.note("one", f"key {number}")
-    assert len(caplog.records) == MAX_IN_A_WHILE + 1
-    assert caplog.records[-1].getMessage() == f"more were refused; the next lines about that come in {WHILE:.0f} s"
-    now = WHILE
+    assert len(caplog.records) == MAX_LINES + 1
+    assert caplog.records[-1].getMessage() == f"more were refused; the next lines about that come in {WINDOW:.0f} s"
+    now = WINDOW
     refusals.note("one", "key 999")
-    assert len(caplog.records) == MAX_IN_A_WHILE + 2
+    assert len(caplog.records) == MAX_LINES + 2

@@ -17,7 +17,7 @@ from turnout.errors import StoreUnreachable
 from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.in_flight import attempt_of, token_of
 from turnout.executors.workers.settings import HubSettings
-from turnout.executors.workers.step_sender import PATIENCE
+from turnout.executors.workers.step_sender import CREDIT_TIMEOUT
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.rows import Renewal, Session
 from turnout.model.spec import Body, TaskSpec
@@ -59,7 +59,7 @@ class Database:
         if self.trouble is not None:
             raise self.trouble
 
-    async def joined(self, worker: Session, about: str) -> str | None:
+    async def open_session(self, worker: Session, about: str) -> str | None:
         await self._answer()
         return None
 
@@ -68,14 +68,14 @@ class Database:
         self.renewed += about
         return Renewal(frozenset(), {})
 
-    async def left(self, worker_id: str) -> None:
+    async def end_session(self, worker_id: str) -> None:
         await self._answer()
 
-    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
         await self._answer()
         return frozenset(attempts) & self.wanted
 
-    def owns(self, task_id: str) -> bool:
+    def drives(self, task_id: str) -> bool:
         return True
 
     async def hubs(self) -> Mapping[str, bool]:
@@ -100,7 +100,7 @@ class Desk:
         self.hub.bind(self.loader)
         self.results: list[ExecutionResult] = []
         self._sent: list[tuple[bytes, list[bytes]]] = []
-        self.hub.door.send = lambda route, frames: self._sent.append((route, list(frames)))  # type: ignore[method-assign]
+        self.hub.router.send = lambda route, frames: self._sent.append((route, list(frames)))  # type: ignore[method-assign]
         self._seq = 0
 
     async def settle(self) -> None:
@@ -111,13 +111,13 @@ class Desk:
     async def greet(self, worker_id: str = "w", route: bytes = b"", **changes: Any) -> None:
         said = hello(worker_id, **{"codecs": ("json",), "handlers": (HANDLER,), **changes})
         self.hub.protocol.receive(route or worker_id.encode(), pack(said, ""), 0.0)
-        self.hub.carry_on()
+        self.hub.pump()
         await self.settle()
 
     async def hear(self, message: Message, worker_id: str = "w", now: float = 0.0) -> None:
         worker = self.hub.protocol.workers[worker_id]
         self.hub.protocol.receive(worker.route, pack(message, worker.session), now)
-        self.hub.carry_on()
+        self.hub.pump()
         await self.settle()
 
     async def beat(self, *held: tuple[str, Any], now: float = 0.0) -> None:
@@ -131,7 +131,7 @@ class Desk:
     def assigned(self, body: Callable[..., Any] | None = None, **more: Any) -> TaskReadyEvent:
         """An attempt for which a worker was chosen."""
         event = self.loader.add(body, **more)
-        holder = self.hub.assign(self.hub.line(self.loader.works[event.task_id].task, None))
+        holder = self.hub.assign(self.hub.selector(self.loader.works[event.task_id].task, None))
         assert holder is not None
         return msgspec.structs.replace(event, holder=holder)
 
@@ -167,7 +167,7 @@ def test_what_was_meant_for_a_worker_that_is_to_leave_goes_back_at_once() -> Non
         desk.hub.protocol.drain(desk.hub.protocol.workers["w"], "deploy")
         await desk.execute(event)
         assert desk.statuses() == [ExecutionStatus.RETURNED]
-        assert not len(desk.hub.flights) and not desk.hub.roll._set_aside
+        assert not len(desk.hub.flights) and not desk.hub.pool._reserved
 
     run(scenario)
 
@@ -186,7 +186,7 @@ def test_what_was_meant_for_a_worker_that_takes_no_more_goes_back_at_once() -> N
     async def scenario() -> None:
         desk = await three_for_a_worker_that_takes(0)
         assert desk.statuses() == [ExecutionStatus.RETURNED] * 3
-        assert not desk.said() and not len(desk.hub.flights) and not desk.hub.roll._set_aside
+        assert not desk.said() and not len(desk.hub.flights) and not desk.hub.pool._reserved
 
     run(scenario)
 
@@ -209,12 +209,12 @@ def test_what_a_worker_does_not_take_for_long_goes_back_and_what_was_cancelled_i
         desk = await three_for_a_worker_that_takes(1)
         first, second = [flight.event for flight in desk.hub.flights.without_result() if not flight.given]
         desk.hub.cancel(first)
-        desk.hub._giving.flush(time.monotonic() + 2 * PATIENCE)
+        desk.hub._sender.flush(time.monotonic() + 2 * CREDIT_TIMEOUT)
         assert [(each.task_id, each.status) for each in desk.results] == [
             (first.task_id, ExecutionStatus.CANCELLED),
             (second.task_id, ExecutionStatus.RETURNED),
         ]
-        assert len(desk.hub.flights) == 1 and not desk.hub.roll._set_aside
+        assert len(desk.hub.flights) == 1 and not desk.hub.pool._reserved
 
     run(scenario)
 
@@ -321,7 +321,7 @@ def test_a_withdrawal_is_said_again_in_the_next_session_and_does_not_wait_for_a_
         await desk.hear(Received(tokens[:1]))
         assert not withdrawn.done()
         desk.hub.protocol.expel(desk.hub.protocol.workers["w"], "it is gone")
-        desk.hub.carry_on()
+        desk.hub.pump()
         await desk.settle()
         assert withdrawn.done()
 
@@ -361,12 +361,12 @@ def test_what_has_just_come_may_wait() -> None:
 
 def test_tasks_that_ask_for_different_things_never_stand_in_one_line() -> None:
     async def scenario() -> None:
-        roll = Desk().hub.roll
-        plain = roll.line("h [('gpu', 'true')]", {})
-        labelled = roll.line("h", {"gpu": "true"})
-        assert roll.why_not(plain) == "no_worker_matches{} handler h [('gpu', 'true')]"
-        assert roll.why_not(labelled) == "no_worker_matches{gpu=true} handler h"
-        assert roll.line("h", {"b": "2", "a": "1"}) == roll.line("h", {"a": "1", "b": "2"})
+        pool = Desk().hub.pool
+        plain = pool.selector("h [('gpu', 'true')]", {})
+        labelled = pool.selector("h", {"gpu": "true"})
+        assert pool.wait_reason(plain) == "no_worker_matches{} handler h [('gpu', 'true')]"
+        assert pool.wait_reason(labelled) == "no_worker_matches{gpu=true} handler h"
+        assert pool.selector("h", {"b": "2", "a": "1"}) == pool.selector("h", {"a": "1", "b": "2"})
 
     run(scenario)
 
@@ -482,7 +482,7 @@ def test_an_attempt_that_its_worker_does_not_end_in_time_is_not_waited_for() -> 
                 clock += 0.5
                 worker.heard = clock
                 desk.hub.protocol.tick(clock)
-            desk.hub.carry_on()
+            desk.hub.pump()
             await desk.settle()
 
         await pass_time(100)
@@ -509,7 +509,7 @@ def test_sessions_that_could_not_be_renewed_are_renewed_before_anybody_is_declar
         assert desk.database.renewed == ["w"]
         await desk.hub.keep_holders()
         assert desk.database.renewed == ["w"], "that was a moment ago"
-        desk.hub.reception.renewed -= 6.0
+        desk.hub.membership.renewed -= 6.0
         desk.database.trouble = StoreUnreachable("away")
         with pytest.raises(StoreUnreachable):
             await desk.hub.keep_holders()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.allow_list import AllowList, parse
+from turnout.rate_limited_log import DistinctLog
 
 log = logging.getLogger("turnout.hub")
 
@@ -20,7 +21,7 @@ class AllowedWorkers:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._rate_limited_log = ""
+        self._errors = DistinctLog(log, "the list of workers stays as it was: %s", level=logging.ERROR)
         self._seen = self._sign()
         self._changed = False
         """The file differs from what was read."""
@@ -43,13 +44,12 @@ class AllowedWorkers:
             fresh = self._read()
         except InvalidSetting as error:
             self._changed = False
-            if error.message != self._rate_limited_log:
-                self._rate_limited_log = error.message
-                log.error("the list of workers stays as it was: %s", error.message)
+            self._errors.note(error.message)
             return False
         if self._sign() != sign:
             return False
-        self._changed, self._rate_limited_log = False, ""
+        self._changed = False
+        self._errors.recovered()
         if fresh == self.list:
             return False
         self.list = fresh

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ from zmq.utils import z85
 from zmq.utils.monitor import parse_monitor_message
 
 from turnout.executors.workers.allow_list_file import AllowedWorkers
-from turnout.executors.workers.refusals import Refusals
 from turnout.executors.workers.settings import HubSettings
+from turnout.rate_limited_log import DistinctLog
 from turnout.wire.keys import own_pair, shortened
 from turnout.wire.messages import Error, Hello
 
@@ -32,13 +34,19 @@ _NO_KEY = "it gave no key, and this hub takes encrypted connections only"
 """Of the two ends of an unencrypted connection, the one that notices first ends it; a mere port scan ends the same."""
 
 
+def refusal_log(clock: Callable[[], float] = time.monotonic) -> DistinctLog:
+    """Logs peers that were refused, once for each peer and reason."""
+    more = "more were refused; the next lines about that come in %.0f s"
+    return DistinctLog(log, "%s was refused: %s", more, clock=clock)
+
+
 class CurveAuthenticator:
     """The hub's keys and the list of its workers' keys, at work on the event loop that opened it."""
 
     def __init__(self, key_file: str, workers_file: str) -> None:
         self._pair = own_pair(Path(key_file), log)
         self.allowed = AllowedWorkers(Path(workers_file))
-        self.refusals = Refusals()
+        self.refusals = refusal_log()
         self._loop: asyncio.AbstractEventLoop
         self._zap: zmq.Socket[bytes] | None = None
         self._guarded: zmq.Socket[bytes] | None = None
@@ -46,7 +54,7 @@ class CurveAuthenticator:
 
     @classmethod
     def of(cls, settings: HubSettings) -> CurveAuthenticator | None:
-        """The gate of a hub with keys; None if it has none."""
+        """The authenticator of a hub with keys; None if it has none."""
         if settings.key_file is None or settings.workers_file is None:
             return None
         return cls(settings.key_file, settings.workers_file)

@@ -31,19 +31,19 @@ class ExclusiveWorkers:
             return None
         best = min(free, key=lambda worker: (self._busy(worker) > 0, worker.id not in self._of, self._busy(worker)))
         busy = self._busy(best)
-        solitude = self._of.setdefault(best.id, ExclusiveUse())
-        return best if solitude.ask(self._clock(), empty=not busy, room=busy < best.credits) else None
+        use = self._of.setdefault(best.id, ExclusiveUse())
+        return best if use.ask(self._clock(), empty=not busy, room=busy < best.credits) else None
 
     def closed_to_others(self, worker: WorkerEntry) -> bool:
-        solitude = self._of.get(worker.id)
-        if solitude is None:
+        use = self._of.get(worker.id)
+        if use is None:
             return False
         self._is_taken(worker)
         now = self._clock()
-        if solitude.closed_to_others(now):
-            solitude.turn_away()
+        if use.closed_to_others(now):
+            use.turn_away()
             return True
-        if solitude.over(now):
+        if use.over(now):
             del self._of[worker.id]
         return False
 
@@ -54,7 +54,7 @@ class ExclusiveWorkers:
 
     def _is_taken(self, worker: WorkerEntry) -> bool:
         """Whether somebody is alone there now; who has gone has left it."""
-        solitude = self._of.get(worker.id)
-        if solitude is not None and solitude.taken and not self._busy(worker):
-            solitude.left(self._clock())
-        return solitude is not None and solitude.taken
+        use = self._of.get(worker.id)
+        if use is not None and use.taken and not self._busy(worker):
+            use.release(self._clock())
+        return use is not None and use.taken

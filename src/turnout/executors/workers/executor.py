@@ -20,15 +20,13 @@ import msgspec
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders
 from turnout.executors.workers.curve_auth import CurveAuthenticator
+from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
 from turnout.executors.workers.in_flight import InFlight, InFlightTable, token_of
 from turnout.executors.workers.membership import Membership
 from turnout.executors.workers.outcomes import Outcomes
-from turnout.executors.workers.ports import OrchestratorPorts
-from turnout.executors.workers.pump import Pump
 from turnout.executors.workers.router_socket import TURN_SECONDS, RouterSocket
 from turnout.executors.workers.settings import HubSettings, reached_at
-from turnout.executors.workers.step_sender import StepSender
-from turnout.executors.workers.withdrawal import Withdrawal
+from turnout.executors.workers.step_sender import StepSender, Withdrawal
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of, trace
 from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.breaker import BreakerSettings
@@ -38,7 +36,6 @@ from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
-from turnout.runtime.background_tasks import BackgroundTasks
 from turnout.wire.handshake import Greeting, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
@@ -98,37 +95,37 @@ class WorkersExecutor(RemoteExecutor):
             resend_ms=int(seconds(self.settings.resend) * 1000),
             max_message_bytes=self.settings.max_message_bytes,
         )
-        self.gate = CurveAuthenticator.of(self.settings) if listens else None
-        greeting = None if self.gate is None else Greeting(self.gate.permission)
+        self.authenticator = CurveAuthenticator.of(self.settings) if listens else None
+        greeting = None if self.authenticator is None else Greeting(self.authenticator.permission)
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
-        self._pump = Pump(self._carry_on)
-        self.carry_on = self._pump.run
+        self._pump = Pump(self._process_events)
+        self.pump = self._pump.run
         """Acts on what was heard or done, and sends what follows from it."""
-        self.door = RouterSocket(self.settings, self._heard, self.carry_on, self.gate)
-        self.watch = WorkerBreakers(breaker)
-        self.roll = WorkerPool(self.protocol, self.watch)
+        self.router = RouterSocket(self.settings, self._heard, self.pump, self.authenticator)
+        self.breakers = WorkerBreakers(breaker)
+        self.pool = WorkerPool(self.protocol, self.breakers)
         self.flights = InFlightTable()
         self.ports = OrchestratorPorts()
         self.background = BackgroundTasks(log)
         self.outcomes = Outcomes(
             self.protocol,
             self.flights,
-            self.roll,
-            self.watch,
+            self.pool,
+            self.breakers,
             self.ports,
             background=self.background,
             pump=self._pump,
             name=name,
             max_output_bytes=max_output_bytes,
         )
-        self._giving = StepSender(self.protocol, self.flights, self.roll, self.outcomes, self.settings.batch)
+        self._sender = StepSender(self.protocol, self.flights, self.pool, self.outcomes, self.settings.batch)
         self._withdrawal = Withdrawal(self.protocol, self.flights, self.outcomes, self._pump)
-        self.reception = Membership(
+        self.membership = Membership(
             self.protocol,
-            self.roll,
-            self.watch,
+            self.pool,
+            self.breakers,
             self.ports,
-            self.gate,
+            self.authenticator,
             self.settings,
             background=self.background,
             pump=self._pump,
@@ -149,10 +146,10 @@ class WorkersExecutor(RemoteExecutor):
 
     @property
     def capacity(self) -> int:
-        return self.roll.places
+        return self.pool.capacity
 
     def capacity_of(self, body: str) -> int:
-        return self.roll.places
+        return self.pool.capacity
 
     def bind(self, loader: Loader) -> None:
         self.ports.loader = loader
@@ -168,7 +165,7 @@ class WorkersExecutor(RemoteExecutor):
         return None
 
     def has_capacity(self) -> bool:
-        return not self.stopping and self.roll.has_room()
+        return not self.stopping and self.pool.has_room()
 
     def metrics(self) -> ExecutorMetrics:
         total = sum(self.outcomes.counts.values())
@@ -185,28 +182,28 @@ class WorkersExecutor(RemoteExecutor):
     async def start(self) -> None:
         if not self.listens:
             return
-        self.door.open()
-        self.address = self.settings.advertise or reached_at(self.door.address, socket.gethostname())
+        self.router.open()
+        self.address = self.settings.advertise or reached_at(self.router.address, socket.gethostname())
         self.background.repeat(TICK, self._tick, "the clock of the hub")
-        self.reception.open(self.address)
-        log.info("the hub listens on %s", self.door.address)
+        self.membership.open(self.address)
+        log.info("the hub listens on %s", self.router.address)
 
     async def stop(self, timeout: float) -> None:
         """Workers keep what they have: whoever owns their runs then hears of it."""
         self.stopping = True
         self.protocol.close("the hub is stopping")
-        self.carry_on()
+        self.pump()
         self.background.cancel()
-        self.door.close()
+        self.router.close()
 
     # -- assigning ----------------------------------------------------------------------------------------------
-    def line(self, task: TaskSpec, labels: Mapping[str, str] | None, alone: bool = False) -> str:
-        return self.roll.line(handler_of(task.body), labels or {}, alone)
+    def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
+        return self.pool.selector(handler_of(task.body), labels or {}, exclusive)
 
-    def assign(self, line: str) -> str | None:
-        holder = None if self.stopping else self.roll.assign(line)
+    def assign(self, selector: str) -> str | None:
+        holder = None if self.stopping else self.pool.assign(selector)
         if holder is not None:
-            self.watch.reserved(holder)
+            self.breakers.reserved(holder)
         return holder
 
     def has_holder(self, holder: str) -> bool:
@@ -214,30 +211,30 @@ class WorkersExecutor(RemoteExecutor):
 
     def assign_again(self, event: TaskReadyEvent) -> bool:
         worker, token = self.protocol.workers[event.holder], token_of(event.task_id, event.attempt)
-        if self.stopping or worker.knows(token) or not self.roll.assign_to(event.holder):
+        if self.stopping or worker.knows(token) or not self.pool.assign_to(event.holder):
             return False
-        self.watch.reserved(event.holder)
+        self.breakers.reserved(event.holder)
         return True
 
     def unassign(self, holder: str) -> None:
-        self.roll.unassign(holder)
-        self.watch.released(holder)
+        self.pool.unassign(holder)
+        self.breakers.released(holder)
 
-    def why_not(self, line: str) -> str:
-        return self.roll.why_not(line)
+    def wait_reason(self, selector: str) -> str:
+        return self.pool.wait_reason(selector)
 
     def name_of(self, holder: str) -> str:
         worker = self.protocol.workers.get(holder)
         return holder if worker is None else name_of(worker)
 
     def seen(self) -> HubStatus:
-        status = self.watch.seen(self.protocol)
+        status = self.breakers.seen(self.protocol)
         return msgspec.structs.replace(
-            status, address=self.address, received=self._received, sent=self._sent, dropped=self.door.dropped
+            status, address=self.address, received=self._received, sent=self._sent, dropped=self.router.dropped
         )
 
     async def keep_holders(self) -> None:
-        await self.reception.keep_if_late()
+        await self.membership.keep_if_late()
 
     # -- giving -------------------------------------------------------------------------------------------------
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
@@ -245,7 +242,7 @@ class WorkersExecutor(RemoteExecutor):
         for event in events:
             flight = InFlight(event, report, token_of(event.task_id, event.attempt, event.shadow))
             self.flights.add(flight)
-            if not self.watch.handed_over(flight):
+            if not self.breakers.handed_over(flight):
                 self.outcomes.end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
             try:
@@ -257,7 +254,7 @@ class WorkersExecutor(RemoteExecutor):
                 self.background.spawn(self._load(flight))
             else:
                 self._give(flight, work)
-        self.carry_on()
+        self.pump()
 
     async def _load(self, flight: InFlight) -> None:
         try:
@@ -266,7 +263,7 @@ class WorkersExecutor(RemoteExecutor):
             self.outcomes.not_loaded(flight, error)
         else:
             self._give(flight, work)
-            self.carry_on()
+            self.pump()
 
     def _give(self, flight: InFlight, work: Work) -> None:
         if flight.ended:
@@ -281,14 +278,14 @@ class WorkersExecutor(RemoteExecutor):
         except Exception as error:
             self.outcomes.end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
             return
-        self._giving.add(worker.id, step)
+        self._sender.add(worker.id, step)
 
     def _flush(self) -> None:
         settled, self.outcomes.to_acknowledge = self.outcomes.to_acknowledge, {}
         for worker_id, tokens in settled.items():
             if (worker := self.protocol.workers.get(worker_id)) is not None:
                 self.protocol.acknowledge(worker, tokens)
-        self._giving.flush(time.monotonic())
+        self._sender.flush(time.monotonic())
 
     def cancel(self, event: TaskReadyEvent) -> None:
         flight = self.flights.of(event)
@@ -303,11 +300,11 @@ class WorkersExecutor(RemoteExecutor):
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
         return self._withdrawal.withdraw(events, reason)
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None:
-        self.outcomes.settled(results)
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
+        self.outcomes.acknowledge(results)
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
-        self.outcomes.unclaimed(results)
+    def reassign(self, results: Sequence[ExecutionResult]) -> None:
+        self.outcomes.reassign(results)
 
     def disown(self) -> None:
         """What has not begun and must not begin twice comes back through its worker: here nobody could grant it leave
@@ -320,13 +317,13 @@ class WorkersExecutor(RemoteExecutor):
             self.outcomes.end(flight, ExecutionResult.lost(flight.event, "others drive its run"))
         for worker in self.protocol.workers.values():
             self.protocol.disown(worker)
-        self.carry_on()
+        self.pump()
 
     def holders_died(self, holders: Collection[str]) -> None:
         for worker_id in holders:
             if (worker := self.protocol.workers.get(worker_id)) is not None:
                 self.protocol.expel(worker, "its process has died")
-        self.carry_on()
+        self.pump()
 
     # -- hearing ------------------------------------------------------------------------------------------------
     def _heard(self, route: bytes, frames: Sequence[bytes], key: str | None) -> None:
@@ -335,7 +332,7 @@ class WorkersExecutor(RemoteExecutor):
             self._trace("←", route, frames)
         self.protocol.receive(route, frames, time.monotonic(), key)
 
-    def _carry_on(self) -> None:
+    def _process_events(self) -> None:
         """What follows from what was heard or done: events first, then everything that is to be sent."""
         self._act(until=time.monotonic() + TURN_SECONDS)
         if self._events:
@@ -343,13 +340,13 @@ class WorkersExecutor(RemoteExecutor):
         self._flush()
         if self.protocol.events:
             self._pump.schedule()
-        self.roll.count()
+        self.pool.count()
         out, self.protocol.outbox = self.protocol.outbox, []
         self._sent += len(out)
         for route, frames in out:
             if self.settings.trace_wire:
                 self._trace("→", route, frames)
-            self.door.send(route, frames)
+            self.router.send(route, frames)
 
     def _act(self, until: float = inf) -> None:
         """Act on what has happened, in its order, until that time."""
@@ -372,16 +369,16 @@ class WorkersExecutor(RemoteExecutor):
             case Ended():
                 self._ended(event)
             case CapacityChanged():
-                self.roll.changed()
+                self.pool.changed()
                 self.room()
             case HelloReceived():
-                self.background.spawn(self.reception.let_in(event))
+                self.background.spawn(self.membership.admit(event))
             case EndedElsewhere():
                 self.background.spawn(self.outcomes.pass_on(event))
             case StartAsked():
                 self.outcomes.start(event)
             case StepsWaiting():
-                self.protocol.take_back(event.worker, self.roll.misplaced(event.worker), BETTER_ELSEWHERE)
+                self.protocol.take_back(event.worker, self.pool.misplaced(event.worker), BETTER_ELSEWHERE)
             case Withdrawn():
                 self.flights.withdrawn(event.tokens)
             case StepsReturned():
@@ -397,7 +394,7 @@ class WorkersExecutor(RemoteExecutor):
             case Progressed():
                 self.outcomes.progress(event)
             case WorkerLeft():
-                self.reception.left(event)
+                self.membership.on_left(event)
 
     def _ended(self, event: Ended) -> None:
         """Hand in the results; those that a turn of the loop has no time for come first in the next."""
@@ -411,6 +408,6 @@ class WorkersExecutor(RemoteExecutor):
     # -- time ---------------------------------------------------------------------------------------------------
     async def _tick(self) -> None:
         self.protocol.tick(time.monotonic())
-        self.carry_on()
-        if self.watch.tick():
+        self.pump()
+        if self.breakers.tick():
             self.room()

@@ -9,12 +9,26 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from turnout.contracts.executor import Report, Work
-from turnout.executors.workers.worker_record import WorkerRecord
+from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.model.events import TaskReadyEvent
 
 _TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})")
 """What workers say may be anything: nothing else reaches the database. A shadow does not, or its result would be taken
 for the one of the attempt that it copies."""
+
+
+class WorkerRecord(msgspec.Struct, eq=False):
+    """What is known of one worker, over its sessions."""
+
+    guard: ExecutorBreaker
+    ended: dict[str, int]
+    """Attempts by outcome."""
+    reserved: int = 0
+    """Places that were set aside and not handed over yet."""
+    cause: str = ""
+    """The last failure that was its own."""
+    announced: int = 0
+    """The round of its breaker whose end was made known."""
 
 
 class InFlight(msgspec.Struct, eq=False, gc=False):

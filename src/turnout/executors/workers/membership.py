@@ -12,16 +12,13 @@ from math import inf
 import msgspec
 
 from turnout.errors import StoreError, WorkerInUse
-from turnout.executors.workers.curve_auth import CurveAuthenticator
+from turnout.executors.workers.curve_auth import CurveAuthenticator, refusal_log
+from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
 from turnout.executors.workers.in_flight import attempt_of
-from turnout.executors.workers.ports import OrchestratorPorts
-from turnout.executors.workers.pump import Pump
-from turnout.executors.workers.refusals import Refusals
 from turnout.executors.workers.settings import HubSettings, is_loopback
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
 from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.durations import seconds
-from turnout.runtime.background_tasks import BackgroundTasks
 from turnout.wire.hub_events import HelloReceived, WorkerLeft
 from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Error
@@ -29,9 +26,9 @@ from turnout.wire.worker_entries import WorkerEntry
 
 log = logging.getLogger("turnout.hub")
 
-LOOK_INTERVAL = 0.25
+ALLOW_LIST_INTERVAL = 0.25
 """Seconds between two looks at the list of keys."""
-LOOKED_UP = 1_000
+LOOKUP_BATCH = 1_000
 """Attempts asked for in one statement."""
 RENEWALS = 2
 """In the time of one heartbeat of a worker."""
@@ -43,25 +40,25 @@ class Membership:
     def __init__(
         self,
         protocol: HubProtocol,
-        roll: WorkerPool,
-        watch: WorkerBreakers,
+        pool: WorkerPool,
+        breakers: WorkerBreakers,
         ports: OrchestratorPorts,
-        gate: CurveAuthenticator | None,
+        authenticator: CurveAuthenticator | None,
         settings: HubSettings,
         *,
         background: BackgroundTasks,
         pump: Pump,
     ) -> None:
         self._protocol = protocol
-        self._roll = roll
-        self._watch = watch
+        self._pool = pool
+        self._breakers = breakers
         self._ports = ports
-        self._gate = gate
+        self._authenticator = authenticator
         self._settings = settings
         self._background = background
         self._pump = pump
         self._address = ""
-        self._refusals = Refusals() if gate is None else gate.refusals
+        self._refusals = refusal_log() if authenticator is None else authenticator.refusals
         self.renewed = -inf
         """When sessions were last renewed, on this machine's clock."""
 
@@ -70,15 +67,19 @@ class Membership:
         self._address = address
         repeat, interval = self._background.repeat, seconds(self._settings.heartbeat) / RENEWALS
         repeat(interval, self._keep_sessions, "the renewal of the workers' sessions")
-        if self._gate is not None:
-            repeat(LOOK_INTERVAL, partial(self._watch_the_list, self._gate), "the look at the list of keys")
+        if self._authenticator is not None:
+            repeat(
+                ALLOW_LIST_INTERVAL,
+                partial(self._reload_allow_list, self._authenticator),
+                "the look at the list of keys",
+            )
 
-    async def let_in(self, event: HelloReceived) -> None:
+    async def admit(self, event: HelloReceived) -> None:
         """Its session stands in the database before it is given anything."""
         worker = event.worker
-        self._watch.joined(worker)
+        self._breakers.joined(worker)
         try:
-            drain = await self._ports.holders.joined(self._roll.session_of(worker), self._roll.about(worker))
+            drain = await self._ports.holders.open_session(self._pool.session_of(worker), self._pool.about(worker))
             wanted = await self._wanted(worker, [held.token for held in event.unknown])
         except WorkerInUse as error:
             self._refuse(worker, error)
@@ -95,7 +96,7 @@ class Membership:
         if drain is not None:
             self._drain(worker, drain)
         if worker.session:
-            log.info("worker %s has joined: %s", worker.id, self._roll.introduction(worker))
+            log.info("worker %s has joined: %s", worker.id, self._pool.introduction(worker))
         self._pump.run()
 
     def _refuse(self, worker: WorkerEntry, error: WorkerInUse) -> None:
@@ -104,25 +105,25 @@ class Membership:
         self._protocol.expel(worker, error.message, Error(error.code, error.message, retry=False))
         self._pump.run()
 
-    def left(self, event: WorkerLeft) -> None:
+    def on_left(self, event: WorkerLeft) -> None:
         log.info("worker %s has left: %s", event.worker.id, event.reason)
-        self._watch.left(event.worker)
-        self._roll.changed()
+        self._breakers.left(event.worker)
+        self._pool.changed()
         if event.graceful:
-            self._background.spawn(self._say_goodbye(event.worker.id))
+            self._background.spawn(self._end_session(event.worker.id))
 
-    async def _say_goodbye(self, worker_id: str) -> None:
+    async def _end_session(self, worker_id: str) -> None:
         try:
-            await self._ports.holders.left(worker_id)
+            await self._ports.holders.end_session(worker_id)
         except StoreError as error:
             log.warning("the session of worker %s will run out instead: %s", worker_id, error)
 
-    async def _watch_the_list(self, gate: CurveAuthenticator) -> None:
+    async def _reload_allow_list(self, authenticator: CurveAuthenticator) -> None:
         """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
         # Away from the loop: the file may be on a disk that does not answer.
-        if await asyncio.to_thread(gate.allowed.look):
+        if await asyncio.to_thread(authenticator.allowed.look):
             for worker in list(self._protocol.workers.values()):
-                error = gate.permission(worker.key, worker.hello)
+                error = authenticator.permission(worker.key, worker.hello)
                 if error is not None:
                     self._protocol.expel(worker, error.message, error)
             self._pump.run()
@@ -143,7 +144,7 @@ class Membership:
     async def _renew(self, workers: Sequence[WorkerEntry]) -> None:
         """Tell them what has changed, and what nobody waits for any more."""
         began = time.monotonic()
-        renewed = await self._ports.holders.renew({worker.id: self._roll.about(worker) for worker in workers})
+        renewed = await self._ports.holders.renew({worker.id: self._pool.about(worker) for worker in workers})
         self.renewed = began
         for worker in workers:
             if (drain := renewed.draining.get(worker.id)) is not None and not worker.draining:
@@ -156,7 +157,7 @@ class Membership:
     def _drain(self, worker: WorkerEntry, reason: str) -> None:
         log.info("worker %s is to leave: %s", name_of(worker), reason)
         self._protocol.drain(worker, reason)
-        self._roll.changed()
+        self._pool.changed()
 
     async def _check_foreign(self, worker: WorkerEntry) -> None:
         asked = list(worker.foreign)
@@ -170,16 +171,16 @@ class Membership:
         """Those of these tokens that somebody waits for, with their attempts. A worker may list any number: they are
         looked up some at a time."""
         found: dict[str, tuple[str, int]] = {}
-        for start in range(0, len(tokens), LOOKED_UP):
-            some = tokens[start : start + LOOKED_UP]
+        for start in range(0, len(tokens), LOOKUP_BATCH):
+            some = tokens[start : start + LOOKUP_BATCH]
             held = {token: attempt for token in some if (attempt := attempt_of(token)) is not None}
-            kept = await self._ports.holders.keep(worker.id, sorted(held.values())) if held else frozenset()
+            kept = await self._ports.holders.extend_attempts(worker.id, sorted(held.values())) if held else frozenset()
             found.update((token, attempt) for token, attempt in held.items() if attempt in kept)
         return found
 
     def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
         """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
-        owns = self._ports.holders.owns
+        owns = self._ports.holders.drives
         self._protocol.keep(worker, [token for token, (task_id, _) in held.items() if owns(task_id)])
 
     async def _look_for_hubs(self) -> None:

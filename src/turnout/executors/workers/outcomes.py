@@ -13,15 +13,13 @@ import msgspec
 
 from turnout.dispatcher.result_validation import accepted
 from turnout.errors import RunNotFound, StoreError
+from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
 from turnout.executors.workers.in_flight import InFlight, InFlightTable, attempt_of, token_of
-from turnout.executors.workers.ports import OrchestratorPorts
-from turnout.executors.workers.pump import Pump
 from turnout.executors.workers.worker_breakers import WorkerBreakers, blame
 from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.texts import printable
 from turnout.model.values import MAX_BYTES
-from turnout.runtime.background_tasks import BackgroundTasks
 from turnout.runtime.capture import relay
 from turnout.wire.documents import StepResult
 from turnout.wire.hub_events import (
@@ -47,8 +45,8 @@ class Outcomes:
         self,
         protocol: HubProtocol,
         flights: InFlightTable,
-        roll: WorkerPool,
-        watch: WorkerBreakers,
+        pool: WorkerPool,
+        breakers: WorkerBreakers,
         ports: OrchestratorPorts,
         *,
         background: BackgroundTasks,
@@ -58,8 +56,8 @@ class Outcomes:
     ) -> None:
         self._protocol = protocol
         self._flights = flights
-        self._roll = roll
-        self._watch = watch
+        self._pool = pool
+        self._breakers = breakers
         self._ports = ports
         self._background = background
         self._pump = pump
@@ -80,7 +78,7 @@ class Outcomes:
             return
         context = flight.work.context if flight.work is not None else None
         ended = _taken(flight.event, result, context, self._max_output_bytes)
-        at_fault = blame(result, ended, lambda: self._roll.others(worker, flight.work))
+        at_fault = blame(result, ended, lambda: self._pool.others(worker, flight.work))
         self.end(flight, ended, keep=True, at_fault=at_fault)
 
     def end(
@@ -90,9 +88,9 @@ class Outcomes:
         made by ``dump_output``, may hold what a worker said: it is made sound here, and not looked at again."""
         if result.status is not STATUS_COMPLETED or result.chosen is not None:
             result = accepted(flight.event, result, self._name, self._max_output_bytes)
-        self._watch.ended(flight, result, at_fault)
+        self._breakers.ended(flight, result, at_fault)
         self._flights.end(flight)
-        self._roll.sent(flight)
+        self._pool.release_reservation(flight)
         if not keep:
             self._flights.remove([flight.token])
         self.counts[result.status] += 1
@@ -168,7 +166,7 @@ class Outcomes:
             text = msgspec.json.encode({"done": said.done, "total": said.total, "message": said.message}).decode()
             flight.work.output(flight.event, "progress", text)
 
-    def settled(self, results: Sequence[ExecutionResult]) -> None:
+    def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
         """These are durable, or nobody wants them: their workers may forget them."""
         settle, to_acknowledge = self._flights.settle, self.to_acknowledge
         for each in results:
@@ -177,7 +175,7 @@ class Outcomes:
                 to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
         self._pump.schedule()
 
-    def unclaimed(self, results: Sequence[ExecutionResult]) -> None:
+    def reassign(self, results: Sequence[ExecutionResult]) -> None:
         """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
         by_worker: dict[str, list[ExecutionResult]] = {}
         for result in results:
@@ -195,7 +193,7 @@ class Outcomes:
                 log.warning("%d results of worker %s have to wait: %s", len(results), worker_id, error)
                 await asyncio.sleep(1.0)
             else:
-                return self.settled(results)
+                return self.acknowledge(results)
 
     async def pass_on(self, event: EndedElsewhere) -> None:
         """Results of steps that another hub gave, or this one before it was started again. What cannot be left now is
@@ -209,7 +207,7 @@ class Outcomes:
         try:
             known = [(attempt, result) for result in fresh if (attempt := attempt_of(result.token)) is not None]
             # Nothing is loaded for what the worker only says that it holds.
-            wanted = await self._ports.holders.keep(worker.id, sorted({attempt for attempt, _ in known}))
+            wanted = await self._ports.holders.extend_attempts(worker.id, sorted({attempt for attempt, _ in known}))
             results = [
                 await self._taken_elsewhere(_event_of(*attempt), result)
                 for attempt, result in known

@@ -35,10 +35,14 @@ class RouterSocket:
     """A bound socket. Everything happens on the loop that opened it; libzmq has a thread of its own for the network."""
 
     def __init__(
-        self, settings: HubSettings, heard: Heard, after: Callable[[], None], gate: CurveAuthenticator | None = None
+        self,
+        settings: HubSettings,
+        heard: Heard,
+        after: Callable[[], None],
+        authenticator: CurveAuthenticator | None = None,
     ) -> None:
         self._settings = settings
-        self._gate = gate
+        self._authenticator = authenticator
         self._heard = heard
         self._after = after
         """Called when everything that had come was heard."""
@@ -61,8 +65,8 @@ class RouterSocket:
         socket.setsockopt(zmq.SNDHWM, self._settings.queue)
         socket.setsockopt(zmq.RCVHWM, self._settings.queue)
         socket.setsockopt(zmq.IPV6, "[" in self._settings.address)
-        if self._gate is not None:
-            self._gate.open(self._context, socket)
+        if self._authenticator is not None:
+            self._authenticator.open(self._context, socket)
         try:
             socket.bind(self._settings.address)
         except zmq.ZMQError as error:
@@ -82,8 +86,8 @@ class RouterSocket:
         self._close()
 
     def _close(self) -> None:
-        if self._gate is not None:
-            self._gate.close()
+        if self._authenticator is not None:
+            self._authenticator.close()
         if self._socket is not None:
             self._socket.close()
             self._socket = None
@@ -118,7 +122,7 @@ class RouterSocket:
                 break
             if not int(socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
                 break
-            if self._gate is None:
+            if self._authenticator is None:
                 route, *frames = socket.recv_multipart(zmq.NOBLOCK)
                 self._heard(route, frames, None)
             else:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from turnout.executors.workers.in_flight import InFlightTable
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from turnout.executors.workers.hub_services import Pump
+from turnout.executors.workers.in_flight import InFlight, InFlightTable
 from turnout.executors.workers.outcomes import Outcomes
 from turnout.executors.workers.worker_pool import WorkerPool
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.reasons import CANCELLED
 from turnout.wire.documents import Step
 from turnout.wire.hub_sessions import HubProtocol
 
-PATIENCE = 1.0
+CREDIT_TIMEOUT = 1.0
 """Seconds for which steps wait for a worker that has lowered its credits since it was chosen."""
 
 
@@ -16,23 +23,23 @@ class StepSender:
     """Steps that go out at the end of this turn of the loop, those for one worker together."""
 
     def __init__(
-        self, protocol: HubProtocol, flights: InFlightTable, roll: WorkerPool, outcomes: Outcomes, batch: int
+        self, protocol: HubProtocol, flights: InFlightTable, pool: WorkerPool, outcomes: Outcomes, batch: int
     ) -> None:
         self._protocol = protocol
         self._flights = flights
-        self._roll = roll
+        self._pool = pool
         self._outcomes = outcomes
         self._batch = batch
-        self._chosen: dict[str, list[Step]] = {}
+        self._queued: dict[str, list[Step]] = {}
         """By worker."""
-        self._crowded: dict[str, float] = {}
+        self._full_since: dict[str, float] = {}
         """Since when a worker has had no room for all that was chosen for it."""
 
     def add(self, worker_id: str, step: Step) -> None:
-        self._chosen.setdefault(worker_id, []).append(step)
+        self._queued.setdefault(worker_id, []).append(step)
 
     def flush(self, now: float) -> None:
-        chosen, self._chosen = self._chosen, {}
+        chosen, self._queued = self._queued, {}
         for worker_id, steps in chosen.items():
             worker = self._protocol.workers.get(worker_id)
             room = 0 if worker is None else worker.free
@@ -43,7 +50,7 @@ class StepSender:
                 some = wanted[start : min(start + self._batch, room)]
                 flights = [flight for step in some if (flight := self._flights.get(step.token)) is not None]
                 for flight in flights:
-                    self._roll.sent(flight)
+                    self._pool.release_reservation(flight)
                 assert worker is not None
                 again = {flight.token for flight in flights if flight.event.again}
                 self._protocol.give(worker, some, now, again)
@@ -56,18 +63,59 @@ class StepSender:
         fewer, these go out as soon as something ends there; but not for long: others may have room. What it may have
         already nobody else can be given, so that waits for it."""
         if not steps:
-            self._crowded.pop(worker_id, None)
+            self._full_since.pop(worker_id, None)
             return
         worker = self._protocol.workers.get(worker_id)
         takes_some = worker is not None and worker.session and worker.leaves is None and worker.credits > 0
-        if takes_some and now - self._crowded.setdefault(worker_id, now) < PATIENCE:
-            self._chosen[worker_id] = steps
+        if takes_some and now - self._full_since.setdefault(worker_id, now) < CREDIT_TIMEOUT:
+            self._queued[worker_id] = steps
             return
-        self._crowded.pop(worker_id, None)
+        self._full_since.pop(worker_id, None)
         reason = "its worker has gone" if worker is None else "its worker takes no more"
         for step in steps:
             flight = self._flights.get(step.token)
             if flight is not None and flight.event.again and worker is not None and worker.leaves is None:
-                self._chosen.setdefault(worker_id, []).append(step)
+                self._queued.setdefault(worker_id, []).append(step)
             elif flight is not None:
                 self._outcomes.not_sent(flight, reason)
+
+
+class Withdrawal:
+    """Takes steps back."""
+
+    def __init__(self, protocol: HubProtocol, flights: InFlightTable, outcomes: Outcomes, pump: Pump) -> None:
+        self._protocol = protocol
+        self._flights = flights
+        self._outcomes = outcomes
+        self._pump = pump
+
+    def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
+        """Answers ``returned`` for what was not sent, or has no leave to begin. Asks the workers to forget the rest
+        unless it has begun: the awaitable is done when each of them has heard of it, or is gone.
+
+        A cancelled run does not wait for that: its workers are told to stop as soon as the cancellation is stored.
+        """
+        asked: dict[str, list[InFlight]] = {}
+        for event in events:
+            flight = self._flights.of(event)
+            if flight is None or flight.ended:
+                continue
+            worker = self._protocol.workers.get(event.holder)
+            if not flight.given and not event.again:
+                self._outcomes.end(flight, ExecutionResult.returned(event, reason))
+            elif worker is None:
+                continue  # what it had is lost, and that is being said
+            elif flight.given and flight.confirms and not flight.begun:
+                self._protocol.answer_start(worker, (), [flight.token])
+                self._outcomes.end(flight, ExecutionResult.returned(event, reason))
+            elif reason != CANCELLED and (flight.token in worker.out or not flight.given):
+                if flight.withdrawal is None or flight.withdrawal.done():
+                    flight.withdrawal, flight.withdrawn_for = asyncio.get_running_loop().create_future(), reason
+                asked.setdefault(worker.id, []).append(flight)
+        for worker_id, flights in asked.items():
+            # What its worker may have from another hub is sent first.
+            sent = [flight.token for flight in flights if flight.given]
+            self._protocol.withdraw(self._protocol.workers[worker_id], sent, reason)
+        self._pump.schedule()
+        waits = [flight.withdrawal for flights in asked.values() for flight in flights if flight.withdrawal is not None]
+        return asyncio.gather(*waits) if waits else None

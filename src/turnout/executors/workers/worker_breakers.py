@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
-from turnout.executors.workers.in_flight import InFlight
-from turnout.executors.workers.worker_record import WorkerRecord
+from turnout.executors.workers.in_flight import InFlight, WorkerRecord
 from turnout.model.breaker import BreakerSettings, BreakerState, worker_at_fault
 from turnout.model.events import STATUS_COMPLETED, UNAVAILABLE_TYPE, ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.workers import HubStatus, WorkerFigures, listed
@@ -43,7 +42,7 @@ class WorkerBreakers:
         self._left: OrderedDict[Identity, WorkerRecord] = OrderedDict()
         self._probes: dict[str, tuple[InFlight, float]] = {}
         """By token, and until when they may take their time."""
-        self.shut = False
+        self.blocking = False
         """Whether any breaker of those who are there is not closed."""
 
     # -- coming and going ---------------------------------------------------------------------------------------
@@ -54,7 +53,7 @@ class WorkerBreakers:
         known = self._left.pop(identity, None)
         if known is None:
             guard = ExecutorBreaker(identity[0], self._breaker, self._clock, of=f"worker {identity[0]}")
-            guard.moved = lambda before: self._look()
+            guard.on_change = lambda before: self._look()
             known = WorkerRecord(guard, {})
         self._there[worker.id] = known
         self._look()
@@ -64,7 +63,7 @@ class WorkerBreakers:
         if known is None:
             return
         # What was to be its probe will not come.
-        known.guard.released(0)
+        known.guard.release_probes(0)
         known.reserved = 0
         self._left[_identity(worker)] = known
         while len(self._left) > MAX_REMEMBERED:
@@ -72,30 +71,30 @@ class WorkerBreakers:
         self._look()
 
     def _look(self) -> None:
-        self.shut = any(known.guard.shut for known in self._there.values())
+        self.blocking = any(known.guard.blocking for known in self._there.values())
 
     # -- who gets work ------------------------------------------------------------------------------------------
-    def lets(self, worker_id: str) -> bool:
+    def has_room(self, worker_id: str) -> bool:
         """Whether its breaker lets one more through."""
         known = self._there.get(worker_id)
-        return known is None or not known.guard.shut or known.guard.room() > 0
+        return known is None or not known.guard.blocking or known.guard.free_probes() > 0
 
-    def barred(self, worker_id: str) -> bool:
+    def is_blocked(self, worker_id: str) -> bool:
         """Whether its breaker is not closed."""
         known = self._there.get(worker_id)
-        return known is not None and known.guard.shut
+        return known is not None and known.guard.blocking
 
     def reserved(self, worker_id: str) -> None:
         if (known := self._there.get(worker_id)) is not None:
             known.reserved += 1
-            if known.guard.shut:
-                known.guard.reserved()
+            if known.guard.blocking:
+                known.guard.reserve_probe()
 
     def released(self, worker_id: str) -> None:
         if (known := self._there.get(worker_id)) is not None:
             known.reserved = max(0, known.reserved - 1)
-            if known.guard.shut:
-                known.guard.released(known.reserved)
+            if known.guard.blocking:
+                known.guard.release_probes(known.reserved)
 
     def handed_over(self, flight: InFlight) -> bool:
         """Whether it may go to its worker. Not if its place was set aside before the breaker opened."""
@@ -104,12 +103,12 @@ class WorkerBreakers:
             return True
         known.reserved = max(0, known.reserved - 1)
         # What it may have already is not another one: nobody else could be given that.
-        if not known.guard.shut or flight.event.again:
+        if not known.guard.blocking or flight.event.again:
             return True
-        if not known.guard.admitted(1):
+        if not known.guard.take_probes(1):
             return False
         flight.probe = known.guard.round
-        self._probes[flight.token] = (flight, self._clock() + known.guard.patience)
+        self._probes[flight.token] = (flight, self._clock() + known.guard.probe_timeout)
         return True
 
     # -- what comes of it ---------------------------------------------------------------------------------------
@@ -121,13 +120,13 @@ class WorkerBreakers:
         status = result.status
         outcome = ExecutionStatus.FAILED if status is ExecutionStatus.RETRY else status
         known.ended[outcome] = known.ended.get(outcome, 0) + 1
-        if status is STATUS_COMPLETED and not known.guard.wary:
+        if status is STATUS_COMPLETED and not known.guard.has_failures:
             return
         if flight.probe:
             self._probes.pop(flight.token, None)
         if at_fault:
-            known.cause = _said(result.error)
-        known.guard.hear(at_fault, flight.probe, result.error)
+            known.cause = _describe(result.error)
+        known.guard.record(at_fault, flight.probe, result.error)
 
     def tick(self) -> bool:
         """Whether somebody may be tried again now. A probe that takes its time speaks for its worker."""
@@ -138,9 +137,9 @@ class WorkerBreakers:
                 if now >= until:
                     del self._probes[token]
                     if flight.watched is not None:
-                        flight.watched.guard.hear(False, flight.probe)
+                        flight.watched.guard.record(False, flight.probe)
                         room = True
-        for known in self._there.values() if self.shut else ():
+        for known in self._there.values() if self.blocking else ():
             guard = known.guard
             if guard.breaker.state is BreakerState.OPEN and known.announced != guard.round and not guard.wait():
                 known.announced = guard.round
@@ -206,5 +205,5 @@ def _identity(worker: WorkerEntry) -> Identity:
     return name_of(worker), worker.hello.host
 
 
-def _said(error: ErrorInfo | None) -> str:
+def _describe(error: ErrorInfo | None) -> str:
     return "" if error is None else f"{error.type}: {error.message}"[:300]

@@ -24,63 +24,63 @@ from turnout.wire.step_codec import handler_of
 from turnout.wire.worker_entries import WorkerEntry
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WorkerSelector(msgspec.Struct, frozen=True):
     """What tasks of one line ask of a worker."""
 
     handler: str
     labels: dict[str, str]
-    alone: bool = False
+    exclusive: bool = False
     """Nothing else may be on the worker with it."""
 
 
-class Line(msgspec.Struct, frozen=True):
+class Candidates(msgspec.Struct, frozen=True):
     """Those who could serve it; who was chosen last stands last."""
 
-    wanted: Wanted
+    wanted: WorkerSelector
     workers: list[WorkerEntry]
 
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
-_wanted = msgspec.json.Decoder(Wanted).decode
+_decode = msgspec.json.Decoder(WorkerSelector).decode
 
 
 class WorkerPool:
     """Places that are set aside, and lines of tasks that want the same workers."""
 
-    def __init__(self, protocol: HubProtocol, watch: WorkerBreakers) -> None:
+    def __init__(self, protocol: HubProtocol, breakers: WorkerBreakers) -> None:
         self._protocol = protocol
-        self._watch = watch
-        self._set_aside: Counter[str] = Counter()
-        self._lines: dict[str, Line] = {}
+        self._breakers = breakers
+        self._reserved: Counter[str] = Counter()
+        self._by_selector: dict[str, Candidates] = {}
         """By name; forgotten whenever somebody comes or goes."""
-        self._solitudes = ExclusiveWorkers(lambda worker: len(worker.out) + self._set_aside[worker.id])
-        self.places = 0
+        self._exclusive = ExclusiveWorkers(lambda worker: len(worker.out) + self._reserved[worker.id])
+        self.capacity = 0
         """How many attempts all workers together take at once, as last counted."""
 
     def changed(self) -> None:
-        self._lines.clear()
-        if self._solitudes:
-            self._solitudes.keep(self._protocol.workers)
+        self._by_selector.clear()
+        if self._exclusive:
+            self._exclusive.keep(self._protocol.workers)
 
     def count(self) -> None:
-        self.places = sum(worker.free + len(worker.out) for worker in self._protocol.workers.values())
+        self.capacity = sum(worker.free + len(worker.out) for worker in self._protocol.workers.values())
 
     def has_room(self) -> bool:
-        return any(worker.free > self._set_aside[worker.id] for worker in self._protocol.workers.values())
+        return any(worker.free > self._reserved[worker.id] for worker in self._protocol.workers.values())
 
-    def line(self, handler: str, labels: Mapping[str, str], alone: bool = False) -> str:
+    def selector(self, handler: str, labels: Mapping[str, str], exclusive: bool = False) -> str:
         """Its name says what its tasks want."""
-        return _encode(Wanted(handler, dict(labels), alone)).decode()
+        return _encode(WorkerSelector(handler, dict(labels), exclusive)).decode()
 
-    def why_not(self, line: str) -> str:
+    def wait_reason(self, selector: str) -> str:
         """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
-        known = self._line(line)
+        known = self._candidates(selector)
         wanted, workers = known.wanted, known.workers
         if not workers:
             return no_worker_matches(wanted.labels, wanted.handler)
-        if self._watch.shut and all(self._watch.barred(worker.id) for worker in workers):
+        if self._breakers.blocking and all(self._breakers.is_blocked(worker.id) for worker in workers):
             return breaker_open_on_workers(sorted(name_of(worker) for worker in workers))
-        return WAITING_TO_RUN_ALONE_ON_A_WORKER if wanted.alone else NO_CAPACITY
+        return WAITING_TO_RUN_ALONE_ON_A_WORKER if wanted.exclusive else NO_CAPACITY
 
     def others(self, worker: WorkerEntry, work: Work | None) -> bool:
         """Whether somebody else is there who has the handler, and may be asked."""
@@ -88,18 +88,18 @@ class WorkerPool:
             return False
         handler, there = handler_of(work.task.body), self._protocol.workers.values()
         return any(
-            each is not worker and each.session and each.matches(handler, {}) and not self._watch.barred(each.id)
+            each is not worker and each.session and each.matches(handler, {}) and not self._breakers.is_blocked(each.id)
             for each in there
         )
 
-    def assign(self, line: str) -> str | None:
+    def assign(self, selector: str) -> str | None:
         """The matching worker with the largest share of its places free; among equals, who has waited longest."""
-        known = self._line(line)
+        known = self._candidates(selector)
         workers = known.workers
-        best = self._alone(workers) if known.wanted.alone else self._least_loaded(workers)
+        best = self._choose_exclusive(workers) if known.wanted.exclusive else self._least_loaded(workers)
         if best is None:
             return None
-        self._set_aside[best.id] += 1
+        self._reserved[best.id] += 1
         if best is not workers[-1]:
             workers.remove(best)
             workers.append(best)
@@ -108,26 +108,26 @@ class WorkerPool:
     def assign_to(self, holder: str) -> bool:
         """Set a place of this worker aside, if it has one."""
         worker = self._protocol.workers[holder]
-        if worker.free <= self._set_aside[holder]:
+        if worker.free <= self._reserved[holder]:
             return False
-        self._set_aside[holder] += 1
+        self._reserved[holder] += 1
         return True
 
     def _least_loaded(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
-        best, most, shut, solitudes = None, 0.0, self._watch.shut, self._solitudes
+        best, most, shut, exclusive = None, 0.0, self._breakers.blocking, self._exclusive
         for worker in workers:
-            if shut and not self._watch.lets(worker.id):
+            if shut and not self._breakers.has_room(worker.id):
                 continue
-            free = worker.free - self._set_aside[worker.id]
+            free = worker.free - self._reserved[worker.id]
             if free > 0 and (share := free / worker.credits) > most:
-                if solitudes and solitudes.closed_to_others(worker):
+                if exclusive and exclusive.closed_to_others(worker):
                     continue
                 best, most = worker, share
         return best
 
-    def _alone(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
-        able = [each for each in workers if each.session and each.credits and self._watch.lets(each.id)]
-        return self._solitudes.choose(able)
+    def _choose_exclusive(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
+        able = [each for each in workers if each.session and each.credits and self._breakers.has_room(each.id)]
+        return self._exclusive.choose(able)
 
     def misplaced(self, worker: WorkerEntry) -> list[str]:
         """Steps that have waited there for long, and that somebody else could begin at once."""
@@ -148,34 +148,34 @@ class WorkerPool:
 
     def _idle(self, worker: WorkerEntry) -> int:
         """Places where nothing runs, as far as can be told: workers ask for twice as many steps as they have places."""
-        busy = len(worker.out) + self._set_aside[worker.id]
+        busy = len(worker.out) + self._reserved[worker.id]
         waits = any(given.waits for given in worker.out.values())
-        if waits or self._watch.barred(worker.id) or self._solitudes.closed_to_others(worker):
+        if waits or self._breakers.is_blocked(worker.id) or self._exclusive.closed_to_others(worker):
             return 0
         return min((worker.hello.credits + 1) // 2 - busy, worker.free)
 
-    def sent(self, flight: InFlight) -> None:
+    def release_reservation(self, flight: InFlight) -> None:
         """The attempt counts among what its worker has, or will never: the slot that was reserved for it is free."""
         if not flight.given:
             flight.given = True
             self.unassign(flight.event.holder)
 
     def unassign(self, holder: str) -> None:
-        if self._set_aside[holder] > 1:
-            self._set_aside[holder] -= 1
+        if self._reserved[holder] > 1:
+            self._reserved[holder] -= 1
         else:
-            del self._set_aside[holder]
+            del self._reserved[holder]
 
-    def _line(self, name: str) -> Line:
-        found = self._lines.get(name)
+    def _candidates(self, selector: str) -> Candidates:
+        found = self._by_selector.get(selector)
         if found is None:
-            wanted = _wanted(name)
+            wanted = _decode(selector)
             workers = [
                 worker
                 for worker in self._protocol.workers.values()
                 if worker.session and not worker.draining and worker.matches(wanted.handler, wanted.labels)
             ]
-            found = self._lines[name] = Line(wanted, workers)
+            found = self._by_selector[selector] = Candidates(wanted, workers)
         return found
 
     # -- for people, and for the database -----------------------------------------------------------------------
@@ -202,7 +202,7 @@ class WorkerPool:
             labels=hello.labels,
             handlers=hello.handlers,
         )
-        figures = self._watch.figures_of(worker)
+        figures = self._breakers.figures_of(worker)
         report = WorkerReport(facts=facts, hub=self._protocol.facts.hub_id, figures=figures)
         return msgspec.json.encode(report).decode()
 

@@ -184,7 +184,7 @@ class StatusReader:
     def _hub(self) -> HubStatus | None:
         """Returns the status of the hub, with the reasons of tasks that wait for workers that are not connected."""
         for key, assigner in self._dispatcher.assigners.items():
-            reasons = {assigner.why_not(rest_of(line)) for line in self._capacity_queue.waited_for(key)}
+            reasons = {assigner.wait_reason(rest_of(line)) for line in self._capacity_queue.waited_for(key)}
             missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
             return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:MAX_WAITS]))
         return None

@@ -137,9 +137,9 @@ class Commits:
 
     def settled(self, answers: Sequence[PendingResult]) -> None:
         """These results have done what they can: who sent them need not keep them."""
-        if answers and self._dispatcher.settles:
+        if answers and self._dispatcher.acknowledges:
             try:
-                self._dispatcher.settled([answer.result for answer in answers])
+                self._dispatcher.acknowledge([answer.result for answer in answers])
             except Exception:
                 log.exception("who sent %d results could not be told that they have arrived", len(answers))
 

@@ -71,7 +71,7 @@ class ExclusiveTasks:
             if key in dispatcher.assigners or dispatcher.isolation(key, _task(owned.machine, row)) == key:
                 # It has to be alone on a worker, and waits for one in a line of its own; or it has its own process.
                 others.append(pos)
-            elif dispatcher.reserve(key, alone=True):
+            elif dispatcher.reserve(key, exclusive=True):
                 events.append((key, transition.start(pos, decision, self._session.id)))
             else:
                 transition.set_wait_reason(

@@ -48,11 +48,11 @@ class Reservations:
         if assigner is None:
             return key
         task = machine.graph.tasks[row.pos if row.group is None else row.group]
-        return line_of(key, assigner.line(task, decision.labels, must_run_exclusively(row)))
+        return line_of(key, assigner.selector(task, decision.labels, must_run_exclusively(row)))
 
     def wait_reason(self, line: str) -> str:
         """Why the tasks in this line wait."""
         key = key_of(line)
         if self._delivery.breaker(key) != CLOSED:
             return BREAKER_OPEN
-        return NO_CAPACITY if key is line else self._delivery.assigners[key].why_not(rest_of(line))
+        return NO_CAPACITY if key is line else self._delivery.assigners[key].wait_reason(rest_of(line))

@@ -21,18 +21,18 @@ class ResultIntake:
         self.late_results = 0
 
     def deliver(self, results: Sequence[ExecutionResult]) -> None:
-        runs, shadows, settles = self._runs, self._shadows, self._delivery.settles
+        runs, shadows, acknowledges = self._runs, self._shadows, self._delivery.acknowledges
         for result in results:
             if result.shadow or shadows.expected:
                 shadows.compare(result)
             owned = runs.get(result.run_id)
             if result.shadow:
                 # It was compared, and that was all.
-                if settles:
-                    self._delivery.settled([result])
+                if acknowledges:
+                    self._delivery.acknowledge([result])
             elif owned is None:
                 self.late_results += 1
-                if settles:
-                    self._delivery.unclaimed([result])
+                if acknowledges:
+                    self._delivery.reassign([result])
             else:
                 runs.deliver(owned, split_task_id(result.task_id)[1], result)

@@ -141,7 +141,7 @@ class TaskStarter:
     def on_capacity(self, key: str) -> None:
         """Brings runs that wait for this executor back, as many as it has room for."""
         dispatcher, queue, runs = self._dispatcher, self._capacity_queue, self._runs
-        room = dispatcher.free_places(key)
+        room = dispatcher.free_slots(key)
         if room:
             limit = min(max(room, TRY), UNPARK)
         else:
@@ -163,7 +163,7 @@ class TaskStarter:
             self._runs.enqueue(owned)
         for key, assigner in self._dispatcher.assigners.items():
             for line, waiting in self._capacity_queue.waited_for(key).items():
-                reason = assigner.why_not(rest_of(line))
+                reason = assigner.wait_reason(rest_of(line))
                 if any(owned.wait_reasons.get(line, NO_CAPACITY) != reason for owned in waiting):
                     for owned in self._capacity_queue.next(line, len(waiting)):
                         self._runs.enqueue(owned)

@@ -74,7 +74,7 @@ class Rebalance:
             or key in self._capacity_queue.wanted()
         ):
             return 0
-        return self._dispatcher.free_places(key)
+        return self._dispatcher.free_slots(key)
 
     async def share(self) -> None:
         """Give away what waits here and could run elsewhere."""

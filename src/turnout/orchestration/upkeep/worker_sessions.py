@@ -49,21 +49,21 @@ class WorkerSessions:
         self._wakeups = wakeups
         self._lease = lease
 
-    async def joined(self, worker: Session, about: str) -> str | None:
+    async def open_session(self, worker: Session, about: str) -> str | None:
         return await self._in_thread(self._store.join_worker, worker, self._lease, about)
 
     async def renew(self, about: Mapping[str, str]) -> Renewal:
         return await self._in_thread(self._store.renew_workers, about, self._lease)
 
-    async def left(self, worker_id: str) -> None:
+    async def end_session(self, worker_id: str) -> None:
         await self._in_thread(self._store.end_session, worker_id)
 
-    async def keep(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
         held = [(*split_task_id(task), attempt) for task, attempt in attempts]
         gone = await self._in_thread(self._store.renew_attempts, worker_id, held, self._lease)
         return frozenset(attempts) - {(id_of(run_id, pos), attempt) for run_id, pos, attempt in gone}
 
-    def owns(self, task_id: str) -> bool:
+    def drives(self, task_id: str) -> bool:
         owned = self._runs.get(split_task_id(task_id)[0])
         return owned is not None and not owned.dropped and not self._session.fenced
 

@@ -1,4 +1,4 @@
-"""Coroutines that run beside their callers, until they end or all of them are cancelled."""
+"""Holds what the parts of the hub share: the pump, the background tasks, and what the orchestrator binds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,26 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from turnout.contracts.executor import Loader
+from turnout.contracts.workers import Holders
 from turnout.errors import StoreError
+
+
+class Pump:
+    """Calls ``action`` now, or once in the next turn of the loop."""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action = action
+        self._scheduled = False
+
+    def run(self) -> None:
+        self._scheduled = False
+        self._action()
+
+    def schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self.run)
 
 
 class BackgroundTasks:
@@ -44,3 +63,10 @@ class BackgroundTasks:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._log.error("a background task failed", exc_info=error)
+
+
+class OrchestratorPorts:
+    """The loader of attempts, and the store's side of workers. Both are bound once."""
+
+    loader: Loader
+    holders: Holders

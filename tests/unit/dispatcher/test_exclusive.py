@@ -52,7 +52,7 @@ def test_in_an_empty_executor_somebody_may_be_alone_at_once_and_then_nobody_else
     solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
     assert solitude.closed_to_others(MAX_EXCLUSIVE / 2)
-    solitude.left(1.0)
+    solitude.release(1.0)
     assert not solitude.closed_to_others(1.0)
     assert solitude.over(1.0)
 
@@ -69,7 +69,7 @@ def test_those_who_were_turned_away_have_as_much_time_before_the_next_is_alone(u
     solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
     solitude.turn_away()
-    solitude.left(used)
+    solitude.release(used)
     rest = min(used, MAX_EXCLUSIVE)
     assert not solitude.ask(used + 0.9 * rest, empty=True)
     assert not solitude.closed_to_others(used + 0.9 * rest) and not solitude.over(used + 0.9 * rest)
@@ -79,7 +79,7 @@ def test_those_who_were_turned_away_have_as_much_time_before_the_next_is_alone(u
 def test_without_others_the_next_is_alone_at_once() -> None:
     solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
-    solitude.left(3.0)
+    solitude.release(3.0)
     assert solitude.ask(3.0, empty=True)
 
 
@@ -108,27 +108,27 @@ def test_nobody_makes_way_for_somebody_who_does_not_ask_any_more() -> None:
 
 def test_an_executor_with_somebody_alone_has_no_places_until_he_has_left(executor: Callable[..., Any]) -> None:
     slot = slot_of("default", executor(capacity=4))
-    assert slot.reserve_alone()
-    assert not slot.has_place()
-    assert not slot.reserve_alone()
+    assert slot.reserve_exclusively()
+    assert not slot.has_slot()
+    assert not slot.reserve_exclusively()
     slot.reserved -= 1
     slot.vacated()
-    assert slot.free_places() == 4
-    assert slot.solitude is None
+    assert slot.free_slots() == 4
+    assert slot.exclusive_use is None
 
 
 def test_an_executor_that_is_in_use_is_not_to_be_had_alone(executor: Callable[..., Any]) -> None:
     slot = slot_of("default", executor(capacity=4))
     slot.flying = 1
-    assert not slot.reserve_alone()
-    assert not slot.has_place()
+    assert not slot.reserve_exclusively()
+    assert not slot.has_slot()
     slot.flying = 0
     slot.vacated()
-    assert slot.reserve_alone()
+    assert slot.reserve_exclusively()
 
 
 def test_an_executor_that_isolates_its_attempts_needs_nobody_to_make_way(executor: Callable[..., Any]) -> None:
     slot = slot_of("process", executor(capacity=4, isolates=True))
     slot.flying = 1
-    assert slot.reserve_alone()
-    assert slot.has_place()
+    assert slot.reserve_exclusively()
+    assert slot.has_slot()

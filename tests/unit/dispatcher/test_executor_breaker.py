@@ -20,7 +20,7 @@ class Attempts(RuleBasedStateMachine):
         self.probes = probes
         settings = BreakerSettings(threshold=threshold, recovery=1.0, longest=4.0, probes=probes)
         self.guard = ExecutorBreaker("key", settings, lambda: self.now)
-        self.guard.moved = self.moved
+        self.guard.on_change = self.moved
         self.reserved = 0
         self.flying: list[int] = []
         """The rounds in which attempts were let through; 0: it was closed."""
@@ -36,28 +36,28 @@ class Attempts(RuleBasedStateMachine):
 
     @rule()
     def reserve(self) -> None:
-        if not self.guard.shut:
+        if not self.guard.blocking:
             self.reserved += 1
-        elif self.guard.room():
+        elif self.guard.free_probes():
             self.reserved += 1
-            self.guard.reserved()
+            self.guard.reserve_probe()
 
     @precondition(lambda self: self.reserved)
     @rule()
     def release(self) -> None:
         self.reserved -= 1
-        if self.guard.shut:
-            self.guard.released(self.reserved)
+        if self.guard.blocking:
+            self.guard.release_probes(self.reserved)
 
     @precondition(lambda self: self.reserved)
     @rule(data=st.data())
     def hand_over(self, data: st.DataObject) -> None:
         count = data.draw(st.integers(1, self.reserved))
         self.reserved -= count
-        if not self.guard.shut:
+        if not self.guard.blocking:
             self.flying += [0] * count
             return
-        through = self.guard.admitted(count)
+        through = self.guard.take_probes(count)
         assert not through or self.guard.breaker.state is BreakerState.HALF_OPEN
         self.flying += [self.guard.round] * through
         self.through[self.guard.round] = self.through.get(self.guard.round, 0) + through
@@ -69,7 +69,7 @@ class Attempts(RuleBasedStateMachine):
         if probe and at_fault is None:
             self.through[probe] -= 1
         before, decides = self.guard.breaker, probe == self.guard.round
-        self.guard.hear(at_fault, probe)
+        self.guard.record(at_fault, probe)
         if before.state is BreakerState.HALF_OPEN and not decides:
             assert self.guard.breaker == before
         elif before.state is BreakerState.HALF_OPEN and at_fault is not None:
@@ -84,17 +84,17 @@ class Attempts(RuleBasedStateMachine):
     @invariant()
     def it_can_always_be_tried_again(self) -> None:
         """Nothing leaks: with no probe on its way, room comes back with time."""
-        if hasattr(self, "guard") and self.guard.shut and not self.reserved and self.guard.round not in self.flying:
+        if hasattr(self, "guard") and self.guard.blocking and not self.reserved and self.guard.round not in self.flying:
             waited, self.now = self.now, self.now + 4.0
-            assert self.guard.room() == self.probes
+            assert self.guard.free_probes() == self.probes
             self.now = waited
 
     @invariant()
     def what_is_asked_on_the_hot_path_is_true(self) -> None:
         if hasattr(self, "guard"):
             breaker = self.guard.breaker
-            assert self.guard.shut == (breaker.state is not BreakerState.CLOSED)
-            assert self.guard.wary == (self.guard.shut or breaker.failures > 0)
+            assert self.guard.blocking == (breaker.state is not BreakerState.CLOSED)
+            assert self.guard.has_failures == (self.guard.blocking or breaker.failures > 0)
 
 
 Attempts.TestCase.settings = settings(max_examples=examples(200), stateful_step_count=40, deadline=None)

@@ -41,91 +41,91 @@ def flight_of(worker_id: str, number: int) -> InFlight:
     return InFlight(event, lambda result: None, token_of(event.task_id, 1))
 
 
-def watch_of(clock: list[float], threshold: int = 2) -> WorkerBreakers:
+def breakers_of(clock: list[float], threshold: int = 2) -> WorkerBreakers:
     return WorkerBreakers(BreakerSettings(threshold=threshold, recovery=1.0, longest=LONGEST), lambda: clock[0])
 
 
-def run(watch: WorkerBreakers, worker: WorkerEntry, number: int, at_fault: bool | None) -> bool:
+def run(breakers: WorkerBreakers, worker: WorkerEntry, number: int, at_fault: bool | None) -> bool:
     """One attempt from its place to its end; whether it got there."""
-    watch.reserved(worker.id)
+    breakers.reserved(worker.id)
     flight = flight_of(worker.id, number)
-    if not watch.handed_over(flight):
+    if not breakers.handed_over(flight):
         return False
-    watch.ended(flight, ExecutionResult.lost(flight.event, "gone"), at_fault)
+    breakers.ended(flight, ExecutionResult.lost(flight.event, "gone"), at_fault)
     return True
 
 
 def test_failures_of_its_own_in_a_row_bar_a_worker_and_no_other() -> None:
-    watch = watch_of([0.0])
+    breakers = breakers_of([0.0])
     bad, good = worker_of("bad"), worker_of("good")
-    watch.joined(bad)
-    watch.joined(good)
-    assert run(watch, bad, 1, True) and run(watch, bad, 2, False) and run(watch, bad, 3, True)
-    assert not watch.shut, "not in a row"
-    assert run(watch, bad, 4, True)
-    assert watch.shut and watch.barred(bad.id) and not watch.lets(bad.id)
-    assert not watch.barred(good.id) and watch.lets(good.id)
-    figures = watch.figures_of(bad)
+    breakers.joined(bad)
+    breakers.joined(good)
+    assert run(breakers, bad, 1, True) and run(breakers, bad, 2, False) and run(breakers, bad, 3, True)
+    assert not breakers.blocking, "not in a row"
+    assert run(breakers, bad, 4, True)
+    assert breakers.blocking and breakers.is_blocked(bad.id) and not breakers.has_room(bad.id)
+    assert not breakers.is_blocked(good.id) and breakers.has_room(good.id)
+    figures = breakers.figures_of(bad)
     assert (figures.breaker, figures.cause, figures.ended) == ("open", "Lost: gone", {"lost": 4})
 
 
 def test_an_attempt_whose_place_was_set_aside_before_goes_back() -> None:
-    watch, worker = watch_of([0.0]), worker_of("a")
-    watch.joined(worker)
-    watch.reserved(worker.id)
-    run(watch, worker, 1, True)
-    run(watch, worker, 2, True)
-    assert not watch.handed_over(flight_of(worker.id, 3))
+    breakers, worker = breakers_of([0.0]), worker_of("a")
+    breakers.joined(worker)
+    breakers.reserved(worker.id)
+    run(breakers, worker, 1, True)
+    run(breakers, worker, 2, True)
+    assert not breakers.handed_over(flight_of(worker.id, 3))
 
 
 def test_one_that_comes_back_under_its_name_finds_its_breaker_and_its_counts() -> None:
-    watch = watch_of([0.0])
+    breakers = breakers_of([0.0])
     for incarnation in range(2):
         worker = worker_of("a", incarnation)
-        watch.joined(worker)
-        run(watch, worker, incarnation, True)
-        watch.left(worker)
-    assert not watch.shut, "nobody is there"
+        breakers.joined(worker)
+        run(breakers, worker, incarnation, True)
+        breakers.left(worker)
+    assert not breakers.blocking, "nobody is there"
     back, namesake = worker_of("a", 2), worker_of("a", 0, host="elsewhere")
-    watch.joined(back)
-    watch.joined(namesake)
-    assert watch.barred(back.id) and watch.figures_of(back).lost == 2
-    assert not watch.barred(namesake.id) and watch.figures_of(namesake).lost == 0
+    breakers.joined(back)
+    breakers.joined(namesake)
+    assert breakers.is_blocked(back.id) and breakers.figures_of(back).lost == 2
+    assert not breakers.is_blocked(namesake.id) and breakers.figures_of(namesake).lost == 0
 
 
 def test_when_its_time_is_over_it_is_tried_once_and_that_is_said_once() -> None:
     clock = [0.0]
-    watch, worker = watch_of(clock), worker_of("a")
-    watch.joined(worker)
-    run(watch, worker, 1, True)
-    run(watch, worker, 2, True)
-    assert not watch.tick()
+    breakers, worker = breakers_of(clock), worker_of("a")
+    breakers.joined(worker)
+    run(breakers, worker, 1, True)
+    run(breakers, worker, 2, True)
+    assert not breakers.tick()
     clock[0] = 1.0
-    assert watch.tick() and not watch.tick()
-    assert watch.lets(worker.id)
-    watch.reserved(worker.id)
-    assert not watch.lets(worker.id), "one at a time"
+    assert breakers.tick() and not breakers.tick()
+    assert breakers.has_room(worker.id)
+    breakers.reserved(worker.id)
+    assert not breakers.has_room(worker.id), "one at a time"
     probe = flight_of(worker.id, 3)
-    assert watch.handed_over(probe)
-    watch.ended(probe, ExecutionResult.success(probe.event), False)
-    assert not watch.shut and watch.lets(worker.id)
+    assert breakers.handed_over(probe)
+    breakers.ended(probe, ExecutionResult.success(probe.event), False)
+    assert not breakers.blocking and breakers.has_room(worker.id)
 
 
 def test_a_probe_that_takes_its_time_speaks_for_its_worker() -> None:
     clock = [0.0]
-    watch, worker = watch_of(clock), worker_of("a")
-    watch.joined(worker)
-    run(watch, worker, 1, True)
-    run(watch, worker, 2, True)
+    breakers, worker = breakers_of(clock), worker_of("a")
+    breakers.joined(worker)
+    run(breakers, worker, 1, True)
+    run(breakers, worker, 2, True)
     clock[0] = 1.0
-    watch.reserved(worker.id)
+    breakers.reserved(worker.id)
     probe = flight_of(worker.id, 3)
-    assert watch.handed_over(probe)
+    assert breakers.handed_over(probe)
     clock[0] = 1.0 + LONGEST
-    assert watch.tick()
-    assert not watch.shut
-    watch.ended(probe, ExecutionResult.lost(probe.event, "late"), True)
-    assert not watch.shut, "one failure does not open it"
+    assert breakers.tick()
+    assert not breakers.blocking
+    breakers.ended(probe, ExecutionResult.lost(probe.event, "late"), True)
+    assert not breakers.blocking, "one failure does not open it"
 
 
 class Workers(RuleBasedStateMachine):
@@ -134,7 +134,7 @@ class Workers(RuleBasedStateMachine):
     @initialize(threshold=st.integers(1, 3))
     def begin(self, threshold: int) -> None:
         self.clock = [0.0]
-        self.watch = watch_of(self.clock, threshold)
+        self.breakers = breakers_of(self.clock, threshold)
         self.there: dict[str, WorkerEntry] = {}
         self.reserved: list[str] = []
         """Ids of workers, also of some that have left since."""
@@ -144,14 +144,14 @@ class Workers(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([0.5, 1.0, LONGEST]))
     def time_passes(self, seconds: float) -> None:
         self.clock[0] += seconds
-        self.watch.tick()
+        self.breakers.tick()
 
     @rule(name=st.sampled_from(NAMES))
     def join(self, name: str) -> None:
         if name not in self.there:
             self.count += 1
             self.there[name] = worker_of(name, self.count)
-            self.watch.joined(self.there[name])
+            self.breakers.joined(self.there[name])
 
     @precondition(lambda self: self.there)
     @rule(data=st.data())
@@ -160,15 +160,15 @@ class Workers(RuleBasedStateMachine):
         lost = [flight for flight in self.flying if flight.event.holder == worker.id]
         self.flying = [flight for flight in self.flying if flight not in lost]
         for number, flight in enumerate(lost):
-            self.watch.ended(flight, ExecutionResult.lost(flight.event, "gone"), None if number else True)
-        self.watch.left(worker)
+            self.breakers.ended(flight, ExecutionResult.lost(flight.event, "gone"), None if number else True)
+        self.breakers.left(worker)
 
     @precondition(lambda self: self.there)
     @rule(data=st.data())
     def reserve(self, data: st.DataObject) -> None:
         worker = self.there[data.draw(st.sampled_from(sorted(self.there)))]
-        if self.watch.lets(worker.id):
-            self.watch.reserved(worker.id)
+        if self.breakers.has_room(worker.id):
+            self.breakers.reserved(worker.id)
             self.reserved.append(worker.id)
 
     @precondition(lambda self: self.reserved)
@@ -176,31 +176,31 @@ class Workers(RuleBasedStateMachine):
     def hand_over_or_release(self, data: st.DataObject, used: bool) -> None:
         worker_id = self.reserved.pop(data.draw(st.integers(0, len(self.reserved) - 1)))
         if not used:
-            self.watch.released(worker_id)
+            self.breakers.released(worker_id)
             return
         self.count += 1
         flight = flight_of(worker_id, self.count)
-        if self.watch.handed_over(flight):
+        if self.breakers.handed_over(flight):
             self.flying.append(flight)
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data(), at_fault=st.sampled_from([True, False, None]))
     def end(self, data: st.DataObject, at_fault: bool | None) -> None:
         flight = self.flying.pop(data.draw(st.integers(0, len(self.flying) - 1)))
-        self.watch.ended(flight, ExecutionResult.returned(flight.event, "said"), at_fault)
+        self.breakers.ended(flight, ExecutionResult.returned(flight.event, "said"), at_fault)
 
     @invariant()
     def nobody_is_barred_for_ever(self) -> None:
         """With nothing on its way, each may be tried again when its time is over."""
-        if hasattr(self, "watch") and not self.reserved and not self.flying:
+        if hasattr(self, "breakers") and not self.reserved and not self.flying:
             before, self.clock[0] = self.clock[0], self.clock[0] + LONGEST
-            assert all(self.watch.lets(worker.id) for worker in self.there.values())
+            assert all(self.breakers.has_room(worker.id) for worker in self.there.values())
             self.clock[0] = before
 
     @invariant()
     def what_is_asked_on_the_hot_path_is_true(self) -> None:
-        if hasattr(self, "watch"):
-            assert self.watch.shut is any(self.watch.barred(worker.id) for worker in self.there.values())
+        if hasattr(self, "breakers"):
+            assert self.breakers.blocking is any(self.breakers.is_blocked(worker.id) for worker in self.there.values())
 
 
 Workers.TestCase.settings = settings(max_examples=examples(200), stateful_step_count=40, deadline=None)

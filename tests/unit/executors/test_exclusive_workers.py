@@ -47,16 +47,16 @@ class Hall:
         self.workers = {name: worker_of(name) for name in ("a", "b")}
         protocol = HubProtocol(HubFacts(hub_id="hub"), lambda: "id")
         protocol.workers = self.workers
-        self.roll = WorkerPool(protocol, WorkerBreakers())
-        self.roll._solitudes._clock = lambda: self.now
-        self.company, self.alone = self.roll.line("h", {}), self.roll.line("h", {}, alone=True)
+        self.pool = WorkerPool(protocol, WorkerBreakers())
+        self.pool._exclusive._clock = lambda: self.now
+        self.company, self.alone = self.pool.selector("h", {}), self.pool.selector("h", {}, exclusive=True)
         self._number = 0
 
     def assign(self, line: str) -> str | None:
         """Set a place aside and use it, as the hub does."""
-        chosen = self.roll.assign(line)
+        chosen = self.pool.assign(line)
         if chosen is not None:
-            self.roll.unassign(chosen)
+            self.pool.unassign(chosen)
             self._number += 1
             give(self.workers[chosen], str(self._number))
         return chosen
@@ -79,8 +79,8 @@ def test_it_gets_a_worker_that_has_nothing_and_nobody_else_gets_that_one(hall: H
 
 
 def test_a_place_that_is_set_aside_counts_before_it_is_used(hall: Hall) -> None:
-    hall.roll.assign(hall.company)
-    taken = hall.roll.assign(hall.alone)
+    hall.pool.assign(hall.company)
+    taken = hall.pool.assign(hall.alone)
     assert taken is not None
     assert taken not in hall.fill(hall.company)
 
@@ -90,8 +90,8 @@ def test_where_all_have_something_others_make_way_on_one_of_them(hall: Hall) -> 
         give(hall.workers[name], f"long {name}")
     assert hall.assign(hall.alone) is None
     assert (
-        hall.roll.why_not(hall.alone) == WAITING_TO_RUN_ALONE_ON_A_WORKER
-        and hall.roll.why_not(hall.company) == NO_CAPACITY
+        hall.pool.wait_reason(hall.alone) == WAITING_TO_RUN_ALONE_ON_A_WORKER
+        and hall.pool.wait_reason(hall.company) == NO_CAPACITY
     )
     (open_one,) = hall.fill(hall.company)
     (kept,) = hall.workers.keys() - {open_one}
@@ -128,5 +128,5 @@ def test_two_of_them_are_not_alone_together(hall: Hall) -> None:
 def test_a_worker_that_left_is_forgotten(hall: Hall) -> None:
     assert hall.assign(hall.alone) is not None
     hall.workers.clear()
-    hall.roll.changed()
-    assert not hall.roll._solitudes
+    hall.pool.changed()
+    assert not hall.pool._exclusive
