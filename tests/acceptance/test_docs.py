@@ -21,6 +21,7 @@ from turnout import errors
 from turnout.dispatcher import BreakerSettings
 from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.executors.workers.settings import HubSettings
+from turnout.model.reasons import WAIT_REASONS
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.model.verdict import Limits
 from turnout.runner import CoordinatorSettings, EngineSettings, LogSettings, PoolSettings, PoolsSettings, Retention
@@ -268,6 +269,12 @@ def test_every_option_of_a_worker_is_in_its_page() -> None:
     parameters = set(re.findall(r"^    (\w+): ", source, re.MULTILINE)) - {"connect", "modules", "labels"}
     named |= {f"--{name.replace('_', '-')}" for name in parameters}
     assert len(named) > 12 and [option for option in sorted(named) if f"`{option}" not in text] == []
+
+
+def test_troubleshooting_names_every_waiting_reason() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", (DOCS / "how-to/troubleshooting.md").read_text(), re.MULTILINE)
+    named = {word for row in rows for word in re.findall(r"`(\w+)", row)}
+    assert set(WAIT_REASONS) <= named
 
 
 def test_the_words_of_the_glossary_are_explained_once() -> None:
