@@ -1,4 +1,4 @@
-"""How it is put together: settings, wiring, Runner."""
+"""Runs orchestrators inside programs: Runner, AsyncRunner, Poller and their configuration."""
 
 from turnout.errors import TaskFailure
 from turnout.model.logs import LogLine

@@ -34,7 +34,7 @@ log = logging.getLogger("turnout.runner")
 def registry_of(
     workflows: Iterable[Workflow[..., Any]] | None, tenant: str, defaults: TaskDefaults = NO_DEFAULTS
 ) -> Registry:
-    """The given workflows; with None, all that the program has defined so far and that can be told apart by name."""
+    """Returns the given workflows; with None, all that the program has defined so far under a name of their own."""
     registry = Registry(defaults)
     if workflows is not None:
         for workflow in workflows:
@@ -43,20 +43,20 @@ def registry_of(
     found: dict[str, list[Workflow[..., Any]]] = {}
     for workflow in defined_workflows():
         found.setdefault(f"{workflow.package}::{workflow.name}", []).append(workflow)
-    for name, some in found.items():
-        # A name that stands for two workflows, or a workflow that cannot be drawn, is an error only for who uses it.
-        if len(some) == 1:
+    for name, same in found.items():
+        # A name of two workflows, or a workflow that is invalid, is an error only when it is submitted.
+        if len(same) == 1:
             try:
-                registry.add(some[0], tenant)
+                registry.add(same[0], tenant)
             except DefinitionError as error:
                 log.warning("workflow %s is left out: %s", name, error.message)
         else:
-            log.debug("%d workflows are named %s: registered when submitted", len(some), name)
+            log.debug("%d workflows are named %s: registered when submitted", len(same), name)
     return registry
 
 
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
-    """A dispatcher with the rules and all executors, among them always one named ``default``."""
+    """Returns a dispatcher with the rules and all executors, among them always one named ``default``."""
     polled = frozenset(
         checked_text(key, "polling", longest=MAX_NAME_LENGTH, error=InvalidSetting) for key in config.polling
     )
@@ -83,16 +83,16 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
 
 
 def validate_all(dispatcher: DefaultDispatcher, registry: Registry) -> list[str]:
-    """What every Runner checks before anything runs, and ``turnout config check`` with it: the rules against the
-    executors and all workflows. Returns warnings; raises for what cannot work."""
+    """Checks the rules against the executors and all workflows, at the start of a Runner and in ``turnout config
+    check``. Returns warnings; raises for what cannot work."""
     return dispatcher.validate(spec for name in registry.workflows if (spec := registry.spec_of(name)))
 
 
 def executors_of(
     given: Mapping[str, TaskExecutor], polled: Container[str], max_output_bytes: int
 ) -> dict[str, TaskExecutor]:
-    """The executors of a Runner: those it is given, and ``default``, ``process`` and ``shell`` unless others serve
-    these keys. None of them costs anything before its first attempt."""
+    """Returns the executors of a Runner: the given ones, and ``default``, ``process`` and ``shell`` unless others serve
+    these keys. An executor starts nothing before its first attempt."""
     offered: dict[str, TaskExecutor] = {"default": ThreadExecutor(max_output_bytes=max_output_bytes)}
     if sys.platform != "win32":
         offered["process"] = ProcessExecutor(max_output_bytes=max_output_bytes)
@@ -101,43 +101,43 @@ def executors_of(
 
 
 def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
-    """Whether runs of a workflow that this program does not have can be driven here: with handlers and commands only,
+    """True if runs of a workflow that this program does not have can be driven here: it has handlers and commands only,
     and an executor for each of them."""
     if spec.needs_code:
         return False
     try:
         dispatcher.validate([spec])
     except InvalidRouting as error:
-        log.info("runs of %s are left to others: %s", spec.full_name, error.message)
+        log.info("runs of %s are left to other orchestrators: %s", spec.full_name, error.message)
         return False
     return True
 
 
 def for_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> str | None:
-    """The full name of a task that may be sent to workers; None if there is none."""
-    some_runs = any(
+    """Returns the full name of a task that may be sent to workers; None if there is none."""
+    by_percent = any(
         rule.executor == WORKERS and rule.percent is not None and not rule.shadow for rule in dispatcher.routing.rules
     )
     for spec in specs:
         for task in spec.tasks:
-            if some_runs or dispatcher.explain(task, spec).decision.executor_key == WORKERS:
+            if by_percent or dispatcher.explain(task, spec).decision.executor_key == WORKERS:
                 return task.full_name
     return None
 
 
 def refuse_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> None:
-    """Here no worker ever comes, so a task that wants one would wait for ever."""
+    """Raises HubUnavailable for a task that goes to workers: none can connect here, so it would wait for ever."""
     name = for_workers(dispatcher, specs)
     if name is not None:
         raise HubUnavailable(
-            f'task "{name}" goes to workers, and this Runner has no hub (hub=False): hand the run in with '
+            f'task "{name}" goes to workers, and this Runner has no hub (hub=False): submit the run with '
             "drives=False, for an orchestrator that has one",
             task=name,
         )
 
 
 def refuse_in_child() -> None:
-    """A script that a child runs again, for one of its functions, must not start over."""
+    """Raises DefinitionError in a child process that imports a script which starts a Runner."""
     if runs_main_again():
         raise DefinitionError(
             "the script starts a Runner whenever it is imported, and the process executor has to import it to find its "
@@ -149,7 +149,8 @@ def refuse_in_child() -> None:
 def remote_needs(
     workflow: Workflow[..., Any], found: Mapping[str, Explanation], connected: Callable[[], Sequence[WorkerView]]
 ) -> dict[str, Needs]:
-    """Of the tasks that go to workers: what each asks for, and who has it. Nobody is looked for if none does."""
+    """Returns what each task that goes to workers asks for, and the workers that have it. ``connected`` is called only
+    if there is such a task."""
     remote = [name for name, each in found.items() if each.decision.executor_key == WORKERS]
     if not remote:
         return {}
@@ -158,7 +159,8 @@ def remote_needs(
 
 
 class Plan:
-    """A configuration's rules and executors, with the hub at another address if one is given; asked instead of used."""
+    """Answers from the rules and executors of a configuration, without a database and without running anything. The
+    hub is at another address if one is given."""
 
     def __init__(self, config: Config, hub: str | None = None) -> None:
         self._settings: RunnerConfig = runner_config(config, hub=hub)
@@ -170,27 +172,27 @@ class Plan:
         return list(self._dispatcher.executors)
 
     def check(self, workflow: Workflow[..., Any]) -> tuple[WorkflowSpec, list[str]]:
-        """The workflow as a value, and warnings; raises what would keep it from running."""
+        """Returns the workflow as a value, and warnings; raises what would keep it from running."""
         spec = workflow.spec_for(self._tenant)
         return spec, self._dispatcher.validate([spec])
 
     def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
-        """Warnings about these workflows together, by the function that a Runner with them calls when it starts."""
+        """Returns warnings about these workflows together, by the function that a Runner calls when it starts."""
         return validate_all(self._dispatcher, registry_of(workflows, self._tenant))
 
     def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
-        """Where each task goes, by the function that decides it in a run."""
+        """Returns where each task goes, by the function that decides it in a run."""
         spec, _ = self.check(workflow)
         return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}
 
     def hub_warnings(self, workflow: Workflow[..., Any]) -> list[str]:
-        """What to say of the workflow's tasks, and of those that it calls, that run locally only for want of a hub."""
+        """Returns a warning for each task, also of called workflows, that runs locally only because there is no hub."""
         family = Registry().family_of(workflow, self._tenant)
         found = ((task, self._dispatcher.explain(task, spec).decision) for spec in family for task in spec.tasks)
         return [hub_warning(task, decision) for task, decision in found if lacks_hub(decision)]
 
     def needs_hub(self, workflows: Iterable[Workflow[..., Any]]) -> bool:
-        """Whether a task of these, or of a workflow that they call, may go to workers."""
+        """True if a task of these, or of a workflow that they call, may go to workers."""
         if self._settings.hub is None:
             return False
         specs = [spec for workflow in workflows for spec in Registry().family_of(workflow, self._tenant)]

@@ -1,6 +1,6 @@
-"""One orchestrator inside a program: its parts, and how they start and stop.
+"""Composes one orchestrator inside a program, and starts and stops its parts.
 
-Both faces, ``Runner`` and ``AsyncRunner``, use the parts from their own threads; what takes time answers with a
+``Runner`` and ``AsyncRunner`` use the parts from their own threads; calls that take time return a
 ``concurrent.futures.Future``. User coroutines never run on the engine's loop, nor on the caller's.
 """
 
@@ -42,7 +42,7 @@ STOP_TIMEOUT = 10.0
 
 
 class Core:
-    """Puts an orchestrator together from its configuration, starts it, and hands over when it is closed."""
+    """Composes an orchestrator from its configuration, starts it, and hands over when it is closed."""
 
     def __init__(self, config: RunnerConfig) -> None:
         refuse_in_child()
@@ -100,7 +100,7 @@ class Core:
         )
 
     def _bind(self, dispatcher: DefaultDispatcher) -> None:
-        """Gives the executors what they get from their orchestrator."""
+        """Gives the executors what they use of their orchestrator."""
         engine, store = self.engine, self.store
         loader = MemoryLoader(
             store,

@@ -21,15 +21,15 @@ JOIN_TIMEOUT = 5.0
 
 
 class EngineLoop:
-    """Takes calls from any thread until it is closed. What it runs never runs in the caller's context, which may be
-    that of a body."""
+    """Takes calls from any thread until it is closed. They never run in the caller's context, which may be that of a
+    body."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, name="turnout-engine", daemon=True)
         self._closed = False
         self._closing = threading.Lock()
-        """Held while a call is handed to the loop: once ``_closed`` is set, none comes after the stop."""
+        """Held while a call is handed to the loop: once ``_closed`` is set, no call follows the stop."""
 
     def start(self) -> None:
         self._thread.start()
@@ -51,7 +51,7 @@ class EngineLoop:
             raise closed_error()
 
     def close(self) -> bool:
-        """Takes no calls from now on. Returns False if that was so before."""
+        """Refuses calls from now on. Returns False if it was closed before."""
         with self._closing:
             before, self._closed = self._closed, True
         return not before
@@ -77,7 +77,7 @@ _open: set[Closes] = set()
 
 
 def close_at_exit(runner: Closes) -> None:
-    """Close it when the program ends, unless that is done before."""
+    """Closes the Runner when the program ends, unless it is closed before."""
     _open.add(runner)
 
 
@@ -85,16 +85,16 @@ def closed(runner: Closes) -> None:
     _open.discard(runner)
 
 
-def _leave() -> None:
+def _close_all() -> None:
     for runner in list(_open):
         try:
             runner.close()
         except Exception:
-            log.exception("a Runner could not hand over at the end of the program; its lease will run out instead")
+            log.exception("a Runner could not hand over at the end of the program; its lease will expire instead")
 
 
-# By the time of ``atexit`` the interpreter's thread pools are shut, and handing over needs them. The hook that the
-# pools themselves use runs earlier, last registered first; it is private, so there is a way without it.
+# At ``atexit`` the interpreter's thread pools are shut, and handing over needs them. The hook that the pools
+# themselves use runs earlier, last registered first; it is private, so ``atexit`` is the fallback.
 import_module("concurrent.futures.thread")
 _register: Callable[[Callable[[], None]], Any] = getattr(threading, "_register_atexit", atexit.register)
-_register(_leave)
+_register(_close_all)

@@ -28,7 +28,7 @@ POOLS = tuple(stage.value for stage in Stage)
 
 
 def live_orchestrators(store: OwnershipStore) -> list[Orchestrator]:
-    """Those that drive runs, oldest first. Who is seen to be dead from this machine does not wait for its lease."""
+    """Returns those that drive runs, oldest first, without those whose process on this machine has ended."""
     return [
         Orchestrator(
             id=one.session.id,
@@ -43,21 +43,21 @@ def live_orchestrators(store: OwnershipStore) -> list[Orchestrator]:
 
 
 def health(orchestrators: Sequence[Orchestrator], counts: OpenCounts | None) -> dict[str, Any]:
-    """Their health report, with all five pools whether or not anybody is alive, and how many runs are not driven; None
-    where that is not known."""
+    """Returns their health report, always with all five pools, and how many runs are not driven; None where that is not
+    known."""
     runs = None if counts is None else {"unfinished": counts.unfinished, "not_driven": counts.not_driven}
     return {**health_report([one.status for one in orchestrators], POOLS), "runs": runs}
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What a task asks of a worker, and who of those that are alive has it."""
+    """What a task asks of a worker, and which live workers have it."""
 
     handler: str
     labels: dict[str, str]
     matching: tuple[str, ...]
-    """Names."""
+    """The names of these workers."""
     connected: int
-    """How many workers there are in all."""
+    """The number of live workers."""
 
     def text(self) -> str:
         labels = ", ".join(f"{name}={value}" for name, value in sorted(self.labels.items()))
@@ -69,7 +69,7 @@ class Needs(msgspec.Struct, frozen=True):
 
 
 def live_workers(store: OwnershipStore, orchestrators: Sequence[Orchestrator] = ()) -> list[WorkerView]:
-    """Those that are alive, by name. ``orchestrators`` know best what each of them has from their hubs."""
+    """Returns live workers, by name, with the figures of the hubs of ``orchestrators``."""
     hubs = [one.status.hub for one in orchestrators if one.status.hub is not None]
     addresses = {hub.id: hub.address for hub in hubs}
     at: dict[str, dict[str, WorkerFigures]] = {}
@@ -85,11 +85,11 @@ def live_workers(store: OwnershipStore, orchestrators: Sequence[Orchestrator] = 
 
 
 def _view(one: SessionHealth, at: dict[str, WorkerFigures], addresses: Mapping[str, str]) -> WorkerView:
-    """``at``: how it is, by hub."""
+    """Returns the view of one worker; ``at`` holds its figures by hub."""
     session, report = one.session, _report(one)
     if report.figures is not None and report.hub not in at:
         at[report.hub] = report.figures
-    all_of_it = over_hubs(list(at.values())) if at else WorkerFigures(id=session.id)
+    total = over_hubs(list(at.values())) if at else WorkerFigures(id=session.id)
     facts = report.facts
     return WorkerView(
         id=session.id,
@@ -101,17 +101,17 @@ def _view(one: SessionHealth, at: dict[str, WorkerFigures], addresses: Mapping[s
         labels=facts.labels,
         handlers=facts.handlers,
         up_seconds=one.age,
-        credits=all_of_it.credits,
-        capacity=all_of_it.capacity,
-        in_flight=all_of_it.in_flight,
-        running=all_of_it.running,
-        waiting=all_of_it.waiting,
-        executed=all_of_it.executed,
-        failed=all_of_it.failed,
-        lost=all_of_it.lost,
-        breaker=all_of_it.breaker,
-        cause=all_of_it.cause,
-        draining=all_of_it.draining or one.drain is not None,
+        credits=total.credits,
+        capacity=total.capacity,
+        in_flight=total.in_flight,
+        running=total.running,
+        waiting=total.waiting,
+        executed=total.executed,
+        failed=total.failed,
+        lost=total.lost,
+        breaker=total.breaker,
+        cause=total.cause,
+        draining=total.draining or one.drain is not None,
         drain_reason=one.drain,
         silent_seconds=min((figures.silent_seconds for figures in at.values()), default=0.0) + one.silent,
         hubs=tuple(sorted(addresses.get(hub, hub) for hub in at)),
@@ -128,7 +128,7 @@ def _report(one: SessionHealth) -> WorkerReport:
 
 
 def find_worker(views: Sequence[WorkerView], wanted: str) -> WorkerView:
-    """The worker with this name or id, or the only one whose id begins so."""
+    """Returns the worker with this name or id, or the only one whose id begins so."""
     exact = [view for view in views if wanted in (view.id, view.name)]
     found = exact or [view for view in views if wanted and view.id.startswith(wanted)]
     if not found:
@@ -141,14 +141,14 @@ def find_worker(views: Sequence[WorkerView], wanted: str) -> WorkerView:
 
 
 def drain(store: OwnershipStore, worker: WorkerView, reason: str) -> None:
-    """Tell it, by way of its hubs, to finish what it has and to leave."""
+    """Drains a worker through its hubs: it finishes what it has and leaves."""
     checked_text(reason, "reason", longest=MAX_REASON_LENGTH)
     if not store.drain_worker(worker.id, reason):
         raise InvalidInput(f"worker {worker.name!r} has left", code="worker_not_found", worker=worker.name)
 
 
 def needs(task: TaskSpec, decision: DispatchDecision, views: Sequence[WorkerView]) -> Needs:
-    """What the task asks of a worker, and who has it."""
+    """Returns what the task asks of a worker, and which workers have it."""
     handler, labels = handler_of(task.body), dict(decision.labels or {})
     matching = tuple(view.name for view in views if view.facts.matches(handler, labels) and not view.draining)
     return Needs(handler, labels, matching, len(views))

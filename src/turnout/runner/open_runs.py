@@ -23,7 +23,7 @@ class OpenRun(msgspec.Struct, frozen=True):
     view: RunView
     tasks: dict[TaskState, int]
     reason: str | None = None
-    """Of a task that could start: what it waits for."""
+    """What a ready task waits for."""
     driver: Driver = Driver.DRIVEN
 
     @property
@@ -32,7 +32,7 @@ class OpenRun(msgspec.Struct, frozen=True):
 
 
 class OpenRuns(msgspec.Struct, frozen=True):
-    """The latest runs, how many there are by state, and how many of them nobody drives."""
+    """The latest runs, the number of runs by state, and how many of them are not driven."""
 
     latest: tuple[OpenRun, ...] = ()
     counts: dict[RunState, int] = {}
@@ -43,7 +43,7 @@ NO_RUNS = OpenRuns()
 
 
 def open_runs(store: Store) -> OpenRuns:
-    """The runs that have not ended, newest first."""
+    """Returns the runs that have not ended, newest first."""
     found = [run for run in store.open_runs(MAX_SHOWN_RUNS) if run.row.state not in RUN_TERMINAL]
     counted = store.task_counts([run.new.run_id for run in found])
     known = zip(found, drivers_of(store, found), strict=True)
@@ -61,7 +61,7 @@ def _open_run(view: RunView, counted: list[tuple[TaskState, int, str | None]], d
 
 
 def drivers_of(store: Store, runs: Sequence[StoredRun]) -> list[Driver]:
-    """What is known of the driver of each of these runs."""
+    """Returns for each of these runs whether it is driven."""
     owners = sorted({run.owner for run in runs if run.owner is not None and not run.row.state.terminal})
     known = store.holders(owners) if owners else {}
     gone = {name for name, holder in known.items() if seen_dead(holder.session)}
@@ -84,7 +84,7 @@ NONE_OPEN = OpenCounts({}, 0, 0)
 
 
 def open_counts(store: Store) -> OpenCounts:
-    """How many there are, and how many of them nobody drives."""
+    """Returns how many there are, and how many of them are not driven."""
     waiting = store.waiting()
     owners: dict[str, int] = waiting["owners"]
     known = store.holders(sorted(owners)) if owners else {}
@@ -94,6 +94,6 @@ def open_counts(store: Store) -> OpenCounts:
 
 
 def _drives(owner: Holder | None) -> bool:
-    """Whether runs of this owner that have not ended are driven."""
+    """True if runs of this owner that have not ended are driven."""
     gone = owner is not None and seen_dead(owner.session)
     return driver(RunState.RUNNING, owner, gone=gone) is Driver.DRIVEN

@@ -1,4 +1,4 @@
-"""``Poller``: runs ready tasks that no dispatcher hands out, in this program or in any other on the same database."""
+"""Provides ``Poller``: it runs ready tasks that no dispatcher sends, in any program on the same database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from turnout.store import connect
 
 
 class Poller:
-    """Claims ready tasks of its keys in batches and answers through the inbox of the runs' owners.
+    """Claims ready tasks of its keys in batches, and sends results through the inbox of the runs' owners.
 
     >>> from turnout.runner import Poller, Runner
     >>> from turnout import task, workflow
@@ -76,7 +76,7 @@ class Poller:
         return self._executor.metrics()
 
     def close(self, timeout: float = 10.0) -> None:
-        """Claim nothing more, hand back what has not started, give the rest ``timeout`` seconds."""
+        """Stops claiming, returns what has not started, and gives the rest ``timeout`` seconds."""
         self._executor.stop(timeout)
         self._end_capture()
         if self._log_writer is not None:

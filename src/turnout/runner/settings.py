@@ -31,8 +31,8 @@ from turnout.runner.config_sources import CONFIG_VARIABLE
 from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
-"""True: what is found from the working directory upwards, and the environment. False: neither. A path: that file, and
-the environment. A ``Config``: what was read before."""
+"""True: the file that is found from the working directory upwards, and the environment. False: neither. A path: that
+file, and the environment. A ``Config``: one that was read before."""
 
 
 class RunnerConfig(msgspec.Struct, kw_only=True):
@@ -48,21 +48,21 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     settings: EngineSettings = EngineSettings()
     placement: PlacementSettings = PlacementSettings()
     hub: HubSettings | None = None
-    """Where workers connect; None: no hub is configured."""
+    """The hub that workers connect to; None: no hub is configured."""
     listens: bool = True
     """False: the hub is another orchestrator's, and is not opened here."""
     max_output_bytes: int = MAX_BYTES
     task_defaults: TaskDefaults = NO_DEFAULTS
-    """Of tasks that do not say it themselves."""
+    """The timeout and retries of tasks that declare none."""
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
-    """Full names of the workflows whose stored runs it takes over; None: all that it has the code for."""
+    """Full names of the workflows whose stored runs it claims; None: all that it has the code for."""
     drives: bool = True
-    """False: it starts nothing. It hands in submissions for others, and cancels, pauses and resumes."""
+    """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
 
 
 def configuration(source: ConfigSource = True) -> Config:
-    """What is configured for this process."""
+    """Returns the configuration of this process: the only place that reads its environment."""
     match source:
         case Config():
             return source
@@ -75,42 +75,42 @@ def configuration(source: ConfigSource = True) -> Config:
 
 
 def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig:
-    """The given arguments, and for those that are absent or None what is configured."""
-    said = configuration(config)
+    """Returns the given arguments, and configured values for those that are absent or None."""
+    found = configuration(config)
     given = {name: value for name, value in arguments.items() if value is not None}
     if given.get("hub") is False:
         del given["hub"]
         given["listens"] = False
     elif "hub" in given:
-        given["hub"] = hub_settings(given["hub"], said)
+        given["hub"] = hub_settings(given["hub"], found)
     strict = given.pop("strict_selectors", None)
     if strict is not None:
-        placement = given.get("placement") or _placement(said) or PlacementSettings()
+        placement = given.get("placement") or _placement(found) or PlacementSettings()
         given["placement"] = msgspec.structs.replace(placement, strict_selectors=strict)
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
-        "database_url": url_in(said),
-        "routing": said.routing,
-        "tenant": said.get("tenant"),
-        "polling": said.get("polling"),
-        "settings": said.orchestration,
-        "placement": _placement(said),
-        "hub": None if "hub" in given else said.hub,
-        "max_output_bytes": said.get("max_output_bytes"),
+        "database_url": url_in(found),
+        "routing": found.routing,
+        "tenant": found.get("tenant"),
+        "polling": found.get("polling"),
+        "settings": found.orchestration,
+        "placement": _placement(found),
+        "hub": None if "hub" in given else found.hub,
+        "max_output_bytes": found.get("max_output_bytes"),
         "task_defaults": _task_defaults(
-            given.pop("default_timeout", said.get("default_timeout")),
-            given.pop("default_retries", said.get("default_retries") or 0),
+            given.pop("default_timeout", found.get("default_timeout")),
+            given.pop("default_retries", found.get("default_retries") or 0),
         ),
     }
-    executors = {**configured_executors(said, without=given.get("executors", {})), **given.pop("executors", {})}
+    executors = {**configured_executors(found, without=given.get("executors", {})), **given.pop("executors", {})}
     return RunnerConfig(
         executors=executors, **{name: value for name, value in configured.items() if value is not None} | given
     )
 
 
 def _task_defaults(timeout: Any, retries: Any) -> TaskDefaults:
-    """The defaults of tasks, a duration and a number, if tasks can have them."""
+    """Returns the defaults of tasks. Raises InvalidSetting for values that tasks cannot have."""
     number = None if timeout is None else seconds(timeout, "default_timeout")
     if number == 0:
         raise InvalidSetting(f"default_timeout is {timeout!r}: write a time above 0", code="bad_setting")
@@ -119,37 +119,37 @@ def _task_defaults(timeout: Any, retries: Any) -> TaskDefaults:
     return TaskDefaults(number, retries)
 
 
-def hub_settings(hub: str | HubSettings, said: Config) -> HubSettings:
-    """The hub as it is given; at an address, with everything else as configured."""
+def hub_settings(hub: str | HubSettings, config: Config) -> HubSettings:
+    """Returns the given hub; for an address, the configured hub at that address."""
     if isinstance(hub, HubSettings):
         return hub
-    entries = {key: entry for key, entry in said.entries.items() if key not in ((HUB, "host"), (HUB, "port"))}
-    here = msgspec.structs.replace(said, entries={**entries, (HUB, "address"): Entry(hub, "the given hub")})
+    entries = {key: entry for key, entry in config.entries.items() if key not in ((HUB, "host"), (HUB, "port"))}
+    here = msgspec.structs.replace(config, entries={**entries, (HUB, "address"): Entry(hub, "the given hub")})
     settings = here.hub
     assert settings is not None
     return settings
 
 
-def configured_executors(said: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:
-    """The executors of the configuration, but for these keys."""
+def configured_executors(config: Config, without: Iterable[str] = ()) -> dict[str, TaskExecutor]:
+    """Returns the executors of the configuration, but for these keys."""
     skipped = set(without)
-    search_in(said.root)
+    search_in(config.root)
     found = {
-        key: make_executor(key, options, _origin(said, key))
-        for key, options in said.executors.items()
+        key: make_executor(key, options, _origin(config, key))
+        for key, options in config.executors.items()
         if key not in skipped
     }
-    return found if PUBSUB in skipped else _with_pubsub(found, said)
+    return found if PUBSUB in skipped else _with_pubsub(found, config)
 
 
-def _with_pubsub(found: dict[str, TaskExecutor], said: Config) -> dict[str, TaskExecutor]:
-    """These, and the executor that the table ``step_execution`` makes."""
-    settings = said.step_execution
+def _with_pubsub(found: dict[str, TaskExecutor], config: Config) -> dict[str, TaskExecutor]:
+    """Returns these executors, and the one of the table ``step_execution``."""
+    settings = config.step_execution
     if settings is None:
         return found
     if PUBSUB in found:
         raise InvalidSetting(
-            f"{_origin(said, PUBSUB)}: executors.{PUBSUB} and {STEP_EXECUTION} both make the executor {PUBSUB!r}; "
+            f"{_origin(config, PUBSUB)}: executors.{PUBSUB} and {STEP_EXECUTION} both make the executor {PUBSUB!r}; "
             "keep one of them, or give the first another name",
             code="bad_executor",
             key=PUBSUB,
@@ -160,23 +160,23 @@ def _with_pubsub(found: dict[str, TaskExecutor], said: Config) -> dict[str, Task
     return {**found, PUBSUB: ZmqPubSubExecutor(settings)}
 
 
-def _origin(said: Config, executor: str) -> str:
-    return next(entry.origin for key, entry in said.entries.items() if key[:2] == ("executors", executor))
+def _origin(config: Config, executor: str) -> str:
+    return next(entry.origin for key, entry in config.entries.items() if key[:2] == ("executors", executor))
 
 
-def _placement(said: Config) -> PlacementSettings | None:
-    said_of_it = {name: said.get(name) for name in (MODE, "strict_selectors")}
-    settings = {name: value for name, value in said_of_it.items() if value is not None}
-    return msgspec.convert({**settings, "mode_name": said.spelled(MODE)}, PlacementSettings) if settings else None
+def _placement(config: Config) -> PlacementSettings | None:
+    values = {name: config.get(name) for name in (MODE, "strict_selectors")}
+    settings = {name: value for name, value in values.items() if value is not None}
+    return msgspec.convert({**settings, "mode_name": config.spelled(MODE)}, PlacementSettings) if settings else None
 
 
-def url_in(said: Config) -> str:
-    """The configured database, else ``.turnout/turnout.db`` in the project."""
-    return said.get("database") or f"sqlite:///{said.root / '.turnout' / 'turnout.db'}"
+def url_in(config: Config) -> str:
+    """Returns the configured database, else ``.turnout/turnout.db`` in the project."""
+    return config.get("database") or f"sqlite:///{config.root / '.turnout' / 'turnout.db'}"
 
 
 def database_url(given: str | None = None) -> str:
-    """The given URL, else the configured one."""
+    """Returns the given URL, else the configured one."""
     return given or url_in(configuration())
 
 
@@ -190,7 +190,7 @@ BUILT_IN = {
 
 
 def make_executor(key: str, options: Mapping[str, Any], where: str) -> TaskExecutor:
-    """The executor that the table ``executors.KEY`` describes."""
+    """Returns the executor that the table ``executors.KEY`` describes."""
     at = f"{where}: executors.{key}"
     use = options.get("use")
     if use is None:
@@ -239,7 +239,7 @@ def _found(use: str, at: str) -> Callable[..., Any]:
 
 
 def _with_name(factory: Callable[..., Any], key: str, given: dict[str, Any], at: str) -> dict[str, Any]:
-    """The options, with the key as the executor's name where it takes one; refuses options that it does not have."""
+    """Returns the options, with the key as the executor's name where it takes one. Refuses unknown options."""
     try:
         parameters = inspect.signature(factory).parameters
     except ValueError:

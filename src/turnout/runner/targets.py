@@ -1,4 +1,4 @@
-"""Which workflow is ``shop.orders:fulfil``, or ``flows/orders.py``? Code that is named from outside of the program.
+"""Loads workflows and modules by targets, such as ``shop.orders:fulfil`` or ``flows/orders.py``.
 
 A target is ``module``, ``module:workflow``, ``file.py`` or ``file.py:workflow``. A file is imported under the name that
 it would have as a module, so that other processes can import its functions by it.
@@ -25,7 +25,7 @@ _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
 
 
 def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
-    """The one workflow that the target names."""
+    """Returns the one workflow that the target names."""
     place, name = _split(target)
     found = workflows_of(load_module(place, search))
     if name:
@@ -49,7 +49,7 @@ def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
 
 
 def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path] = ()) -> AnyWorkflow:
-    """The one workflow that the target names; a bare name is first looked for among the configured workflows."""
+    """Returns the one workflow that the target names; a bare name is first looked up in the configured workflows."""
     places = tuple(search)
     if not _BARE.fullmatch(target):
         return load_workflow(target, places)
@@ -84,13 +84,13 @@ def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path]
 
 
 def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """The workflows of all these targets."""
+    """Returns the workflows of all these targets."""
     places = tuple(search)
     return [workflow for target in targets for workflow in load_workflows(target, places)]
 
 
 def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """All workflows that the target names: one, or those of a module."""
+    """Returns all workflows that the target names: one, or those of a module."""
     place, name = _split(target)
     if name:
         return [load_workflow(target, search)]
@@ -99,7 +99,7 @@ def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow
 
 
 def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
-    """Its workflows by the names that they have in it: its own, or if it has none those that it imports."""
+    """Returns the workflows of a module by their names in it: its own, or if it has none those that it imports."""
     there = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
     own = {name: each for name, each in there.items() if _home(each) in (None, module.__name__)}
     return own or there
@@ -172,13 +172,13 @@ def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
 
 
 def search_in(folder: Path) -> None:
-    """Let modules in the folder be found by their names, for code that a target or the configuration names."""
+    """Makes modules in the folder importable, for code that a target or the configuration names."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 
 def _import_failed(place: str, error: BaseException) -> TurnoutError:
-    """A definition that says itself what is wrong with it needs no more words; other errors get their line."""
+    """Returns the error of a failed import: an error of Turnout as it is, others with their file and line."""
     if isinstance(error, TurnoutError):
         return error
     if isinstance(error, SyntaxError):

@@ -17,7 +17,7 @@ from turnout.model.run_machine import begun_before
 from turnout.model.states import RunState, TaskState
 
 _BEGUN = (TaskState.RUNNING, TaskState.COMPLETED)
-"""States whose attempt is not among those that are counted on the row."""
+"""States whose attempt is not counted on the row yet."""
 _NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED})
 MAX_SHOWN_FAILURES = 10
 """How many failed tasks the message of RunFailed shows; its ``failures`` has all of them."""
@@ -44,9 +44,9 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     started_at: float | None = None
     finished_at: float | None = None
     hook: bool = False
-    """A hook of the workflow or of one of its tasks: it has no say in how the run ends."""
+    """True for a hook of the workflow or of one of its tasks: it does not decide how the run ends."""
     group: str | None = None
-    """Of an item of a mapped task: the mapped task's name."""
+    """The name of the mapped task, for one of its items."""
     index: int | None = None
 
 
@@ -62,7 +62,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: int = 0
     rerun_of: str | None = None
     parent_run: str | None = None
-    """Of a child run: the run whose task it is."""
+    """The id of the parent run, for a child run."""
     input: Any = None
     """Its parameters by name, as JSON values."""
     owner: str | None = None
@@ -112,7 +112,7 @@ def task_view(row: TaskRow) -> TaskView:
 
 
 def failure_of(run: StoredRun, tasks: Iterable[TaskRow]) -> RunError:
-    """The exception that tells how a run that did not complete ended."""
+    """Returns the exception of a run that did not complete."""
     run_id, row = run.new.run_id, run.row
     if row.state is RunState.CANCELLED:
         return RunCancelled(f"run {run_id} of {run.new.workflow} was cancelled: {row.reason}", run_id=run_id)
@@ -128,15 +128,15 @@ def failure_of(run: StoredRun, tasks: Iterable[TaskRow]) -> RunError:
             failures=failures,
         )
     if failures:
-        said = "\n".join(
+        text = "\n".join(
             f"  {one.task} (attempt {one.attempts}): {one.type}: {one.message}\n{_indented(one.traceback)}".rstrip()
             for one in failures[:MAX_SHOWN_FAILURES]
         )
         if len(failures) > MAX_SHOWN_FAILURES:
-            said += f"\n  … and {len(failures) - MAX_SHOWN_FAILURES:,} more"
+            text += f"\n  … and {len(failures) - MAX_SHOWN_FAILURES:,} more"
     else:
-        said = f"  {row.error.type}: {row.error.message}" if row.error else f"  {row.reason}"
-    error = RunFailed(f"run {run_id} of {run.new.workflow} failed:\n{said}", run_id=run_id, failures=failures)
+        text = f"  {row.error.type}: {row.error.message}" if row.error else f"  {row.reason}"
+    error = RunFailed(f"run {run_id} of {run.new.workflow} failed:\n{text}", run_id=run_id, failures=failures)
     return error
 
 
@@ -149,9 +149,9 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     task: str
     attempt: int
-    """Its ordinal: the log lines are found by it, and ``info.token`` has it."""
+    """Its ordinal, which log lines and ``info.token`` have."""
     number: int | None = None
-    """What its body knows as ``info.attempt``: which of those that began it is. None: it did not begin."""
+    """What its body has as ``info.attempt``: its number among the attempts that began. None: it did not begin."""
     executor: str | None = None
     decision: str | None = None
     """Why that executor: the rule, selector or default that decided."""
@@ -173,12 +173,12 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def failed(self) -> bool:
-        """Whether it was begun and did not end well, whatever became of the task."""
+        """True if it began and failed, whatever the state of the task."""
         return self.error is not None and self.outcome not in _NO_FAILURE
 
 
 def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[TaskRow]) -> list[AttemptView]:
-    """All attempts, in the order in which they began."""
+    """Returns all attempts, in the order in which they began."""
     rows = {row.pos: row for row in tasks}
     found: dict[tuple[int, int], AttemptView] = {}
     begun: Counter[int] = Counter()
@@ -196,7 +196,7 @@ def attempts_of(history: Iterable[tuple[float, HistoryRow]], tasks: Iterable[Tas
 
 def _begun(row: TaskRow, move: HistoryRow, at: float, number: int) -> AttemptView:
     detail = _detail(move)
-    # Later attempts keep the decision of the first, so the row has that of all.
+    # Later attempts keep the decision of the first, so the row has the decision of all.
     return AttemptView(
         task=row.name,
         attempt=move.attempt,
@@ -215,7 +215,7 @@ def _ended(attempt: AttemptView, move: HistoryRow, at: float, row: TaskRow) -> A
     if error and row.error is not None and move.new != TaskState.READY:
         kind, message, traceback = row.error.type, row.error.message, row.error.traceback
     status = detail.get("status") or str(move.new)
-    # A failure that could be tried again, and is not any more, is the failure of the task.
+    # A retryable failure without a retry left is the failure of the task.
     spent = status == ExecutionStatus.RETRY and move.new == TaskState.FAILED
     return msgspec.structs.replace(
         attempt,
@@ -232,5 +232,5 @@ def _ended(attempt: AttemptView, move: HistoryRow, at: float, row: TaskRow) -> A
 
 
 def _detail(move: HistoryRow) -> Mapping[str, Any]:
-    said = None if move.detail is None else msgspec.json.decode(move.detail)
-    return said if isinstance(said, dict) else {}
+    detail = None if move.detail is None else msgspec.json.decode(move.detail)
+    return detail if isinstance(detail, dict) else {}
