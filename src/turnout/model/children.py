@@ -44,7 +44,7 @@ _TIME_BITS, _ALL_BITS = 48, 128
 
 def is_child(graph: Graph, row: TaskRow) -> bool:
     """Whether this task, or the mapped task that this is an item of, is a child run."""
-    return (row.pos if row.group is None else row.group) in graph.children
+    return row.task_pos in graph.children
 
 
 def child_run_id(parent_run: str, pos: int, attempt: int) -> str:

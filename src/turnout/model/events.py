@@ -139,7 +139,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         """The body returned ``output``, any JSON value or a ``Branch``."""
         if isinstance(output, Branch):
             more, output = {**more, "chosen": output.chosen}, output.value
-        return cls._of(event, ExecutionStatus.COMPLETED, output=dump_output(output), **more)
+        return cls.of(event, ExecutionStatus.COMPLETED, output=dump_output(output), **more)
 
     @classmethod
     def failed(
@@ -147,42 +147,43 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     ) -> ExecutionResult:
         """The body failed; ``retryable=False`` forbids another attempt."""
         status = ExecutionStatus.RETRY if retryable else ExecutionStatus.FAILED
-        return cls._of(event, status, error=error_info(error), retryable=retryable, **more)
+        return cls.of(event, status, error=error_info(error), retryable=retryable, **more)
 
     @classmethod
     def timed_out(cls, event: TaskReadyEvent, seconds: float, **more: Any) -> ExecutionResult:
         error = ErrorInfo("TimeoutError", f"exceeded its timeout of {seconds:g} s", mro=("builtins.TimeoutError",))
-        return cls._of(event, ExecutionStatus.TIMED_OUT, error=error, **more)
+        return cls.of(event, ExecutionStatus.TIMED_OUT, error=error, **more)
 
     @classmethod
     def deferred(cls, event: TaskReadyEvent, signal: Defer | Unmet, **more: Any) -> ExecutionResult:
         """The body raised ``Defer``, or its condition does not hold yet."""
-        return cls._of(event, ExecutionStatus.DEFERRED, deferral=signal.deferral, **more)
+        return cls.of(event, ExecutionStatus.DEFERRED, deferral=signal.deferral, **more)
 
     @classmethod
     def returned(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
         """The attempt did not start; it goes back to ready and costs nothing. ``unavailable``: not for lack of room,
         but because the executor cannot start anything at present, which counts as a failure of the executor."""
         error = ErrorInfo(UNAVAILABLE_TYPE if unavailable else NO_CAPACITY_TYPE, reason)
-        return cls._of(event, ExecutionStatus.RETURNED, error=error)
+        return cls.of(event, ExecutionStatus.RETURNED, error=error)
 
     @classmethod
     def lost(cls, event: TaskReadyEvent, reason: str) -> ExecutionResult:
-        return cls._of(event, ExecutionStatus.LOST, error=ErrorInfo("Lost", reason))
+        return cls.of(event, ExecutionStatus.LOST, error=ErrorInfo("Lost", reason))
 
     @classmethod
     def crashed(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
         """Its own process died; ``unavailable``: before it had taken the attempt, as the executor's failure."""
-        return cls._of(
+        return cls.of(
             event, ExecutionStatus.CRASHED, error=ErrorInfo(UNAVAILABLE_TYPE if unavailable else "Crashed", reason)
         )
 
     @classmethod
     def cancelled(cls, event: TaskReadyEvent, reason: str = "cancelled") -> ExecutionResult:
-        return cls._of(event, ExecutionStatus.CANCELLED, error=ErrorInfo("Cancelled", reason))
+        return cls.of(event, ExecutionStatus.CANCELLED, error=ErrorInfo("Cancelled", reason))
 
     @classmethod
-    def _of(cls, event: TaskReadyEvent, status: ExecutionStatus, **more: Any) -> ExecutionResult:
+    def of(cls, event: TaskReadyEvent, status: ExecutionStatus, **more: Any) -> ExecutionResult:
+        """Returns the result of the event's attempt with this status; ``more`` are further fields."""
         return cls(
             run_id=event.run_id,
             task_id=event.task_id,

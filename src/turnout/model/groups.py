@@ -102,6 +102,6 @@ def wanted_outputs(graph: Graph, rows: Sequence[TaskRow], among: Iterable[int]) 
 
 def keeps_output(graph: Graph, rows: Sequence[TaskRow], row: TaskRow) -> bool:
     """Whether this row's output has to stay in memory."""
-    pos = row.pos if row.group is None else row.group
+    pos = row.task_pos
     waiting = graph.counted_by.get(pos, ())
     return pos in graph.rule_context or any(rows[each].state is TASK_PENDING for each in waiting)

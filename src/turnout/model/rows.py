@@ -61,6 +61,11 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     index: int | None = None
     """Which item of the mapped task's lists, from 0."""
 
+    @property
+    def task_pos(self) -> int:
+        """The position of the task in the graph; for an item, that of its mapped task."""
+        return self.pos if self.group is None else self.group
+
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The image of a run's changing columns."""

@@ -96,15 +96,14 @@ class RunMachine:
 
     def spec_of(self, pos: int) -> TaskSpec:
         """What the task at this position is; for an item, the mapped task."""
-        group = self.tasks[pos].group
-        return self.graph.tasks[pos if group is None else group]
+        return self.graph.tasks[self.tasks[pos].task_pos]
 
     def outputs(self) -> Outputs:
         return Outputs(self.graph, self.tasks.__getitem__, {pos: group.items for pos, group in self.groups.items()})
 
     def event(self, pos: int, row: TaskRow | None = None) -> TaskReadyEvent:
         row = row or self.tasks[pos]
-        task = self.graph.tasks[pos if row.group is None else row.group]
+        task = self.graph.tasks[row.task_pos]
         return TaskReadyEvent(
             run_id=self.new.run_id,
             task_id=task_id(self.new.run_id, pos),

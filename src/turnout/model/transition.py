@@ -9,9 +9,7 @@ import msgspec
 
 from turnout.model.bindings import merge_contexts
 from turnout.model.branches import checked_choice, restore_choices, skip_reason, skip_unchosen, skipped_by_choice
-from turnout.model.children import parent_answer
-from turnout.model.deferral import Memo, write_memo
-from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.expansion import (
     advance_groups,
     evaluate_item,
@@ -31,13 +29,23 @@ from turnout.model.reasons import (
     PAUSED,
     RUN_TIMED_OUT,
     STORE_REJECTED,
-    WAITING_FOR_POLLER,
     end_detail,
     reason_detail,
     start_detail,
     success_detail,
 )
-from turnout.model.rows import HistoryRow, ParentAnswer, RunRow, RunWrite, TaskRow
+from turnout.model.row_changes import (
+    answer_to_parent,
+    completed,
+    ended,
+    group_started,
+    insertion,
+    moved_run,
+    offered,
+    retried,
+    started,
+)
+from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.rules import default_rule, evaluate, needs_context
 from turnout.model.run_machine import RunMachine
 from turnout.model.run_outcome import end_of
@@ -58,7 +66,6 @@ from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 NO_ITEMS: list[TaskRow] = []
 MAX_EXPLAINED = 256
 """Tasks that were ready when a run is paused and get its reason: thousands of items are not written for that alone."""
-_NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
 
 def _no_jitter() -> float:
@@ -160,42 +167,14 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         """Ready to running: the one door in. ``worker`` is what people call a holder that is not an orchestrator."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
-        attempt = row.attempt + 1
         detail = start_detail(decision.executor_key, decision.reason, worker)
-        seq = self.log(pos, TASK_READY, TASK_RUNNING, attempt, detail)
-        # A copy costs a fifth of a row made field by field. A ready row has no output, start or end.
-        placed = msgspec.structs.replace(
-            row,
-            state=TASK_RUNNING,
-            attempt=attempt,
-            reason=None,
-            retry_in=None,
-            executor=decision.executor_key,
-            decision=decision.reason,
-            labels=decision.labels,
-            poll_key=None,
-            holder=holder,
-            dispatched_at=self.now,
-            seq=seq,
-            was=committed.state,
-            was_attempt=committed.attempt,
-        )
-        self.rows[pos] = placed
-        return self.machine.event(pos, placed)
+        seq = self.log(pos, TASK_READY, TASK_RUNNING, row.attempt + 1, detail)
+        row = self.rows[pos] = started(row, committed, decision, holder, self.now, seq)
+        return self.machine.event(pos, row)
 
     def offer(self, pos: int, decision: DispatchDecision) -> None:
         """Leave a ready task to the pollers of the decided key."""
-        row = self.task(pos)
-        self.rows[pos] = msgspec.structs.replace(
-            row,
-            poll_key=decision.executor_key,
-            executor=decision.executor_key,
-            decision=decision.reason,
-            labels=decision.labels,
-            reason=WAITING_FOR_POLLER,
-            was=self.tasks[pos].state,
-            was_attempt=self.tasks[pos].attempt,
-        )
+        self.rows[pos] = offered(self.task(pos), self.tasks[pos], decision)
 
     def set_wait_reason(self, pos: int, reason: str) -> None:
         """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
@@ -227,7 +206,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         if run.state is RUN_CANCELLING and pos not in graph.hooks:
             said = verdict_when_cancelling(result, run.reason)
         else:
-            task = graph.tasks[pos if row.group is None else row.group]
+            task = graph.tasks[row.task_pos]
             said = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
         if said.state is TASK_READY:
             self._schedule_retry(pos, result, said)
@@ -315,7 +294,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             tasks=list(self.rows.values()) if self.expansion is None else self._rows_to_change(),
             items=NO_ITEMS if self.expansion is None else [self.task(row.pos) for row in self.expansion.added],
             history=self.history,
-            answer=None if new.parent_run is None else self._answer(),
+            answer=None if new.parent_run is None else answer_to_parent(new, self.run),
         )
 
     def _rows_to_change(self) -> list[TaskRow]:
@@ -324,98 +303,38 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def insert(self, owner: str | None) -> RunWrite:
         """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
-        machine = self.machine
         state = RUN_RUNNING if owner else RunState.PENDING
-        rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else machine.tasks
-        first = HistoryRow(0, -1, None, state)
+        rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else self.machine.tasks
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
-        return RunWrite(
-            run_id=machine.new.run_id,
-            epoch=machine.epoch,
-            insert=machine.new,
-            owner=owner if not self.run.state.terminal else None,
-            run=self.run,
-            tasks=rows,
-            history=[first, *self.history] if owner else [first],
-            answer=None if machine.new.parent_run is None else self._answer(),
-        )
-
-    def _answer(self) -> ParentAnswer | None:
-        """A child run that ends tells its parent."""
-        ends = self.run is not None and self.run.state.terminal
-        return parent_answer(self.machine.new, self.run_row) if ends else None
+        return insertion(self.machine, owner, self.run, rows, self.history)
 
     # -- one row ------------------------------------------------------------------------------------------------
     def _schedule_retry(self, pos: int, result: ExecutionResult, said: Verdict) -> None:
         """Running to ready: another attempt follows."""
         row = self.task(pos)
         detail = end_detail(result, said.reason, said.delay)
-        self.rows[pos] = TaskRow(
-            pos=pos,
-            name=row.name,
-            priority=row.priority,
-            state=TASK_READY,
-            attempt=row.attempt,
-            failures=row.failures + said.failures,
-            crashes=row.crashes + said.crashes,
-            losses=row.losses + said.losses,
-            reason=said.reason,
-            retry_in=said.delay or None,
-            executor=row.executor,
-            decision=row.decision,
-            labels=row.labels,
-            error=row.error if result.status in _NO_FAILURE else result.error,
-            seq=self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail),
-            was=self.tasks[pos].state,
-            was_attempt=self.tasks[pos].attempt,
-            memo=said.memo or row.memo,
-            group=row.group,
-            index=row.index,
-        )
+        seq = self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail)
+        self.rows[pos] = retried(row, self.tasks[pos], result, said, seq)
 
     def end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
         """To a terminal state, by a result or without one."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
-        output = error = detail = started = finished = memo = None
-        if result is None:
-            detail = reason_detail(said.reason)
+        chosen = None
+        if result is not None and state is TASK_COMPLETED:
+            chosen, version = result.chosen, result.handler_version
+            detail = success_detail(chosen, version) if chosen is not None or version else None
+            seq = self.log(pos, row.state, state, row.attempt, detail)
+            self.rows[pos] = completed(row, committed, result, self.now, seq)
         else:
-            started, finished = result.started_at, result.finished_at
-            if state is TASK_COMPLETED:
-                output = "null" if result.output is None else result.output
-                if result.chosen is not None or result.handler_version:
-                    detail = success_detail(result.chosen, result.handler_version)
-                if result.chosen is not None:
-                    memo = write_memo(Memo(chosen=result.chosen))
-            else:
-                error = result.error or said.error or row.error
-                detail = end_detail(result, said.reason, None)
-        self.rows[pos] = msgspec.structs.replace(
-            row,
-            state=state,
-            failures=row.failures + said.failures,
-            crashes=row.crashes + said.crashes,
-            losses=row.losses + said.losses,
-            reason=said.reason,
-            retry_in=None,
-            poll_key=None,
-            output=output,
-            error=error,
-            started_at=started,
-            finished_at=finished or self.now,
-            seq=self.log(pos, row.state, state, row.attempt, detail),
-            was=committed.state,
-            was_attempt=committed.attempt,
-            memo=memo,
-            group=row.group,
-            index=row.index,
-        )
+            detail = reason_detail(said.reason) if result is None else end_detail(result, said.reason, None)
+            seq = self.log(pos, row.state, state, row.attempt, detail)
+            self.rows[pos] = ended(row, committed, state, result, said, self.now, seq)
         self._ended += 1
         if committed.state is TASK_READY and committed.poll_key is not None:
             self.awaits_claim_check = True
-        if memo is not None and result is not None and self.run_row.state is not RUN_CANCELLING:
-            self._apply(skip_unchosen(self, pos, result.chosen or ()))
+        if chosen is not None and self.run_row.state is not RUN_CANCELLING:
+            self._apply(skip_unchosen(self, pos, chosen))
         self.advance_dependents(pos)
         if row.group is not None:
             self._item_ended(row.group)
@@ -441,19 +360,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                     self._add_items(move.pos, move.count)
 
     def _start_group(self, pos: int) -> None:
-        row = self.task(pos)
         self.log(pos, TASK_PENDING, TASK_READY, 0, None)
-        self.rows[pos] = TaskRow(
-            pos=pos,
-            name=row.name,
-            priority=row.priority,
-            state=TASK_RUNNING,
-            attempt=1,
-            dispatched_at=self.now,
-            started_at=self.now,
-            seq=self.log(pos, TASK_READY, TASK_RUNNING, 1, reason_detail("mapped")),
-            was=TASK_PENDING,
-        )
+        seq = self.log(pos, TASK_READY, TASK_RUNNING, 1, reason_detail("mapped"))
+        self.rows[pos] = group_started(self.task(pos), self.now, seq)
 
     def _add_items(self, pos: int, count: int) -> None:
         if self.expansion is None:
@@ -565,15 +474,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def _move_run(self, state: RunState, *, reason: str | None = None, error: ErrorInfo | None = None) -> None:
         row = self.run_row
-        committed = self.machine.row.state
         path = RUN_FOLDED.get((row.state, state), (row.state, state))
         for old, new in pairwise(path):
             self.log(-1, old, new, 0, reason_detail(reason))
-        self.run = RunRow(
-            state=state,
-            was=committed,
-            reason=reason,
-            error=error,
-            started_at=row.started_at or self.now,
-            finished_at=self.now if state.terminal else None,
-        )
+        self.run = moved_run(row, self.machine.row.state, state, self.now, reason, error)

@@ -107,16 +107,7 @@ def _completed(
     except InputError as error:
         said = ErrorInfo(type(error).__qualname__, clipped(f"{event.task_name}: {error.message}"), code=error.code)
         return ExecutionResult.failed(event, said, retryable=False, **about)
-    return ExecutionResult(
-        run_id=event.run_id,
-        task_id=event.task_id,
-        attempt=event.attempt,
-        status=STATUS_COMPLETED,
-        output=output,
-        shadow=event.shadow,
-        chosen=result.metadata.chosen,
-        **about,
-    )
+    return ExecutionResult.of(event, STATUS_COMPLETED, output=output, chosen=result.metadata.chosen, **about)
 
 
 def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str, Any]) -> ExecutionResult:
@@ -145,15 +136,7 @@ def _sound(condition: Condition) -> Condition:
 def _ended(
     event: TaskReadyEvent, status: ExecutionStatus, error: ErrorInfo | None, more: Mapping[str, Any]
 ) -> ExecutionResult:
-    return ExecutionResult(
-        run_id=event.run_id,
-        task_id=event.task_id,
-        attempt=event.attempt,
-        status=status,
-        error=error,
-        shadow=event.shadow,
-        **more,
-    )
+    return ExecutionResult.of(event, status, error=error, **more)
 
 
 def _error_info(result: StepResult) -> ErrorInfo:

@@ -73,7 +73,7 @@ class ChildRuns:
             row = transition.task(pos)
             if not is_child(graph, row):
                 continue
-            name = graph.tasks[pos if row.group is None else row.group].body.ref
+            name = graph.tasks[row.task_pos].body.ref
             if self._registry.child_of(machine.new, name) is None:
                 transition.set_wait_reason(pos, f"no_orchestrator_has{{{name}}}")
                 continue

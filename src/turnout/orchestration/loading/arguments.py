@@ -26,7 +26,7 @@ class Call:
 
     def __init__(self, run_id: str, input: str, outputs: Outputs, row: TaskRow, lists: SplitLists) -> None:
         graph = outputs.graph
-        self.task: TaskSpec = graph.tasks[row.pos if row.group is None else row.group]
+        self.task: TaskSpec = graph.tasks[row.task_pos]
         self.index = row.index
         self._input = input
         self._run_id = run_id

@@ -95,4 +95,4 @@ class ExclusiveTasks:
 
 
 def _task(machine: RunMachine, row: TaskRow) -> TaskSpec:
-    return machine.graph.tasks[row.pos if row.group is None else row.group]
+    return machine.graph.tasks[row.task_pos]

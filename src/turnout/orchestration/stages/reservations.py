@@ -47,7 +47,7 @@ class Reservations:
         assigner = self._delivery.assigners.get(key)
         if assigner is None:
             return key
-        task = machine.graph.tasks[row.pos if row.group is None else row.group]
+        task = machine.graph.tasks[row.task_pos]
         return line_of(key, assigner.selector(task, decision.labels, must_run_exclusively(row)))
 
     def wait_reason(self, line: str) -> str:

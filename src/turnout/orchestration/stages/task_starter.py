@@ -77,7 +77,7 @@ class TaskStarter:
                 line = reservations.line(owned.machine, row, decision)
             if line in full:
                 continue
-            body = tasks[pos if row.group is None else row.group].body.ref
+            body = tasks[row.task_pos].body.ref
             holder = None if queue.must_queue(owned, line, now) else reservations.reserve(key, line, body)
             if holder is None:
                 full.add(line)
@@ -134,7 +134,7 @@ class TaskStarter:
         return self._routed(machine, row)
 
     def _routed(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
-        task = machine.graph.tasks[row.pos if row.group is None else row.group]
+        task = machine.graph.tasks[row.task_pos]
         return self._dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
 
     # -- room ---------------------------------------------------------------------------------------------------
