@@ -1,7 +1,7 @@
-"""With which arguments is a body called? Those of the workflow, as annotated, and what it asks for by annotation.
+"""Binds the arguments of a body: those of the workflow, converted as annotated, and those that the engine fills.
 
-A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. Other annotations that are
-not plain JSON say what the argument is made into. Which parameters those are is found out once per function.
+A parameter annotated ``TaskInfo`` or ``Context`` is filled by the engine, whatever its name. The parameters of a
+function are examined once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeGuard, Un
 
 import msgspec
 
-from turnout.authoring.annotations import Conversions, conversions_for, converted, types_of
+from turnout.authoring.annotations import Conversions, annotations_of, conversions_for, converted, types_of
 from turnout.authoring.injection import INJECTED, Context
-from turnout.contracts.executor import Work
 from turnout.errors import InvalidWorkflow, PermanentFailure
 from turnout.model.branch import Branch
 from turnout.model.info import TaskInfo
@@ -39,8 +38,10 @@ def slots_of(body: Body) -> tuple[Slot, ...]:
     """The parameters of the body that the engine fills, in order."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     found: list[Slot] = []
+    resolved = annotations_of(body)
     for index, parameter in enumerate(inspect.signature(body).parameters.values()):
-        kind = _kind(parameter.annotation, body)
+        annotation = resolved.get(parameter.name, parameter.annotation)
+        kind = _kind(annotation)
         if kind is None and parameter.default is INJECTED:
             raise InvalidWorkflow(
                 f"parameter {parameter.name!r} of {body.__qualname__} has the default injected(), and its annotation "
@@ -49,7 +50,7 @@ def slots_of(body: Body) -> tuple[Slot, ...]:
             )
         if kind is not None:
             place = index if parameter.kind in positional else None
-            found.append(Slot(parameter.name, kind, place, _context_type(parameter.annotation, body)))
+            found.append(Slot(parameter.name, kind, place, _context_type(annotation)))
     return tuple(found)
 
 
@@ -76,18 +77,6 @@ def needs_of(body: Body) -> Needs | None:
     slots = slots_of(body)
     conversions = conversions_for(types_of(body), open_signature(body).parameters.values())
     return Needs(slots, conversions) if slots or conversions is not None else None
-
-
-def call(work: Work, info: TaskInfo) -> tuple[Body, tuple[Any, ...], dict[str, Any]]:
-    """The function to call for this attempt and its arguments; in Context style it returns what the body leaves."""
-    assert work.body is not None, "only Python bodies are called"
-    body = work.body
-    needs = needs_of(body) or NOTHING
-    context = None if work.context is None else _own_copy(work.context, needs.slots)
-    args, kwargs = _as_needed(needs, work.args, work.kwargs, info, context)
-    if context is None:
-        return body, args, kwargs
-    return _leaving(body, context), args, kwargs
 
 
 def caller(
@@ -174,30 +163,25 @@ def _left(context: Context, returned: Any) -> dict[str, Any] | Branch[Any]:
     )
 
 
-def _kind(annotation: Any, body: Body) -> Literal["context", "info"] | None:
-    options = _options(annotation, body)
-    if options is None:
-        # Imported under TYPE_CHECKING only: the text has to do.
+def _kind(annotation: Any) -> Literal["context", "info"] | None:
+    if isinstance(annotation, str):
+        # The name is imported under TYPE_CHECKING only: the text decides.
         names = {part.strip().removeprefix("turnout.") for part in str(annotation).split("|")}
         return "info" if "TaskInfo" in names else "context" if "Context" in names else None
+    options = _options(annotation)
     return "info" if TaskInfo in options else "context" if any(map(_is_context, options)) else None
 
 
-def _context_type(annotation: Any, body: Body) -> type[Context]:
-    return next((each for each in _options(annotation, body) or () if _is_context(each)), Context)
+def _context_type(annotation: Any) -> type[Context]:
+    return next((each for each in _options(annotation) if _is_context(each)), Context)
 
 
 def _is_context(kind: Any) -> TypeGuard[type[Context]]:
     return isinstance(kind, type) and issubclass(kind, Context)
 
 
-def _options(annotation: Any, body: Body) -> tuple[Any, ...] | None:
-    """The types that an annotation names; None if it is text that cannot be evaluated."""
-    if isinstance(annotation, str):
-        try:
-            annotation = eval(annotation, getattr(inspect.unwrap(body), "__globals__", {}))
-        except Exception:
-            return None
+def _options(annotation: Any) -> tuple[Any, ...]:
+    """Returns the types that an annotation names."""
     if get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)

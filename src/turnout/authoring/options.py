@@ -1,4 +1,4 @@
-"""What can an author say about a task, and what does it mean in the spec?"""
+"""Holds the options of tasks and workflows, checks them, and translates them for the spec."""
 
 from __future__ import annotations
 
@@ -58,6 +58,21 @@ class TaskOptions(TypedDict, total=False):
     on_failure: Hooks
     on_exit: Hooks
     """Called when the task has reached its end, after the last retry; on_exit however it ended, once it was started."""
+
+
+class WorkflowOptions(TypedDict, total=False):
+    """The keywords of ``@workflow(…)`` and ``Workflow(…)``."""
+
+    package: str
+    """The second part of the workflow's full name, by default ``"embedded"``."""
+    timeout: Duration | None
+    """The time that a run may take."""
+    worker_selector: WorkerSelector
+    """Holds for tasks that have none of their own."""
+    on_success: Hooks
+    on_failure: Hooks
+    on_exit: Hooks
+    """Called when everything else of the run has ended; on_exit however it ended."""
 
 
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {

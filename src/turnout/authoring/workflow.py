@@ -1,4 +1,4 @@
-"""How do tasks become a workflow: named, drawn once, validated, and called?"""
+"""Holds workflows: a named graph of tasks that is built once, validated, and run by a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnout.authoring.default_runner import Submitted, current_runner
 from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
-from turnout.authoring.options import Hooks, TaskOptions, optional_seconds, selector
+from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, optional_seconds, selector
 from turnout.authoring.refs import author, place, raised_at
 from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
@@ -55,54 +55,36 @@ class Workflow(Generic[P, R]):
         self: Workflow[..., dict[str, Any]],
         name: str,
         tasks: Iterable[Task[..., Any] | Callable[..., Any]],
-        *,
-        package: str = DEFAULT_PACKAGE,
-        timeout: Duration | None = None,
-        worker_selector: WorkerSelector = None,
-        on_success: Hooks = None,
-        on_failure: Hooks = None,
-        on_exit: Hooks = None,
+        **options: Unpack[WorkflowOptions],
     ) -> None:
         tasks = [ChildTask(each) if isinstance(each, Workflow) else each for each in tasks]
-        hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
-        self._set_up(ContextSource(name, tasks, author()), name, package, timeout, worker_selector, hooks)
+        self._set_up(ContextSource(name, tasks, author()), name, options)
 
     @classmethod
     def from_function(
-        cls,
-        function: Callable[Q, S],
-        *,
-        name: str | None = None,
-        package: str = DEFAULT_PACKAGE,
-        timeout: Duration | None = None,
-        worker_selector: WorkerSelector = None,
-        on_success: Hooks = None,
-        on_failure: Hooks = None,
-        on_exit: Hooks = None,
+        cls, function: Callable[Q, S], *, name: str | None = None, **options: Unpack[WorkflowOptions]
     ) -> Workflow[Q, S]:
-        """The workflow that the function draws: what ``@workflow`` does."""
+        """Returns the workflow whose graph the function builds: what ``@workflow`` does."""
         made: Workflow[Q, S] = Workflow.__new__(Workflow)
         name = name or function.__name__
-        hooks = {"on_success": on_success, "on_failure": on_failure, "on_exit": on_exit}
-        made._set_up(FunctionSource(name, function), name, package, timeout, worker_selector, hooks)
+        made._set_up(FunctionSource(name, function), name, options)
         functools.update_wrapper(made, function)
         return made
 
-    def _set_up(
-        self,
-        source: Source,
-        name: str,
-        package: str,
-        timeout: Duration | None,
-        worker_selector: WorkerSelector,
-        hooks: Mapping[str, Hooks],
-    ) -> None:
+    def _set_up(self, source: Source, name: str, options: WorkflowOptions) -> None:
+        for option in options:
+            if option not in WorkflowOptions.__annotations__:
+                raise TypeError(f"workflow {name!r} got an unexpected keyword argument {option!r}")
         self.name = name
-        self.package = package
+        self.package = options.get("package", DEFAULT_PACKAGE)
         self.source = source
-        self.timeout = optional_seconds(timeout, f"timeout of workflow {name!r}")
-        self.worker_selector: WorkerSelector = selector(worker_selector)
-        self.hooks = hooks
+        self.timeout = optional_seconds(options.get("timeout"), f"timeout of workflow {name!r}")
+        self.worker_selector: WorkerSelector = selector(options.get("worker_selector"))
+        self.hooks: Mapping[str, Hooks] = {
+            "on_success": options.get("on_success"),
+            "on_failure": options.get("on_failure"),
+            "on_exit": options.get("on_exit"),
+        }
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
         _defined.add(self)
 
@@ -272,27 +254,20 @@ def _at_home(task: TaskSpec, home: str, tenant: str) -> TaskSpec:
 class Decorator:
     """What ``@workflow(…)`` with options returns."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self._options = options
+    def __init__(self, name: str | None, options: WorkflowOptions) -> None:
+        self._name, self._options = name, options
 
     def __call__(self, function: Callable[Q, S]) -> Workflow[Q, S]:
-        return Workflow.from_function(function, **self._options)
+        return Workflow.from_function(function, name=self._name, **self._options)
 
 
 @overload
 def workflow(function: Callable[Q, S], /) -> Workflow[Q, S]: ...
 @overload
+def workflow(*, name: str | None = None, **options: Unpack[WorkflowOptions]) -> Decorator: ...
 def workflow(
-    *,
-    name: str | None = None,
-    package: str = DEFAULT_PACKAGE,
-    timeout: Duration | None = None,
-    worker_selector: WorkerSelector = None,
-    on_success: Hooks = None,
-    on_failure: Hooks = None,
-    on_exit: Hooks = None,
-) -> Decorator: ...
-def workflow(function: Callable[..., Any] | None = None, /, **options: Any) -> Workflow[..., Any] | Decorator:
+    function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Unpack[WorkflowOptions]
+) -> Workflow[..., Any] | Decorator:
     """Make a function a workflow. It is executed once, with placeholders, to draw the graph.
 
     >>> from turnout import task, workflow
@@ -306,5 +281,5 @@ def workflow(function: Callable[..., Any] | None = None, /, **options: Any) -> W
     ['double', 'double-2']
     """
     if function is None:
-        return Decorator(options)
-    return Workflow.from_function(function, **options)
+        return Decorator(name, options)
+    return Workflow.from_function(function, name=name, **options)

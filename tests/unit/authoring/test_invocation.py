@@ -1,4 +1,4 @@
-"""Calling: what bodies ask for by annotation they get, whatever the name and place of the parameter."""
+"""Invocation: parameters annotated TaskInfo or Context are filled, whatever their names and positions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import pytest
 
 import turnout
 from turnout import Context, TaskInfo
-from turnout.authoring.invocation import call, caller, open_signature, slots_of
-from turnout.contracts.executor import Work
+from turnout.authoring.invocation import caller, open_signature, slots_of
 from turnout.errors import PermanentFailure
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import info_of
-from turnout.model.spec import Body, TaskSpec
 
 if TYPE_CHECKING:
     from turnout import TaskInfo as Hidden  # noqa: F401
@@ -23,22 +21,10 @@ EVENT = TaskReadyEvent(run_id="r", task_id="r.0", task_name="public::embedded::w
 INFO = info_of(EVENT)
 
 
-def work(body: Any, *args: Any, context: dict[str, Any] | None = None, **kwargs: Any) -> Work:
-    return Work(
-        event=EVENT, task=TaskSpec("t", Body("python", "m:f")), body=body, args=args, kwargs=kwargs, context=context
-    )
-
-
 def outcome(body: Any, *args: Any, context: dict[str, Any] | None = None, **kwargs: Any) -> Any:
-    """What both ways of calling give, which must be the same."""
-    function, filled, named = call(work(body, *args, context=context, **kwargs), INFO)
-    one = function(*filled, **named)
     invoke = caller(body, args, kwargs, context)
-    two = body(*args, **kwargs) if invoke is None else invoke(INFO)()
-    if asyncio.iscoroutine(one):
-        one, two = asyncio.run(one), asyncio.run(two)
-    assert one == two
-    return one
+    returned = body(*args, **kwargs) if invoke is None else invoke(INFO)()
+    return asyncio.run(returned) if asyncio.iscoroutine(returned) else returned
 
 
 def first(who: TaskInfo, a: int, b: int = 2) -> Any:
