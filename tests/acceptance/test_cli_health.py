@@ -66,7 +66,7 @@ def test_with_nobody_alive_it_is_down_and_looking_makes_nothing(quiet: Project) 
     assert down.code == text.code == 1
     assert shape(down.json) == SHAPE
     assert (down.json["status"], down.json["coordinator"]["running"]) == ("down", False)
-    assert text.out == "✗ down  nobody drives runs\n"
+    assert text.out == "✗ down  no orchestrator is alive\n"
     assert (metrics.code, metrics.out.splitlines()[-1]) == (0, "turnout_orchestrators 0")
     assert (top.code, top.out.splitlines()[-1]) == (0, "no orchestrator is alive")
     assert not (quiet.folder / ".turnout").exists()

@@ -1,4 +1,4 @@
-"""The commands of ``turnout`` and the help of the whole."""
+"""Assembles the commands of ``turnout`` and their common help."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
-turnout workers ls                         who is connected, and what they have
+turnout workers ls                         the connected workers and their load
 """
 
 app = typer.Typer(

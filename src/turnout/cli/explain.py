@@ -22,7 +22,7 @@ def explain(
     """Say which executor each task goes to, and why.
 
     The rule that chose it is named; of tasks that go to workers, which connected workers could run them; and how many
-    of the workflow's runs nobody drives.
+    of the workflow's runs are not driven.
 
     \b
     turnout explain shop.orders:fulfil

@@ -37,9 +37,8 @@ def health(as_json: Json = False, database: Database = None) -> int:
     else:
         mark, style = MARKS[condition]
         up = format_duration(document["coordinator"]["uptime_seconds"])
-        summary = (
-            f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}, up {up}" if found else "nobody drives runs"
-        )
+        count = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}"
+        summary = f"{count}, up {up}" if found else "no orchestrator is alive"
         print_line([(f"{mark} {condition}", style), (f"  {summary}", "dim")])
         if not_driven:
             print_line([(f"  {not_driven:,} unfinished run{'' if not_driven == 1 else 's'} {NOT_DRIVEN}", "yellow")])

@@ -171,7 +171,7 @@ def database_lines(found: Sequence[Orchestrator], width: int) -> list[Line]:
 
 
 def trouble_lines(found: Sequence[Orchestrator], width: int) -> list[Line]:
-    """Returns the troubles with place and cause, the worst first."""
+    """Returns the troubles with their causes, the worst first."""
     troubles = [(one.name, trouble) for one in found for trouble in one.status.troubles]
     troubles.sort(key=lambda each: -CONDITIONS.index(each[1].condition))
     lines: list[Line] = []

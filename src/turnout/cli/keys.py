@@ -111,7 +111,9 @@ def write_pair(file: Path, pair: KeyPair, *, force: bool) -> None:
             Path(name).unlink(missing_ok=True)
     except FileExistsError as error:
         raise InvalidSetting(
-            f"{file} exists: whoever relies on its keys would be locked out", code="key_file_exists", file=str(file)
+            f"{file} exists: hubs and workers that use its keys would be locked out",
+            code="key_file_exists",
+            file=str(file),
         ) from error
     except OSError as error:
         raise InvalidSetting(f"{file} cannot be written: {error.strerror}", code="bad_key_file") from error

@@ -34,7 +34,7 @@ LogLevel = Annotated[
     str | None,
     typer.Option(
         metavar="LEVEL",
-        help="From which level on records of loggers are kept with their tasks and shown here; warning unless said.",
+        help="The lowest level of log records that are kept with their tasks and shown here; by default warning.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -132,7 +132,7 @@ def _runner(
     try:
         return Runner(database, config=config, workflows=workflows, settings=settings, hub=hub, handle_sigterm=False)
     except HubUnavailable as error:
-        error.fields["hint"] = "name another address with --hub; workers may be told of several hubs"
+        error.fields["hint"] = "name another address with --hub; workers may have several hubs"
         raise
 
 

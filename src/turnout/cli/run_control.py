@@ -148,7 +148,7 @@ def delete(
 def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more: Any) -> None:
     from turnout.model.driver import NOT_DRIVEN, Driver
 
-    view, driver = carry_out(run, kind, database, **more)
+    view, driver = apply_command(run, kind, database, **more)
     if as_json:
         print_json({"run_id": view.id, "state": str(view.state), "reason": view.reason, "driver": str(driver)})
     else:
@@ -161,11 +161,11 @@ def _command(run: str, kind: str, database: str | None, *, as_json: bool, **more
 CLAIM_TIMEOUT = 3.0
 """Seconds in which a live orchestrator that can drive a released run has claimed it."""
 COMMAND_TIMEOUT = 60.0
-"""Seconds in which the run's owner, or its successor, must have carried out a command."""
+"""Seconds in which the run's owner, or its successor, must have applied a command."""
 
 
-def carry_out(wanted: str, kind: str, database: str | None, reason: str | None = None) -> tuple[RunView, Driver]:
-    """Carries out the command and returns the run as it is then, and its driver.
+def apply_command(wanted: str, kind: str, database: str | None, reason: str | None = None) -> tuple[RunView, Driver]:
+    """Applies the command and returns the run as it is then, and its driver.
 
     A run that has an owner gets a command row. A run without one is claimed meanwhile by a Runner that starts nothing.
     """
@@ -184,7 +184,7 @@ def carry_out(wanted: str, kind: str, database: str | None, reason: str | None =
             runner.core.admin.command(run_id, kind, reason).result(COMMAND_TIMEOUT)
         except NotYet as error:
             raise WaitTimedOut(
-                f"the {kind} of run {run_id} was not carried out in {COMMAND_TIMEOUT:g} s; it stays requested",
+                f"the {kind} of run {run_id} was not applied in {COMMAND_TIMEOUT:g} s; it stays requested",
                 run_id=run_id,
             ) from error
         view = runner.get(run_id).status()

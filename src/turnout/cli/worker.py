@@ -33,7 +33,7 @@ def worker(
     connect: Connect = None,
     modules: Import = None,
     labels: Label = None,
-    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Steps that run at once; 4 unless said.")] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", help="Steps that run at once; by default 4.")] = None,
     processes: Annotated[
         bool | None,
         typer.Option("--processes/--threads", help="Python bodies in child processes, which can be killed."),
@@ -42,7 +42,7 @@ def worker(
         str | None, typer.Option(metavar="TEXT", help="A name for people; else host and process id.")
     ] = None,
     grace: Annotated[
-        str | None, typer.Option(metavar="TIME", help="How long running steps get when it stops; 30s unless said.")
+        str | None, typer.Option(metavar="TIME", help="How long running steps get when it stops; by default 30s.")
     ] = None,
     no_shell: Annotated[bool, typer.Option("--no-shell", help="Run no commands.")] = False,
     no_discover: Annotated[

@@ -59,11 +59,11 @@ def show(worker: Worker, as_json: Json = False, database: Database = None) -> No
 def drain(
     worker: Worker,
     wait: Annotated[bool, typer.Option("--wait", help="Return when it has left.")] = False,
-    reason: Annotated[str, typer.Option(help="Why; the worker is told.")] = "drained",
+    reason: Annotated[str, typer.Option(help="Why; it is sent to the worker.")] = "drained",
     as_json: Json = False,
     database: Database = None,
 ) -> None:
-    """Let a worker finish what it has and leave. It hears of it within a heartbeat, from all its hubs.
+    """Let a worker finish what it has and leave. All its hubs request it within a heartbeat.
 
     \b
     turnout workers drain gpu-1 --wait
@@ -75,7 +75,7 @@ def drain(
     if as_json:
         print_json({"id": view.id, "name": view.name, "reason": reason, "left": left})
     else:
-        print_line(f"worker {view.name} {'has left' if left else 'is told to finish what it has and leave'}")
+        print_line(f"worker {view.name} {'has left' if left else 'is draining: it finishes what it has and leaves'}")
 
 
 WORKER_HEADER = ("worker", "language", "labels", "running", "waiting", "executed", "failed", "lost", "hubs", "seen", "")

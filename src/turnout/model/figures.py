@@ -107,7 +107,7 @@ class Part(msgspec.Struct, frozen=True):
 
     kind: type[msgspec.Struct]
     label: str = ""
-    """The label that tells the parts of a collection apart."""
+    """The label that distinguishes the parts of a collection."""
     key: str = "id"
     """The field that has its value, if the collection is no dictionary."""
 

@@ -38,7 +38,7 @@ class Signs(msgspec.Struct, frozen=True, kw_only=True):
     """Its loop has returned, was cancelled or raised."""
     last_heartbeat: float = 0.0
     busy_since: float | None = None
-    """When it took the batch that it has in hand."""
+    """When it took its present batch."""
     excuse: str | None = None
     """Why a batch may take long without a fault of the executor: the database is away."""
     recent: tuple[bool, ...] = ()

@@ -68,7 +68,7 @@ class StatusSnapshot:
         return msgspec.structs.replace(status, age_seconds=max(0.0, self._clock() - made))
 
     def text(self) -> str | None:
-        """Returns the same as JSON for the lease keeper. Never raises: a status that cannot be encoded must not cost
+        """Returns the same as JSON, for the heartbeat. Never raises: a status that cannot be encoded must not cost
         the lease."""
         try:
             latest = self.latest()
