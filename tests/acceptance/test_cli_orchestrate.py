@@ -196,8 +196,16 @@ def test_a_local_run_leaves_the_hub_to_the_orchestrator_that_has_it(project: Pro
 def test_a_run_in_a_pipe_says_that_it_waits_for_a_worker_that_is_not_there(project: Project) -> None:
     done = project.run("run", "remote_flows.py", "--timeout", "4s", TURNOUT_HUB="tcp://127.0.0.1:0")
     assert done.code == 4
-    waiting = [line for line in done.out.splitlines() if "no_worker_matches" in line]
-    assert len(waiting) == 1 and waiting[0].startswith("… "), done
+    waiting, remedy = (line for line in done.out.splitlines() if "no_worker_matches" in line)
+    assert waiting.startswith("… ") and remedy.startswith("  no_worker_matches: Start a worker"), done
+
+
+def test_a_run_that_waits_is_shown_with_what_ends_the_wait(project: Project, processes: Processes) -> None:
+    processes.orchestrate("remote_flows.py", "--hub", "tcp://127.0.0.1:0")
+    run_id = project.run("run", "remote_flows.py", "--no-wait", TURNOUT_HUB="tcp://127.0.0.1:0").out.strip()
+    until(lambda: "  no_worker_matches: Start a worker" in project.run("runs", "show", run_id).out)
+    assert project.run("runs", "cancel", run_id).code == 0
+    assert "Start a worker" not in project.run("runs", "show", run_id).out
 
 
 def test_keys_are_made_once_and_shown(project: Project) -> None:

@@ -212,6 +212,17 @@ def test_the_wire_of_an_orchestrator_can_be_followed_and_explain_names_who_could
     assert "4567891" not in wire and "9135782" not in wire
 
 
+def test_figures_of_a_hub_that_was_killed_are_marked(yard: Yard, start: Callable[..., subprocess.Popen[str]]) -> None:
+    start("gpu-1")
+    until(lambda: "gpu-1" in yard.workers())
+    assert "hub gone" not in yard.run("workers", "ls").out
+    yard.orchestrator.kill()
+    yard.orchestrator.wait()
+    listed, shown = yard.run_all([["workers", "ls"], ["workers", "show", "gpu-1"]])
+    assert "! hub gone: the figures are those that the hub reported last" in listed.out, listed
+    assert "! hub gone gpu-1  the figures are those that the hub reported last" in shown.out, shown
+
+
 def test_explain_tells_of_a_hub_that_is_there_but_not_configured(tmp_path: Path) -> None:
     project = Project(tmp_path)
     orchestrator = project.start("orchestrate", "flows.py", "--hub", "tcp://127.0.0.1:0", "--json")
