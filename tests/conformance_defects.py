@@ -15,14 +15,12 @@ import conformance_worker as whole
 import msgspec
 import zmq
 
-from turnout.wire import frames
-from turnout.wire import held_steps as holdings
-from turnout.wire import worker_session as link
+from turnout.wire import frames, held_steps, worker_session
 from turnout.wire.documents import Step
 from turnout.wire.frames import pack, unpack
-from turnout.wire.held_steps import Holding, Holdings
+from turnout.wire.held_steps import HeldStep, HeldSteps
 from turnout.wire.messages import Cancel, Heartbeat, Started, Welcome
-from turnout.wire.worker_session import DrainAsked, Link, LinkState, Parted, Reconnect
+from turnout.wire.worker_session import DrainRequested, HubClosed, Reconnect, SessionState, WorkerSession
 
 Introduce = Callable[[], None]
 
@@ -116,11 +114,11 @@ def sends_no_bye() -> None:
 
 @defect("hello", "seq 0 follows 0")
 def first_seq_is_zero() -> None:
-    def opened(self: Link, now: float, before: Callable[..., None]) -> None:
+    def opened(self: WorkerSession, now: float, before: Callable[..., None]) -> None:
         before(self, now)
         self._seq = -1
 
-    replace(Link, "open", lambda before: lambda self, now: opened(self, now, before))
+    replace(WorkerSession, "open", lambda before: lambda self, now: opened(self, now, before))
 
 
 @defect("echo", "is for _Given")
@@ -141,18 +139,18 @@ def forgets_the_attempt() -> None:
 
 @defect("result_too_large", "max_message_bytes is 65536")
 def sends_results_of_any_size() -> None:
-    bounded = link.MessageWriter
-    link.MessageWriter = lambda session, codec, most: bounded(session, codec, 1 << 40)  # type: ignore[assignment,misc]
+    bounded = worker_session.MessageWriter
+    worker_session.MessageWriter = lambda session, codec, most: bounded(session, codec, 1 << 40)  # type: ignore[assignment,misc]
 
 
 @defect("fields_sparse", "ended with code 1|no results came")
 def needs_every_field() -> None:
-    def checked(self: Holdings, step: Step, batch_id: str, hub: str, now: float, before: Callable[..., bool]) -> bool:
+    def checked(self: HeldSteps, step: Step, batch_id: str, hub: str, now: float, before: Callable[..., bool]) -> bool:
         if not step.metadata.retry_limit or not step.metadata.task_name:
             raise KeyError("retry_limit")
         return before(self, step, batch_id, hub, now)
 
-    replace(Holdings, "take", lambda before: lambda self, *more: checked(self, *more, before=before))
+    replace(HeldSteps, "add", lambda before: lambda self, *more: checked(self, *more, before=before))
 
 
 # -- what is held -----------------------------------------------------------------------------------------------------
@@ -161,27 +159,27 @@ def runs_duplicates() -> None:
     def taken(
         self: whole.Worker, where: whole.Connection, frames: list[bytes], now: float, before: Callable[..., None]
     ) -> None:
-        held = {each.token for each in self.holdings if each.state != "waiting"}
+        held = {each.token for each in self.held_steps if each.state != "waiting"}
         before(self, where, frames, now)
-        for holding in self.holdings if frames[0] == b"steps" else ():
-            if holding.token in held:
-                self.run_body(holding.step)
+        for held_step in self.held_steps if frames[0] == b"steps" else ():
+            if held_step.token in held:
+                self.run_body(held_step.step)
 
     replace(whole.Worker, "take", lambda before: lambda self, *more: taken(self, *more, before))
 
 
 @defect("memory", "the result of 1.1 is for .*batch_2")
 def remembers_100_tokens() -> None:
-    holdings.MAX_REMEMBERED = 100
+    held_steps.MAX_REMEMBERED = 100
 
 
 @defect("results_again", "no results came")
 def never_resends() -> None:
     def heard(self: whole.Worker, before: Callable[..., None]) -> None:
         before(self)
-        for holding in self.holdings:
-            if holding.sent > 0:
-                holding.sent = holding.lines_sent = holding.asked = inf
+        for held_step in self.held_steps:
+            if held_step.result_sent_at > 0:
+                held_step.result_sent_at = held_step.lines_sent_at = held_step.start_sent_at = inf
 
     replace(whole.Worker, "hear", lambda before: lambda self: heard(self, before))
 
@@ -189,7 +187,7 @@ def never_resends() -> None:
 @defect("reconnect", "in_flight")
 def forgets_on_reconnect() -> None:
     def lost(self: whole.Worker, where: whole.Connection, now: float, before: Callable[..., None]) -> None:
-        self.holdings.forget([each.token for each in self.holdings])
+        self.held_steps.forget([each.token for each in self.held_steps])
         before(self, where, now)
 
     replace(whole.Worker, "lost", lambda before: lambda self, *more: lost(self, *more, before))
@@ -202,23 +200,23 @@ def ignores_ack() -> None:
 
 @defect("ack_early", "in_flight")
 def ignores_ack_before_the_result() -> None:
-    def dropped(self: Link, tokens: Sequence[str], reason: str, before: Callable[..., None]) -> None:
+    def dropped(self: WorkerSession, tokens: Sequence[str], reason: str, before: Callable[..., None]) -> None:
         before(self, [each for each in tokens if self._is_done(each)], reason)
 
-    replace(Link, "_drop", lambda before: lambda self, *more: dropped(self, *more, before))
+    replace(WorkerSession, "_forget", lambda before: lambda self, *more: dropped(self, *more, before))
 
 
 @defect("release", "'token': '3.1'")
 def ignores_release() -> None:
-    def welcomed(self: Link, message: Welcome, now: float, before: Callable[..., None]) -> None:
+    def welcomed(self: WorkerSession, message: Welcome, now: float, before: Callable[..., None]) -> None:
         before(self, msgspec.structs.replace(message, release=()), now)
 
-    replace(Link, "_welcomed", lambda before: lambda self, *more: welcomed(self, *more, before))
+    replace(WorkerSession, "_on_welcome", lambda before: lambda self, *more: welcomed(self, *more, before))
 
 
 @defect("not_yours", "in_flight|came, and should not have")
 def ignores_not_yours() -> None:
-    Link._is_done = lambda self, token: False  # type: ignore[method-assign]
+    WorkerSession._is_done = lambda self, token: False  # type: ignore[method-assign]
 
 
 # -- when steps begin and end -----------------------------------------------------------------------------------------
@@ -229,11 +227,11 @@ def ignores_cancel_of_what_runs() -> None:
 
 @defect("cancel_waiting", "returned")
 def ignores_cancel_of_what_waits() -> None:
-    def cancelled(self: Link, message: Cancel, before: Callable[..., None]) -> None:
+    def cancelled(self: WorkerSession, message: Cancel, before: Callable[..., None]) -> None:
         tokens = tuple(each for each in message.tokens if self._has_begun(each))
         before(self, msgspec.structs.replace(message, tokens=tokens))
 
-    replace(Link, "_cancel", lambda before: lambda self, message: cancelled(self, message, before))
+    replace(WorkerSession, "_on_cancel", lambda before: lambda self, message: cancelled(self, message, before))
 
 
 @defect("timeout", "timed_out")
@@ -249,24 +247,24 @@ def unstopped(outcome: str) -> None:
 def counts_the_timeout_from_arrival() -> None:
     arrived: dict[str, float] = {}
 
-    def taken(self: Holdings, step: Step, *more: Any, before: Callable[..., bool]) -> bool:
+    def taken(self: HeldSteps, step: Step, *more: Any, before: Callable[..., bool]) -> bool:
         arrived[step.token] = time.monotonic()
         return before(self, step, *more)
 
-    replace(Holdings, "take", lambda before: lambda self, *more: taken(self, *more, before=before))
+    replace(HeldSteps, "add", lambda before: lambda self, *more: taken(self, *more, before=before))
     replace(whole.Body, "ends_at", lambda before: lambda self, begun: before(self, arrived[self.step.token]))
 
 
 @defect("deadline", "returned")
 def ignores_deadline() -> None:
-    Holding.overdue = lambda self, now: False  # type: ignore[method-assign]
+    HeldStep.overdue = lambda self, now: False  # type: ignore[method-assign]
 
 
 @defect("confirm_granted", "no start came")
 def begins_without_leave() -> None:
     def begun(self: whole.Worker, now: float, before: Callable[..., None]) -> None:
-        for holding in self.holdings:
-            holding.granted = True
+        for held_step in self.held_steps:
+            held_step.granted = True
         before(self, now)
 
     replace(whole.Worker, "begin", lambda before: lambda self, now: begun(self, now, before))
@@ -274,25 +272,25 @@ def begins_without_leave() -> None:
 
 @defect("confirm_denied", "in_flight|came, and should not have|it has")
 def ignores_denied() -> None:
-    def started(self: Link, message: Started, before: Callable[..., None]) -> None:
+    def started(self: WorkerSession, message: Started, before: Callable[..., None]) -> None:
         before(self, msgspec.structs.replace(message, denied=()))
 
-    replace(Link, "_started", lambda before: lambda self, message: started(self, message, before))
+    replace(WorkerSession, "_on_started", lambda before: lambda self, message: started(self, message, before))
 
 
 @defect("out_of_contact", "it has")
 def begins_out_of_contact() -> None:
-    Link.in_contact = lambda self, now: True  # type: ignore[method-assign]
+    WorkerSession.in_contact = lambda self, now: True  # type: ignore[method-assign]
 
 
 @defect("contact_late_answer", "results came, and should not have|it has")
 def counts_contact_from_the_answer() -> None:
-    def taken(self: Link, message: Any, now: float, before: Callable[..., None]) -> None:
+    def taken(self: WorkerSession, message: Any, now: float, before: Callable[..., None]) -> None:
         if isinstance(message, Heartbeat) and message.seq in self._sent_at:
             self._sent_at[message.seq] = now
         before(self, message, now)
 
-    replace(Link, "_take", lambda before: lambda self, *more: taken(self, *more, before))
+    replace(WorkerSession, "_on_message", lambda before: lambda self, *more: taken(self, *more, before))
 
 
 @defect("concurrency", "running")
@@ -304,7 +302,7 @@ def runs_more_than_its_places() -> None:
 def offers_every_hub_the_whole() -> None:
     def divided(self: whole.Worker, places: int) -> None:
         for connection in self.connections:
-            connection.link.set_credits(places)
+            connection.session.set_credits(places)
 
     whole.Worker.divide = divided  # type: ignore[method-assign]
 
@@ -317,12 +315,12 @@ def never_reconnects() -> None:
 
 @defect("bye_of_the_hub", "no hello came")
 def stays_away_after_a_bye() -> None:
-    undone(Parted)
+    undone(HubClosed)
 
 
 @defect("drain", "no credit came")
 def ignores_drain() -> None:
-    undone(DrainAsked)
+    undone(DrainRequested)
 
 
 def undone(kind: type[Any]) -> None:
@@ -340,8 +338,8 @@ def comes_back_when_refused() -> None:
         self: whole.Worker, where: whole.Connection, action: Any, now: float, before: Callable[..., None]
     ) -> None:
         before(self, where, action, now)
-        if isinstance(action, Parted) and where.link.state is LinkState.REFUSED:
-            where.link.state = LinkState.CLOSED
+        if isinstance(action, HubClosed) and where.session.state is SessionState.REFUSED:
+            where.session.state = SessionState.CLOSED
 
     replace(whole.Worker, "act", lambda before: lambda self, *more: acted(self, *more, before))
 
@@ -352,14 +350,14 @@ def has_a_fixed_worker_id() -> None:
         before(self)
         self.hello = msgspec.structs.replace(self.hello, worker_id="worker-on-this-machine")
         for each in self.connections:
-            each.link._hello = self.hello
+            each.session._hello = self.hello
 
     replace(whole.Worker, "__init__", lambda before: lambda self: made(self, before))
 
 
 @defect("pauses", "not before (600|1200) ms")
 def always_pauses_for_the_same_time() -> None:
-    whole.MAX_PAUSE = whole.INITIAL_BACKOFF
+    whole.MAX_BACKOFF = whole.INITIAL_BACKOFF
 
 
 @defect("oversize_message", "no hello came|the file ran|received")
@@ -409,17 +407,17 @@ def tells_nobody_that_a_hub_is_gone() -> None:
 
 @defect("keep", "no results came")
 def ignores_keep() -> None:
-    Link._take_over = nothing  # type: ignore[method-assign]
+    WorkerSession._adopt = nothing  # type: ignore[method-assign]
 
 
 @defect("keep_elsewhere", "in_flight|results")
 def keep_takes_from_a_hub_that_is_there() -> None:
-    def taken(self: Link, tokens: Sequence[str]) -> None:
+    def taken(self: WorkerSession, tokens: Sequence[str]) -> None:
         for token in tokens:
-            if token in self.holdings.table:
-                self.holdings.table[token].hub = self.hub
+            if token in self.held_steps.table:
+                self.held_steps.table[token].hub = self.hub
 
-    Link._take_over = taken  # type: ignore[method-assign]
+    WorkerSession._adopt = taken  # type: ignore[method-assign]
 
 
 # -- lines, and the end -----------------------------------------------------------------------------------------------
@@ -427,13 +425,15 @@ def keep_takes_from_a_hub_that_is_there() -> None:
 def sends_lines_after_3_seconds() -> None:
     first: dict[str, float] = {}
 
-    def reported(self: Link, held: Sequence[Holding], now: float, resend: float, before: Callable[..., None]) -> None:
+    def reported(
+        self: WorkerSession, held: Sequence[HeldStep], now: float, resend: float, before: Callable[..., None]
+    ) -> None:
         for each in held:
             if each.lines and now - first.setdefault(each.token, now) < 3 and each.result is None:
-                each.lines_sent = now
+                each.lines_sent_at = now
         before(self, held, now, resend)
 
-    replace(Link, "_report", lambda before: lambda self, *more: reported(self, *more, before))
+    replace(WorkerSession, "_report_due", lambda before: lambda self, *more: reported(self, *more, before))
 
 
 @defect("sigterm_idle", "no bye came")
@@ -453,9 +453,9 @@ def has_a_wrong_exit_code() -> None:
 
 @defect("malformed", "ended with code")
 def dies_of_a_malformed_message() -> None:
-    def received(self: Link, frames: Sequence[bytes], now: float, before: Callable[..., None]) -> None:
+    def received(self: WorkerSession, frames: Sequence[bytes], now: float, before: Callable[..., None]) -> None:
         before(self, frames, now)
         if self.malformed:
             os._exit(1)
 
-    replace(Link, "receive", lambda before: lambda self, *more: received(self, *more, before))
+    replace(WorkerSession, "receive", lambda before: lambda self, *more: received(self, *more, before))

@@ -22,13 +22,13 @@ import zmq
 from conformance_handlers import HANDLERS, Failed
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
-from turnout.wire.held_steps import Holding, Holdings, unable
+from turnout.wire.held_steps import HeldStep, HeldSteps, unable
 from turnout.wire.messages import Hello, Progress
-from turnout.wire.worker_session import Action, DrainAsked, Link, LinkState, Parted, Reconnect, Stop
+from turnout.wire.worker_session import Action, DrainRequested, HubClosed, Reconnect, SessionState, Stop, WorkerSession
 
 CONCURRENCY = int(os.environ.get("TURNOUT_WORKER_CONCURRENCY", "4"))
 POLL_MS = 10
-INITIAL_BACKOFF, MAX_PAUSE = 0.1, 5.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
 
 
 class Body:
@@ -47,30 +47,30 @@ class Body:
 
 
 class Connection:
-    """A link with its socket."""
+    """A session with its socket."""
 
     def __init__(self, worker: Worker, address: str) -> None:
         self.worker = worker
         self.address = address
-        self.link = Link(worker.hello, worker.holdings, self.orphans, worker.greetings.__next__)
+        self.session = WorkerSession(worker.hello, worker.held_steps, self.orphans, worker.hello_seqs.__next__)
         self.socket: zmq.Socket[bytes] | None = None
         self.due = 0.0
         self.pause = INITIAL_BACKOFF
 
-    def orphans(self) -> list[Holding]:
-        known = {each.link.hub for each in self.worker.connections if each.is_open}
-        return [each for each in self.worker.holdings if each.hub not in known]
+    def orphans(self) -> list[HeldStep]:
+        known = {each.session.hub for each in self.worker.connections if each.is_open}
+        return [each for each in self.worker.held_steps if each.hub not in known]
 
     @property
     def is_open(self) -> bool:
-        return self.link.state is LinkState.OPEN
+        return self.session.state is SessionState.OPEN
 
     def connect(self, now: float) -> None:
         self.disconnect()
         self.socket = self.dealer()
         self.socket.connect(self.address)
         self.worker.poller.register(self.socket, zmq.POLLIN)
-        self.link.open(now)
+        self.session.open(now)
 
     def dealer(self) -> zmq.Socket[bytes]:
         socket = self.worker.context.socket(zmq.DEALER)
@@ -92,15 +92,15 @@ class Connection:
 
     def later(self, now: float) -> None:
         self.disconnect()
-        self.due, self.pause = now + self.pause, min(MAX_PAUSE, self.pause * 2)
+        self.due, self.pause = now + self.pause, min(MAX_BACKOFF, self.pause * 2)
 
 
 class Worker:
     def __init__(self) -> None:
         self.context = zmq.Context()
         self.poller = zmq.Poller()
-        self.holdings = Holdings()
-        self.greetings = count(1)
+        self.held_steps = HeldSteps()
+        self.hello_seqs = count(1)
         self.said: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self.bodies: dict[str, Body] = {}
         self.aliases: dict[str, str] = {}
@@ -132,7 +132,7 @@ class Worker:
         while True:
             now = time.monotonic()
             for connection in self.connections:
-                idle = connection.socket is None and connection.link.state is not LinkState.REFUSED
+                idle = connection.socket is None and connection.session.state is not SessionState.REFUSED
                 if idle and now >= connection.due:
                     connection.connect(now)
             self.receive(now)
@@ -140,7 +140,7 @@ class Worker:
             self.begin(time.monotonic())
             for connection in list(self.connections):
                 if connection.socket is not None:
-                    connection.link.tick(now)
+                    connection.session.tick(now)
                     self.flush(connection, now)
             self.join()
             if (code := self.over(now)) is not None:
@@ -163,30 +163,30 @@ class Worker:
 
     def take(self, connection: Connection, frames: list[bytes], now: float) -> None:
         was_open = connection.is_open
-        connection.link.receive(frames, now)
+        connection.session.receive(frames, now)
         if connection.is_open and not was_open:
             self.welcomed(connection)
 
     def welcomed(self, connection: Connection) -> None:
-        if not connection.link.over_limit:
+        if not connection.session.over_limit:
             connection.pause = INITIAL_BACKOFF
-        same = [each for each in self.connections if each.link.hub == connection.link.hub]
-        newest = max(each.link.greeting for each in same)
+        same = [each for each in self.connections if each.session.hub == connection.session.hub]
+        newest = max(each.session.hello_seq for each in same)
         for each in same:
-            if each.link.greeting < newest:
+            if each.session.hello_seq < newest:
                 self.retire(each)
 
     def retire(self, connection: Connection) -> None:
         """Another connection with its hub was made after it."""
         connection.disconnect()
         self.connections.remove(connection)
-        self.aliases[connection.address] = connection.link.hub
+        self.aliases[connection.address] = connection.session.hub
 
     def flush(self, connection: Connection, now: float) -> None:
-        outbox, connection.link.outbox = connection.link.outbox, []
+        outbox, connection.session.outbox = connection.session.outbox, []
         for frames in outbox:
             self.send(connection, frames)
-        actions, connection.link.actions = connection.link.actions, []
+        actions, connection.session.actions = connection.session.actions, []
         for action in actions:
             self.act(connection, action, now)
 
@@ -194,24 +194,24 @@ class Worker:
         match action:
             case Reconnect():
                 self.lost(connection, now)
-            case Parted() if connection.link.state is LinkState.REFUSED:
+            case HubClosed() if connection.session.state is SessionState.REFUSED:
                 connection.disconnect()
-            case Parted():
+            case HubClosed():
                 if self.parting is not None:
                     self.parting = 0.0
                 self.lost(connection, now)
             case Stop():
                 self.stop(action.token, "cancelled")
-            case DrainAsked():
+            case DrainRequested():
                 self.draining = True
 
     def lost(self, connection: Connection, now: float) -> None:
         connection.later(now)
-        for address in [each for each, hub in self.aliases.items() if hub == connection.link.hub]:
+        for address in [each for each, hub in self.aliases.items() if hub == connection.session.hub]:
             del self.aliases[address]
             self.connections.append(Connection(self, address))
         for each in self.connections:
-            each.link.beat(now)
+            each.session.send_heartbeat(now)
 
     def send(self, connection: Connection, frames: list[bytes]) -> None:
         if connection.socket is not None:
@@ -221,18 +221,18 @@ class Worker:
 
     # -- handlers -----------------------------------------------------------------------------------------------------
     def begin(self, now: float) -> None:
-        contacts = {each.link.hub: each.link.in_contact(now) for each in self.connections}
-        for holding in list(self.holdings.waiting.values()):
-            if holding.overdue(now):
-                self.holdings.give_back(holding.token, "its deadline has passed")
+        contacts = {each.session.hub: each.session.in_contact(now) for each in self.connections}
+        for held_step in list(self.held_steps.waiting.values()):
+            if held_step.overdue(now):
+                self.held_steps.return_step(held_step.token, "its deadline has passed")
             elif self.draining:
-                self.holdings.give_back(holding.token, "the worker ends")
+                self.held_steps.return_step(held_step.token, "the worker ends")
             elif len(self.bodies) >= CONCURRENCY:
                 continue
-            elif not holding.granted:
-                self.holdings.ask(holding.token)
-            elif contacts.get(holding.hub):
-                self.run_body(self.holdings.begin(holding.token))
+            elif not held_step.granted:
+                self.held_steps.request_start(held_step.token)
+            elif contacts.get(held_step.hub):
+                self.run_body(self.held_steps.begin(held_step.token))
 
     def run_body(self, step: Step) -> None:
         body = self.bodies[step.token] = Body(step, lambda *what: self.said.put((step.token, *what)))
@@ -274,21 +274,21 @@ class Worker:
             token, what, value = self.said.get()
             match what:
                 case "say":
-                    self.holdings.say(token, "stdout", value)
+                    self.held_steps.add_line(token, "stdout", value)
                 case "progress":
                     for connection in self.connections:
-                        connection.link.progress(Progress(token, value, 2))
+                        connection.session.progress(Progress(token, value, 2))
                 case _:
                     self.bodies.pop(token, None)
-                    self.holdings.finish(token, value)
+                    self.held_steps.finish(token, value)
 
     # -- credits and the end ------------------------------------------------------------------------------------------
     def join(self) -> None:
         """Follow the hubs that are alive, and divide the places among them."""
         known = {each.address for each in self.connections} | set(self.aliases)
         for connection in list(self.connections):
-            self.connections += [Connection(self, each) for each in connection.link.hubs if each not in known]
-            known |= set(connection.link.hubs)
+            self.connections += [Connection(self, each) for each in connection.session.hubs if each not in known]
+            known |= set(connection.session.hubs)
         if self.terms:
             self.draining = True
         self.divide(0 if self.draining else 2 * CONCURRENCY)
@@ -296,31 +296,31 @@ class Worker:
     def divide(self, places: int) -> None:
         alive = max(1, sum(each.is_open for each in self.connections))
         for connection in self.connections:
-            connection.link.set_credits(max(min(1, places), places // alive))
+            connection.session.set_credits(max(min(1, places), places // alive))
             self.flush(connection, time.monotonic())
 
     def over(self, now: float) -> int | None:
-        if all(each.link.state is LinkState.REFUSED for each in self.connections):
+        if all(each.session.state is SessionState.REFUSED for each in self.connections):
             return 1
         if self.terms > 1:
             self.abandon(now)
             return 143
-        if not self.draining or len(self.holdings):
+        if not self.draining or len(self.held_steps):
             return None
         if self.parting is None:
             self.parting = now + 1
             for connection in self.connections:
-                connection.link.bye("drained")
+                connection.session.bye("drained")
                 self.flush(connection, now)
         return 0 if now >= self.parting else None
 
     def abandon(self, now: float) -> None:
         """What still runs ends with this process."""
-        for holding in self.holdings:
-            if holding.state == "running":
-                self.holdings.finish(holding.token, unable(holding.step, "lost", "its worker was stopped"))
+        for held_step in self.held_steps:
+            if held_step.state == "running":
+                self.held_steps.finish(held_step.token, unable(held_step.step, "lost", "its worker was stopped"))
         for connection in self.connections:
-            connection.link.tick(now)
+            connection.session.tick(now)
             self.flush(connection, now)
 
 

@@ -21,11 +21,11 @@ from turnout.wire.documents import Step, StepMetadata, StepResult
 from turnout.wire.handshake import Greeting, HubFacts
 from turnout.wire.hub_events import (
     Ended,
-    EndedElsewhere,
+    ForeignResultsReceived,
     HelloReceived,
     LinesReceived,
-    Progressed,
-    StartAsked,
+    ProgressReceived,
+    StartRequested,
     StepsLost,
     StepsReturned,
     WorkerLeft,
@@ -203,13 +203,13 @@ class ScriptedHub:
                 self.greeted.append(event)
                 lost = [held.token for held in event.unknown if held.token in self.lost]
                 self.protocol.welcome(event.worker, lost)
-            case Ended() | EndedElsewhere():
+            case Ended() | ForeignResultsReceived():
                 self.results.update((result.token, result.decoded(MAX_BYTES)) for result in event.results)
                 if self.acknowledges:
                     self.protocol.acknowledge(event.worker, [result.token for result in event.results])
             case LinesReceived():
                 self.lines.setdefault(event.step.token, []).extend(line.text for line in event.lines)
-            case Progressed():
+            case ProgressReceived():
                 self.progress.append(event.progress.done)
             case StepsLost():
                 self.lost += [one.token for one in event.steps]
@@ -217,7 +217,7 @@ class ScriptedHub:
                 self.left.append(event.worker.id)
             case StepsReturned():
                 self._never_arrived += event.steps
-            case StartAsked():
+            case StartRequested():
                 self.protocol.answer_start(event.worker, event.tokens, [])
             case _:
                 pass

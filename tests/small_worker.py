@@ -13,9 +13,9 @@ from typing import Any
 import zmq
 
 from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
-from turnout.wire.held_steps import Holdings
+from turnout.wire.held_steps import HeldSteps
 from turnout.wire.messages import Hello
-from turnout.wire.worker_session import DrainAsked, Link, Parted, Reconnect, Stop
+from turnout.wire.worker_session import DrainRequested, HubClosed, Reconnect, Stop, WorkerSession
 from turnout.worker.keys import CurveKeys
 
 Handler = Callable[[Step], Any]
@@ -47,7 +47,7 @@ class SmallWorker:
         self.frozen = threading.Event()
         self.stopped: set[str] = set()
         self.drained = threading.Event()
-        """A hub has told it to leave; it stays, and asks for nothing."""
+        """A hub has told it to leave; it stays, and start_wanted for nothing."""
         self._ended = threading.Event()
         self._addresses = addresses
         self._hello = Hello(
@@ -62,7 +62,7 @@ class SmallWorker:
             language="python",
             host=host,
         )
-        self.holdings = Holdings()
+        self.held_steps = HeldSteps()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def __enter__(self) -> SmallWorker:
@@ -78,40 +78,42 @@ class SmallWorker:
         self._thread.join(10)
 
     def _orphans(self) -> list[Any]:
-        open_hubs = {link.hub for link in self._links if link.state == "open"}
-        return [each for each in self.holdings if each.hub not in open_hubs]
+        open_hubs = {session.hub for session in self._sessions if session.state == "open"}
+        return [each for each in self.held_steps if each.hub not in open_hubs]
 
     def _work(self) -> None:
         context = zmq.Context()
-        greetings = itertools.count(1)
-        self._links = [Link(self._hello, self.holdings, self._orphans, greetings.__next__) for _ in self._addresses]
+        hello_seqs = itertools.count(1)
+        self._sessions = [
+            WorkerSession(self._hello, self.held_steps, self._orphans, hello_seqs.__next__) for _ in self._addresses
+        ]
         sockets = [self._connect(context, address) for address in self._addresses]
-        for link in self._links:
-            link.open(time.monotonic())
+        for session in self._sessions:
+            session.open(time.monotonic())
         while not self._ended.is_set():
             if self.frozen.is_set():
                 time.sleep(0.01)
                 continue
-            for number, link in enumerate(self._links):
+            for number, session in enumerate(self._sessions):
                 while sockets[number].poll(0):
-                    link.receive(sockets[number].recv_multipart(), time.monotonic())
-                self._run(link)
-                link.tick(time.monotonic())
-                for frames in link.outbox:
+                    session.receive(sockets[number].recv_multipart(), time.monotonic())
+                self._run(session)
+                session.tick(time.monotonic())
+                for frames in session.outbox:
                     sockets[number].send_multipart(frames, zmq.NOBLOCK)
-                link.outbox.clear()
-                actions, link.actions = link.actions, []
+                session.outbox.clear()
+                actions, session.actions = session.actions, []
                 for action in actions:
                     if isinstance(action, Stop):
                         self.stopped.add(action.token)
-                    elif isinstance(action, DrainAsked):
+                    elif isinstance(action, DrainRequested):
                         self.drained.set()
-                    elif link.state == "refused":
-                        self.refusal = link.refusal
-                    elif isinstance(action, Reconnect | Parted):
+                    elif session.state == "refused":
+                        self.refusal = session.refusal
+                    elif isinstance(action, Reconnect | HubClosed):
                         sockets[number].close(0)
                         sockets[number] = self._connect(context, self._addresses[number])
-                        link.open(time.monotonic())
+                        session.open(time.monotonic())
             time.sleep(0.002)
         for socket in sockets:
             socket.close(0)
@@ -129,16 +131,16 @@ class SmallWorker:
         socket.connect(address)
         return socket
 
-    def _run(self, link: Link) -> None:
-        for holding in self.holdings:
-            if holding.hub != link.hub or holding.state != "waiting":
+    def _run(self, session: WorkerSession) -> None:
+        for held_step in self.held_steps:
+            if held_step.hub != session.hub or held_step.state != "waiting":
                 continue
-            if self.held.is_set() or not link.in_contact(time.monotonic()):
+            if self.held.is_set() or not session.in_contact(time.monotonic()):
                 continue
-            if not holding.granted:
-                self.holdings.ask(holding.token)
+            if not held_step.granted:
+                self.held_steps.request_start(held_step.token)
                 continue
-            step = self.holdings.begin(holding.token)
+            step = self.held_steps.begin(held_step.token)
             self.begun[step.token] += 1
             metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt)
             try:
@@ -149,4 +151,4 @@ class SmallWorker:
             except Exception as error:
                 failure = StepError(str(error), type(error).__name__)
                 result = StepResult(step_id=step.step_id, status="failed", error=failure, metadata=metadata)
-            self.holdings.finish(step.token, result)
+            self.held_steps.finish(step.token, result)

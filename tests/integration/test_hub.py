@@ -89,7 +89,7 @@ def test_a_run_goes_over_workers(store_url: str) -> None:
         handles = [runner.submit(sums, number) for number in range(20)]
         assert [handle.result() for handle in handles] == [(number + 1) * 2 for number in range(20)]
         assert len(worker.begun) == 40 and set(worker.begun.values()) == {1}
-        until(lambda: len(worker.holdings) == 0)
+        until(lambda: len(worker.held_steps) == 0)
 
 
 def test_a_step_tells_its_labels_and_the_time_left_and_its_attempt_the_version_of_its_handler(store_url: str) -> None:
@@ -129,7 +129,7 @@ def test_a_worker_that_vanishes_loses_its_attempts_and_another_does_them(store_u
         going.held.set()
         with going:
             handle = runner.submit(sums, 1)
-            until(lambda: len(going.holdings))
+            until(lambda: len(going.held_steps))
             going.vanish()
         with SmallWorker(address_of(runner), handlers=HANDLERS) as staying:
             assert handle.result() == 4
@@ -153,7 +153,7 @@ def test_a_worker_that_was_frozen_changes_nothing_when_it_wakes(store_url: str) 
             with SmallWorker(address_of(runner), handlers=HANDLERS):
                 assert handle.result() == 4
             go_on.set()
-            until(lambda: len(frozen.holdings) == 0)
+            until(lambda: len(frozen.held_steps) == 0)
         assert [one.attempt for one in handle.tasks()] == [2, 1]
 
 
@@ -171,7 +171,7 @@ def test_the_worker_keeps_its_result_until_it_is_durable_over_a_restart_of_the_r
         worker.held.set()
         worker.__enter__()
         handle = first.submit(sums, 1)
-        until(lambda: len(worker.holdings))
+        until(lambda: len(worker.held_steps))
         run_id = handle.id
     # The orchestrator is gone while the worker holds a step that it has not begun.
     worker.held.clear()
@@ -211,10 +211,10 @@ def test_a_cancelled_run_stops_its_worker(store_url: str) -> None:
         worker.held.set()
         with worker:
             handle = runner.submit(sums, 1)
-            until(lambda: len(worker.holdings))
+            until(lambda: len(worker.held_steps))
             handle.cancel()
             until(lambda: handle.status().state.terminal)
-            until(lambda: len(worker.holdings) == 0)
+            until(lambda: len(worker.held_steps) == 0)
             assert not worker.begun
 
 
@@ -224,7 +224,7 @@ def test_at_most_once_is_asked_for_before_it_begins_and_given_again_only_if_it_h
         going.held.set()
         with going:
             handle = runner.submit(payment, 7)
-            until(lambda: len(going.holdings))
+            until(lambda: len(going.held_steps))
             going.frozen.set()
             with SmallWorker(address_of(runner), handlers=HANDLERS) as other:
                 assert handle.result() == 7
@@ -300,7 +300,7 @@ def test_two_hubs_share_a_worker_and_one_takes_over_what_the_other_had(store_url
             worker.held.set()
             worker.__enter__()
             handle = going.submit(sums, 1)
-            until(lambda: len(worker.holdings))
+            until(lambda: len(worker.held_steps))
             run_id = handle.id
         ends["sums"].set()
         worker.held.clear()

@@ -72,7 +72,7 @@ def test_a_number_that_the_codec_cannot_say_fails_its_task_and_the_hub_goes_on(s
         # Only a hub whose clock still goes notices that a worker is silent.
         worker.held.set()
         later = runner.submit(passed_on, 1)
-        while not len(worker.holdings):
+        while not len(worker.held_steps):
             time.sleep(0.01)
         worker.vanish()
         assert runner.hub is not None

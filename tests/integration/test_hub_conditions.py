@@ -89,7 +89,7 @@ def test_a_condition_of_a_restricted_worker_is_refused_and_called_by_no_python_w
             handle = runner.submit(guarded)
             until(lambda: attacker.begun)
             attacker.held.set()
-            until(lambda: not len(attacker.holdings))
+            until(lambda: not len(attacker.held_steps))
         honest = start_worker("--connect", str(runner.hub), how, *worker_options(tmp_path, keys, good))
         try:
             until(lambda: mark.exists() or handle.status().state.terminal)

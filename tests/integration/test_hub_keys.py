@@ -125,7 +125,7 @@ def test_a_revoked_worker_is_thrown_out_and_its_work_is_done_by_another(
         revoked.held.set()
         with revoked:
             handle = runner.submit(adding, 1)
-            until(lambda: len(revoked.holdings))
+            until(lambda: len(revoked.held_steps))
             keys.allow(staying=(staying, ""))
             until(lambda: revoked.refusal)
             assert revoked.refusal.startswith(f"key_refused: the key {going.public[:8]}…")
@@ -257,8 +257,8 @@ def test_a_worker_cannot_answer_for_what_another_was_given(store_url: str, keys:
         honest.held.set()
         with honest:
             handle = runner.submit(adding, 1)
-            until(lambda: len(honest.holdings))
-            (token,) = [holding.token for holding in honest.holdings]
+            until(lambda: len(honest.held_steps))
+            (token,) = [held_step.token for held_step in honest.held_steps]
             intruder = RawWorker(runner, keys.of(greedy), "intruder")
             intruder.hear(Welcome)
             intruder.send(result_for(token, 666))
@@ -282,8 +282,8 @@ def test_a_worker_cannot_answer_for_what_another_was_given(store_url: str, keys:
 
 def kept_by(honest: SmallWorker) -> str:
     """The token of the one step that a worker holds and does not begin."""
-    until(lambda: len(honest.holdings))
-    (token,) = [holding.token for holding in honest.holdings]
+    until(lambda: len(honest.held_steps))
+    (token,) = [held_step.token for held_step in honest.held_steps]
     return token
 
 

@@ -53,7 +53,7 @@ def figures(runner: Runner) -> ShadowMetrics:
 
 def nothing_is_left(runner: Runner, worker: SmallWorker) -> None:
     executor: Any = runner._core.dispatcher.executors["workers"]  # pyright: ignore[reportPrivateUsage]
-    until(lambda: len(worker.holdings) == 0)
+    until(lambda: len(worker.held_steps) == 0)
     until(lambda: len(executor.flights) == 0)
     assert not executor.pool._reserved
 
@@ -116,7 +116,7 @@ def test_a_copy_whose_worker_vanishes_is_not_waited_for(store_url: str, caplog: 
         with worker:
             until(lambda: runner.workers())
             assert runner.run(shadowed, 1) == 2
-            until(lambda: len(worker.holdings))
+            until(lambda: len(worker.held_steps))
         until(lambda: figures(runner).unanswered == 1)
         assert runner.run(shadowed, 1) == 2
     assert "differs" not in caplog.text
@@ -153,17 +153,17 @@ def test_the_result_of_a_copy_never_becomes_the_real_one_when_the_hub_is_started
         worker.__enter__()
         until(lambda: first.workers())
         run_id = first.submit_with(handled, input={}).id
-        until(lambda: len(worker.holdings) == 2)
-    copy = next(each for each in worker.holdings if each.token.endswith(":shadow"))
+        until(lambda: len(worker.held_steps) == 2)
+    copy = next(each for each in worker.held_steps if each.token.endswith(":shadow"))
     # It has ended by the time that there is a hub again, and the attempt itself has not.
     metadata = ResultMetadata(token=copy.token)
-    output = one(worker.holdings.begin(copy.token))
+    output = one(worker.held_steps.begin(copy.token))
     ended = StepResult(step_id=copy.step.step_id, status="completed", output=output, metadata=metadata)
-    worker.holdings.finish(copy.token, ended)
+    worker.held_steps.finish(copy.token, ended)
     again = HubSettings(address=address, heartbeat=0.2, lease=20.0, resend=0.2)
     with runner_of(store_url, routing, again) as second:
-        until(lambda: copy.token not in worker.holdings.table)
+        until(lambda: copy.token not in worker.held_steps.table)
         worker.held.clear()
         assert second.get(run_id).result() == {"said": "real"}
-        until(lambda: len(worker.holdings) == 0)
+        until(lambda: len(worker.held_steps) == 0)
         worker.vanish()

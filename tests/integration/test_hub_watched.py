@@ -99,7 +99,7 @@ def test_a_program_sees_its_workers_and_what_they_have(store_url: str) -> None:
         with worker:
             until(runner.workers)
             run = runner.submit(adding, 1)
-            until(lambda: len(worker.holdings))
+            until(lambda: len(worker.held_steps))
             [view] = runner.workers()
             assert (view.name, view.id, view.language) == ("one", worker.id, "python")
             assert (view.labels, view.handlers) == ({"zone": "a"}, (add_one.ref,))
@@ -120,7 +120,7 @@ def test_an_attempt_tells_its_worker_and_why_it_was_there_when_both_have_gone(st
         going.held.set()
         with going:
             run = runner.submit(adding, 1)
-            until(lambda: len(going.holdings))
+            until(lambda: len(going.held_steps))
             going.vanish()
         with SmallWorker(address_of(runner), handlers=HANDLERS, name="staying"):
             assert run.result() == 2
@@ -143,7 +143,7 @@ def test_a_drained_worker_hears_of_it_from_any_process_and_gets_nothing_more(sto
         with leaving:
             until(runner.workers)
             first = runner.submit(adding, 1)
-            until(lambda: len(leaving.holdings))
+            until(lambda: len(leaving.held_steps))
             assert elsewhere.drain_worker("leaving", "deploy").id == leaving.id
             assert leaving.drained.wait(60)
             second = runner.submit(adding, 2)
@@ -227,7 +227,7 @@ def test_a_worker_that_dies_over_what_it_gets_is_known_again_under_its_name(stor
             dying = SmallWorker(address_of(runner), handlers=HANDLERS, name="frail", host="box")
             dying.held.set()
             with dying:
-                until(lambda: len(dying.holdings))  # noqa: B023 - asked at once
+                until(lambda: len(dying.held_steps))  # noqa: B023 - asked at once
                 dying.vanish()
             until(lambda: not runner.core.workers.protocol.workers)  # pyright: ignore[reportOptionalMemberAccess]
         back = SmallWorker(address_of(runner), handlers=HANDLERS, name="frail", host="box")
@@ -313,7 +313,7 @@ def test_every_message_can_be_followed_and_says_nothing_of_what_users_send(
     hub = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=20.0, resend=0.2, trace_wire=True)
     with runner_of(store_url, hub) as runner, SmallWorker(address_of(runner), handlers=HANDLERS, name="one") as worker:
         assert runner.run(adding, 987654321) == 987654322
-        until(lambda: len(worker.holdings) == 0)
+        until(lambda: len(worker.held_steps) == 0)
     lines = [record.getMessage() for record in caplog.records if record.name == "turnout.wire"]
     for way, kind in (("←", "hello"), ("→", "welcome"), ("→", "steps"), ("←", "results"), ("→", "ack")):
         assert any(f" {way} {kind} " in line for line in lines), (kind, lines)

@@ -141,6 +141,13 @@ class Player:
             self._decide(Verdict.FAILED, f"the session took too long; it waited for: {self._awaited()}")
         self._advance(now)
 
+    def acting(self, now: float) -> None:
+        """Called right before the acts are carried out: writing a large message is no part of the step after it."""
+        if self._entered == self._now:
+            self._entered = now
+            if self._pause_due is None:
+                self._now = now
+
     def _observe(self, now: float) -> None:
         """Notices that this machine did not run the kit for a while; limits of what must come do not count it."""
         gap, self._now = now - self._now, now

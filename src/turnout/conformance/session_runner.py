@@ -189,6 +189,7 @@ def _oversize() -> str:
 
 def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> None:
     """Do what the script says; each time a file is looked at there may be more."""
+    player.acting(time.monotonic())
     for act in player.take_acts():
         match act:
             case Post():

@@ -32,6 +32,8 @@ def told(frames: Sequence[bytes], longest: int = 600) -> str:
     if len(frames) != 4:
         return f"{len(frames)} frames: {list(frames)!r}"[:longest]
     body = bytes(frames[2])
+    if body[:1] == b"{" and len(body) > 4 * longest:
+        body = body[: 4 * longest].decode(errors="ignore").encode()
     try:
         text = body.decode() if body[:1] == b"{" else json.dumps(msgspec.msgpack.decode(body), ensure_ascii=False)
     except (ValueError, TypeError, msgspec.MsgspecError):

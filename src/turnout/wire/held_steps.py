@@ -17,26 +17,26 @@ MAX_LINES = 10_000
 """Lines of one attempt that wait for their acknowledgement; what comes then is dropped, and the last line says so."""
 
 
-class Holding(msgspec.Struct, kw_only=True, eq=False, gc=False):
+class HeldStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """One step."""
 
     step: Step
     batch_id: str
     hub: str
     """Who gave it."""
-    arrived: float
+    received_at: float
     state: HeldState = "waiting"
     granted: bool = False
     """May begin: it needs no leave, or has it."""
-    asks: bool = False
+    start_wanted: bool = False
     """There is a place for it: leave to begin may be asked for."""
-    asked: float = -inf
+    start_sent_at: float = -inf
     result: StepResult | None = None
-    sent: float = -inf
+    result_sent_at: float = -inf
     lines: list[Line] = []
     offset: int = 0
     """How many lines came before these."""
-    lines_sent: float = -inf
+    lines_sent_at: float = -inf
     full: bool = False
 
     @property
@@ -50,97 +50,97 @@ class Holding(msgspec.Struct, kw_only=True, eq=False, gc=False):
     def overdue(self, now: float) -> bool:
         """Whether nobody would want its result any more, so that it need not begin."""
         deadline = self.step.metadata.deadline_ms
-        return deadline is not None and now - self.arrived > deadline / 1000
+        return deadline is not None and now - self.received_at > deadline / 1000
 
 
-class Holdings:
+class HeldSteps:
     """All steps of one worker process."""
 
     def __init__(self) -> None:
-        self.table: dict[str, Holding] = {}
-        self.waiting: dict[str, Holding] = {}
+        self.table: dict[str, HeldStep] = {}
+        self.waiting: dict[str, HeldStep] = {}
         """Those that have not begun, in the order of their arrival."""
-        self._news: list[Holding] = []
+        self._changed: list[HeldStep] = []
         self._finished: OrderedDict[str, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def __iter__(self) -> Iterator[Holding]:
+    def __iter__(self) -> Iterator[HeldStep]:
         return iter(list(self.table.values()))
 
-    def of(self, hub: str) -> list[Holding]:
+    def of(self, hub: str) -> list[HeldStep]:
         return [each for each in self.table.values() if each.hub == hub]
 
-    def news(self) -> list[Holding]:
+    def take_changed(self) -> list[HeldStep]:
         """What has a result, or waits for leave to begin, since the last time: to be told without looking at all."""
-        news, self._news = self._news, []
-        return news
+        changed, self._changed = self._changed, []
+        return changed
 
-    def take(self, step: Step, batch_id: str, hub: str, now: float) -> bool:
+    def add(self, step: Step, batch_id: str, hub: str, now: float) -> bool:
         """Whether it is new: a token that is here, or was, does not begin again."""
         if step.token in self.table or step.token in self._finished:
             return False
         granted = not step.metadata.confirm_start
-        taken = Holding(step=step, batch_id=batch_id, hub=hub, arrived=now, granted=granted, lines=[])
+        taken = HeldStep(step=step, batch_id=batch_id, hub=hub, received_at=now, granted=granted, lines=[])
         self.table[step.token] = self.waiting[step.token] = taken
         return True
 
-    def ask(self, token: str) -> None:
+    def request_start(self, token: str) -> None:
         """It could begin now, and needs leave to: whoever has it is taken to have begun, also if its worker dies."""
-        holding = self.table[token]
-        if not holding.asks:
-            holding.asks = True
-            self._news.append(holding)
+        held_step = self.table[token]
+        if not held_step.start_wanted:
+            held_step.start_wanted = True
+            self._changed.append(held_step)
 
     def begin(self, token: str) -> Step:
-        holding = self.table[token]
-        assert holding.state == "waiting" and holding.granted
-        holding.state = "running"
+        held_step = self.table[token]
+        assert held_step.state == "waiting" and held_step.granted
+        held_step.state = "running"
         del self.waiting[token]
-        return holding.step
+        return held_step.step
 
     def finish(self, token: str, result: StepResult) -> None:
         """Its result is there; the first one counts."""
-        holding = self.table.get(token)
-        if holding is not None and holding.result is None:
-            holding.result, holding.state, holding.sent = result, "done", -inf
+        held_step = self.table.get(token)
+        if held_step is not None and held_step.result is None:
+            held_step.result, held_step.state, held_step.result_sent_at = result, "done", -inf
             self.waiting.pop(token, None)
-            self._news.append(holding)
+            self._changed.append(held_step)
 
-    def give_back(self, token: str, reason: str) -> None:
+    def return_step(self, token: str, reason: str) -> None:
         """It will not begin here."""
-        holding = self.table[token]
-        self.finish(token, unable(holding.step, "returned", reason))
+        held_step = self.table[token]
+        self.finish(token, unable(held_step.step, "returned", reason))
 
     def forget(self, tokens: Iterable[str]) -> list[str]:
-        """Nobody asks for these any more; returns those that were running."""
+        """Nobody start_wanted for these any more; returns those that were running."""
         running: list[str] = []
         for token in tokens:
-            holding = self.table.pop(token, None)
+            held_step = self.table.pop(token, None)
             self.waiting.pop(token, None)
-            if holding is not None and holding.state == "running":
+            if held_step is not None and held_step.state == "running":
                 running.append(token)
             self._finished[token] = None
         while len(self._finished) > MAX_REMEMBERED:
             self._finished.popitem(last=False)
         return running
 
-    def say(self, token: str, stream: str, text: str) -> None:
+    def add_line(self, token: str, stream: str, text: str) -> None:
         """A line that the step's handler wrote."""
-        holding = self.table.get(token)
-        if holding is None or holding.full:
+        held_step = self.table.get(token)
+        if held_step is None or held_step.full:
             return
-        holding.full = len(holding.lines) >= MAX_LINES
-        holding.lines.append(Line("log", "… lines are missing here …") if holding.full else Line(stream, text))
+        held_step.full = len(held_step.lines) >= MAX_LINES
+        held_step.lines.append(Line("log", "… lines are missing here …") if held_step.full else Line(stream, text))
 
-    def logged(self, token: str, next_line: int) -> None:
+    def acknowledge_lines(self, token: str, next_line: int) -> None:
         """The hub has all lines before this one."""
-        holding = self.table.get(token)
-        if holding is not None and (count := min(next_line - holding.offset, len(holding.lines))) > 0:
-            del holding.lines[:count]
-            holding.offset += count
-            holding.full, holding.lines_sent = False, -inf
+        held_step = self.table.get(token)
+        if held_step is not None and (count := min(next_line - held_step.offset, len(held_step.lines))) > 0:
+            del held_step.lines[:count]
+            held_step.offset += count
+            held_step.full, held_step.lines_sent_at = False, -inf
 
 
 def unable(step: Step, outcome: Outcome, reason: str) -> StepResult:

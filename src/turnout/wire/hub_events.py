@@ -31,14 +31,14 @@ class Ended(msgspec.Struct, frozen=True):
     results: tuple[StepResult, ...]
 
 
-class EndedElsewhere(msgspec.Struct, frozen=True):
+class ForeignResultsReceived(msgspec.Struct, frozen=True):
     """Results of steps that another hub gave: leave them for whoever owns the runs, then ``acknowledge``."""
 
     worker: WorkerEntry
     results: tuple[StepResult, ...]
 
 
-class StartAsked(msgspec.Struct, frozen=True):
+class StartRequested(msgspec.Struct, frozen=True):
     """Steps with ``confirm_start``: make sure that they begin once, then ``answer_start``."""
 
     worker: WorkerEntry
@@ -98,7 +98,7 @@ class LinesReceived(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
 
 
-class Progressed(msgspec.Struct, frozen=True):
+class ProgressReceived(msgspec.Struct, frozen=True):
     worker: WorkerEntry
     step: Step
     progress: Progress
@@ -117,8 +117,8 @@ Event: TypeAlias = (
     HelloReceived
     | CapacityChanged
     | Ended
-    | EndedElsewhere
-    | StartAsked
+    | ForeignResultsReceived
+    | StartRequested
     | StepsLost
     | StepsReturned
     | StepsWaiting
@@ -126,6 +126,6 @@ Event: TypeAlias = (
     | StepNotEncodable
     | StepsOverdue
     | LinesReceived
-    | Progressed
+    | ProgressReceived
     | WorkerLeft
 )

@@ -15,12 +15,12 @@ from turnout.wire.handshake import Greeting, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
     Ended,
-    EndedElsewhere,
     Event,
+    ForeignResultsReceived,
     HelloReceived,
     LinesReceived,
-    Progressed,
-    StartAsked,
+    ProgressReceived,
+    StartRequested,
     StepNotEncodable,
     StepsLost,
     StepsOverdue,
@@ -29,7 +29,7 @@ from turnout.wire.hub_events import (
     Withdrawn,
     WorkerLeft,
 )
-from turnout.wire.limits import MAX_SAID_BACK, MAX_TOKEN_LENGTH, MAX_TOKENS
+from turnout.wire.limits import MAX_REPLY_TOKENS, MAX_TOKEN_LENGTH, MAX_TOKENS
 from turnout.wire.messages import (
     VERSION,
     Ack,
@@ -53,12 +53,12 @@ from turnout.wire.messages import (
 )
 from turnout.wire.worker_entries import SentStep, WorkerEntry
 
-HELD_UP = 1.0
+MAX_TICK_GAP = 1.0
 """Seconds between two ticks that are too long for a hub that is well, whatever its lease is."""
-MISSED = 2
+MAX_MISSED_HEARTBEATS = 2
 """A step that was received and is missing in so many heartbeats in a row is lost."""
 MAX_BLOCKED = 10_000
-SUSPENSION = 30.0
+SUSPENSION_SECONDS = 30.0
 """Seconds for which a key is not let in whose worker sent a message over the limit."""
 LONG = 2.0
 """Seconds after which a step that waits at its worker might better be elsewhere."""
@@ -188,7 +188,7 @@ class HubProtocol:
         """Notice who has gone silent, and repeat what was not received."""
         resend, lease = self.facts.resend_ms / 1000, self.facts.lease_ms / 1000
         away, self._ticked = now - self._ticked, now
-        if away < max(HELD_UP, lease / 2):
+        if away < max(MAX_TICK_GAP, lease / 2):
             away = 0.0
         for worker in list(self.workers.values()):
             # What was said while the hub itself was held up is still to be heard.
@@ -259,7 +259,7 @@ class HubProtocol:
             self._refuse(route, error, "")
             return
         if worker.key is not None:
-            self._suspended[worker.key] = now + SUSPENSION
+            self._suspended[worker.key] = now + SUSPENSION_SECONDS
         self.expel(worker, reason[:200], error)
 
     def _is_suspended(self, key: str | None, now: float) -> bool:
@@ -277,7 +277,7 @@ class HubProtocol:
             self._refuse(route, Error("bad_hello", f"this is the connection of worker {there.id}", retry=False), "")
             return
         if self._is_suspended(key, now):
-            self._refuse(route, Error("over_limit", f"this key is not let in for {SUSPENSION:.0f} s"), "")
+            self._refuse(route, Error("over_limit", f"this key is not let in for {SUSPENSION_SECONDS:.0f} s"), "")
             return
         if before is not None and hello.seq <= before.hello.seq:
             # LinesReceived before, or overtaken by a later one: what it lists is not so any more.
@@ -332,7 +332,7 @@ class HubProtocol:
             case Received():
                 self._received(worker, message.tokens)
             case Heartbeat():
-                self._beat(worker, message)
+                self._send_heartbeat(worker, message)
             case Credit():
                 if message.seq > worker.seq:
                     worker.seq, worker.credits = message.seq, message.credits
@@ -343,7 +343,7 @@ class HubProtocol:
                 self._log(worker, message)
             case Progress():
                 if (given := worker.out.get(message.token)) is not None:
-                    self.events.append(Progressed(worker, given.step, message))
+                    self.events.append(ProgressReceived(worker, given.step, message))
             case Bye():
                 # It holds nothing any more, so what is still out never reached it.
                 self._set_right(worker, set())
@@ -387,15 +387,15 @@ class HubProtocol:
                 not_given.append(token)
         if not_given:
             what = f"{len(not_given)} results are of steps that were not given to this worker"
-            self._send(worker, Error("not_yours", what, tokens=_said_back(not_given)))
+            self._send(worker, Error("not_yours", what, tokens=_reply_tokens(not_given)))
         if again:
             self._send(worker, Ack(tuple(again)))
         if mine:
             self.events += [Ended(worker, tuple(mine)), CapacityChanged(worker)]
         if elsewhere:
-            self.events.append(EndedElsewhere(worker, tuple(elsewhere)))
+            self.events.append(ForeignResultsReceived(worker, tuple(elsewhere)))
 
-    def _beat(self, worker: WorkerEntry, message: Heartbeat) -> None:
+    def _send_heartbeat(self, worker: WorkerEntry, message: Heartbeat) -> None:
         kept = worker.kept.union(token for token, given in worker.out.items() if given.again)
         self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(kept)), hubs=self.facts.hubs))
         if message.seq <= worker.seq:
@@ -421,7 +421,7 @@ class HubProtocol:
                 continue
             if given.cancelled and listed.get(token, "done") != "done":
                 self._send(worker, Cancel((token,), given.cancelled))
-            if given.missed >= MISSED:
+            if given.missed >= MAX_MISSED_HEARTBEATS:
                 del worker.out[token]
                 lost.append(given.step)
         known = (worker.out, worker.unacknowledged, worker.finished)
@@ -445,9 +445,9 @@ class HubProtocol:
             if (given := worker.out.get(token)) is not None:
                 given.received = True
         if here:
-            self.events.append(StartAsked(worker, tuple(here)))
+            self.events.append(StartRequested(worker, tuple(here)))
         if gone:
-            self._send(worker, Started((), _said_back(gone)))
+            self._send(worker, Started((), _reply_tokens(gone)))
 
     def _log(self, worker: WorkerEntry, message: Log) -> None:
         given = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
@@ -499,7 +499,7 @@ class HubProtocol:
         self.outbox.append((route, frames))
 
 
-def _said_back(tokens: Sequence[str]) -> tuple[str, ...]:
+def _reply_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
     """Tokens that are not known here, as an answer names them: some at a time, since who sends many need not read the
     answers, and none that no hub would give. The others are asked about again."""
-    return tuple(token for token in tokens[:MAX_SAID_BACK] if len(token) <= MAX_TOKEN_LENGTH)
+    return tuple(token for token in tokens[:MAX_REPLY_TOKENS] if len(token) <= MAX_TOKEN_LENGTH)

@@ -14,7 +14,7 @@ MAX_RESULTS = 5_000
 """Steps, results or lines of one message."""
 MAX_TOKENS = 2 * MAX_CREDITS
 """Tokens, or held steps: those that run and wait, and those whose results are not acknowledged."""
-MAX_SAID_BACK = 1_000
+MAX_REPLY_TOKENS = 1_000
 """Unknown tokens that one answer names."""
 MAX_TOKEN_LENGTH = 256
 MAX_NAMES = 1_000

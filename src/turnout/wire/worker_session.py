@@ -13,7 +13,7 @@ import msgspec
 from turnout.wire.batching import MessageWriter, NotEncodable, parcels
 from turnout.wire.documents import StepBatch, StepResults
 from turnout.wire.frames import JSON, UnknownKind, pack, unpack
-from turnout.wire.held_steps import Holding, Holdings, unsendable
+from turnout.wire.held_steps import HeldStep, HeldSteps, unsendable
 from turnout.wire.messages import (
     VERSION,
     Ack,
@@ -37,14 +37,14 @@ from turnout.wire.messages import (
     Welcome,
 )
 
-RESEND_HELLO = 2.0
+HELLO_INTERVAL = 2.0
 FENCE = 0.8
 """The share of the lease after which a worker that had no answer begins nothing."""
 MAX_LINES_AT_ONCE, MAX_TEXT_AT_ONCE = 1_000, 1_048_576
 """Lines, and characters, of one ``log``."""
 
 
-class LinkState(StrEnum):
+class SessionState(StrEnum):
     CLOSED = "closed"
     GREETING = "greeting"
     OPEN = "open"
@@ -66,20 +66,20 @@ class Reconnect(msgspec.Struct, frozen=True):
     reason: str
 
 
-class DrainAsked(msgspec.Struct, frozen=True):
+class DrainRequested(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Parted(msgspec.Struct, frozen=True):
+class HubClosed(msgspec.Struct, frozen=True):
     """The hub has said bye."""
 
     reason: str
 
 
-Action: TypeAlias = Stop | Reconnect | DrainAsked | Parted
+Action: TypeAlias = Stop | Reconnect | DrainRequested | HubClosed
 
 
-class Link:
+class WorkerSession:
     """One worker's side of its sessions with one hub.
 
     ``outbox`` holds messages to be sent and ``actions`` what is to be done; whoever owns the socket empties both after
@@ -89,28 +89,28 @@ class Link:
     def __init__(
         self,
         hello: Hello,
-        holdings: Holdings,
-        orphans: Callable[[], Iterable[Holding]] = lambda: (),
-        next_greeting: Callable[[], int] | None = None,
+        held_steps: HeldSteps,
+        orphans: Callable[[], Iterable[HeldStep]] = lambda: (),
+        next_hello_seq: Callable[[], int] | None = None,
     ) -> None:
         self._hello = hello
-        self._next_greeting = next_greeting or count(hello.seq + 1).__next__
-        """Numbers the connections of the process; links that may lead to one hub share it."""
+        self._next_hello_seq = next_hello_seq or count(hello.seq + 1).__next__
+        """Numbers the connections of the process; sessions that may lead to one hub share it."""
         self._orphans = orphans
         """What hubs gave that the worker has no session with any more: every other hub hears of it."""
-        self.greeting = hello.seq
+        self.hello_seq = hello.seq
         """The number of the connection: of two to one hub, the one with the higher has the session."""
-        self._session = ""
+        self._session_id = ""
         self.codec = JSON
         self._seq = 0
         self._sent_at: dict[int, float] = {}
         """When each heartbeat that is not answered yet was sent."""
-        self._greeted = self._beaten = -inf
+        self._hello_sent_at = self._heartbeat_sent_at = -inf
         self.opened = -inf
         """When the connection was made."""
-        self.holdings = holdings
+        self.held_steps = held_steps
         self.credits = hello.credits
-        self.state = LinkState.CLOSED
+        self.state = SessionState.CLOSED
         self.hub = ""
         self.hubs: tuple[str, ...] = ()
         self.welcome: Welcome | None = None
@@ -127,16 +127,16 @@ class Link:
     # -- the worker's wishes --------------------------------------------------------------------------------------
     def open(self, now: float) -> None:
         """There is a fresh connection: say hello."""
-        self._session, self.codec, self._seq = "", JSON, 0
+        self._session_id, self.codec, self._seq = "", JSON, 0
         self._sent_at.clear()
-        self.state = LinkState.GREETING
-        self.greeting = self._next_greeting()
+        self.state = SessionState.GREETING
+        self.hello_seq = self._next_hello_seq()
         self.opened = now
-        self._greet(now)
+        self._send_hello(now)
 
     def in_contact(self, now: float) -> bool:
         """Whether steps of this hub may begin: it cannot have given them to others yet."""
-        return self.state is LinkState.OPEN and now < self.contact_until
+        return self.state is SessionState.OPEN and now < self.contact_until
 
     @property
     def contact_until(self) -> float:
@@ -145,108 +145,108 @@ class Link:
 
     def may_come_back(self, now: float) -> bool:
         """Whether what this hub gave is still its own: it answers, or has not been silent for a lease."""
-        return self.state is LinkState.OPEN or now - self.contact < self._lease
+        return self.state is SessionState.OPEN or now - self.contact < self._lease
 
     def set_credits(self, credits: int) -> None:
         if credits != self.credits:
             self.credits = credits
-            if self.state is LinkState.OPEN:
+            if self.state is SessionState.OPEN:
                 self._send(Credit(self._next_seq(), credits))
 
-    def tell(self, news: Sequence[Holding], now: float) -> None:
+    def report(self, changed: Sequence[HeldStep], now: float) -> None:
         """Say at once what is new about these steps of this hub."""
-        if self.state is LinkState.OPEN and self.welcome is not None:
-            self._report(news, now, self.welcome.resend_ms / 1000)
+        if self.state is SessionState.OPEN and self.welcome is not None:
+            self._report_due(changed, now, self.welcome.resend_ms / 1000)
 
-    def beat(self, now: float) -> None:
+    def send_heartbeat(self, now: float) -> None:
         """Let the hub know at once what is held here."""
-        if self.state is LinkState.OPEN:
-            self._beat(now)
+        if self.state is SessionState.OPEN:
+            self._send_heartbeat(now)
 
-    def cut(self, reason: str) -> None:
+    def connection_lost(self, reason: str) -> None:
         """The connection is gone, and the session with it."""
-        if self.state in (LinkState.GREETING, LinkState.OPEN):
-            self._leave(reason)
+        if self.state in (SessionState.GREETING, SessionState.OPEN):
+            self._reconnect(reason)
 
     def refuse(self, reason: str) -> None:
         """The connection was not let in: nothing that is said here would be heard."""
-        if self.state is not LinkState.REFUSED:
-            self.state, self.refusal = LinkState.REFUSED, reason
-            self.actions.append(Parted(reason))
+        if self.state is not SessionState.REFUSED:
+            self.state, self.refusal = SessionState.REFUSED, reason
+            self.actions.append(HubClosed(reason))
 
     def progress(self, progress: Progress) -> None:
-        if self.state is LinkState.OPEN:
+        if self.state is SessionState.OPEN:
             self._send(progress)
 
     def bye(self, reason: str) -> None:
-        if self.state is LinkState.OPEN:
+        if self.state is SessionState.OPEN:
             self._send(Bye(reason))
 
     # -- time -----------------------------------------------------------------------------------------------------
     def tick(self, now: float) -> None:
         """Send what is due."""
-        if self.state is LinkState.GREETING:
-            if now - self._greeted >= RESEND_HELLO:
-                self._greet(now)
-        elif self.state is LinkState.OPEN:
+        if self.state is SessionState.GREETING:
+            if now - self._hello_sent_at >= HELLO_INTERVAL:
+                self._send_hello(now)
+        elif self.state is SessionState.OPEN:
             if now - self.contact >= FENCE * self._lease:
-                self._leave(f"no answer for {now - self.contact:.1f} s")
+                self._reconnect(f"no answer for {now - self.contact:.1f} s")
                 return
             welcome = self.welcome
             assert welcome is not None
-            if now - self._beaten >= welcome.heartbeat_ms / 1000:
-                self._beat(now)
-            self._report(self._mine(), now, welcome.resend_ms / 1000)
+            if now - self._heartbeat_sent_at >= welcome.heartbeat_ms / 1000:
+                self._send_heartbeat(now)
+            self._report_due(self._own_steps(), now, welcome.resend_ms / 1000)
 
-    def _report(self, holdings: Sequence[Holding], now: float, resend: float) -> None:
+    def _report_due(self, held_steps: Sequence[HeldStep], now: float, resend: float) -> None:
         asking = [
             each
-            for each in holdings
-            if each.asks and each.state == "waiting" and not each.granted and now - each.asked >= resend
+            for each in held_steps
+            if each.start_wanted and each.state == "waiting" and not each.granted and now - each.start_sent_at >= resend
         ]
         if asking:
             for each in asking:
-                each.asked = now
+                each.start_sent_at = now
             self._send(Start(tuple(each.token for each in asking)))
-        for each in holdings:
+        for each in held_steps:
             # Before the first word of a result all lines go: those that come after its acknowledgement are of no use.
-            last = each.result is not None and each.sent == -inf
-            if each.lines and (last or now - each.lines_sent >= resend):
-                each.lines_sent = now
+            last = each.result is not None and each.result_sent_at == -inf
+            if each.lines and (last or now - each.lines_sent_at >= resend):
+                each.lines_sent_at = now
                 self._log(each, all_of_them=last)
-        due = [each for each in holdings if each.result is not None and now - each.sent >= resend]
+        due = [each for each in held_steps if each.result is not None and now - each.result_sent_at >= resend]
         for batch_id, some in groupby(sorted(due, key=lambda each: each.batch_id), key=lambda each: each.batch_id):
             ended = list(some)
             for each in ended:
-                each.sent = now
+                each.result_sent_at = now
             self._results(batch_id, ended)
 
-    def _log(self, holding: Holding, *, all_of_them: bool) -> None:
-        start, lines = 0, holding.lines
+    def _log(self, held_step: HeldStep, *, all_of_them: bool) -> None:
+        start, lines = 0, held_step.lines
         while start < len(lines):
             end, size = start, 0
             while end < len(lines) and end - start < MAX_LINES_AT_ONCE and (not size or size < MAX_TEXT_AT_ONCE):
                 size += len(lines[end].text)
                 end += 1
-            self._send(Log(holding.token, holding.offset + start, tuple(lines[start:end])))
+            self._send(Log(held_step.token, held_step.offset + start, tuple(lines[start:end])))
             start = end
             if not all_of_them:
                 return
 
-    def _results(self, batch_id: str, ended: Sequence[Holding]) -> None:
+    def _results(self, batch_id: str, ended: Sequence[HeldStep]) -> None:
         """Send these in as few messages as their size allows; one that cannot be said at all becomes a failure."""
 
-        def batch(some: Sequence[Holding]) -> StepResults:
+        def batch(some: Sequence[HeldStep]) -> StepResults:
             results = tuple(each.result for each in some if each.result is not None)
             return StepResults(batch_id=batch_id, protocol_version=VERSION, results=results)
 
         assert self.welcome is not None
-        parcel = MessageWriter(self._session, self.codec, self.welcome.max_message_bytes)
+        parcel = MessageWriter(self._session_id, self.codec, self.welcome.max_message_bytes)
         for some, frames in parcels(ended, batch, parcel):
             if isinstance(frames, NotEncodable):
-                (holding,) = some
-                assert holding.result is not None
-                holding.result = unsendable(holding.result, frames.kind, f"its result: {frames.reason}")
+                (held_step,) = some
+                assert held_step.result is not None
+                held_step.result = unsendable(held_step.result, frames.kind, f"its result: {frames.reason}")
                 self._send(batch(some))
             else:
                 self.outbox.append(frames)
@@ -257,147 +257,147 @@ class Link:
         try:
             unpacked = unpack(frames, self.codec)
         except UnknownKind as error:
-            if error.session == self._session and self.state is LinkState.OPEN:
+            if error.session == self._session_id and self.state is SessionState.OPEN:
                 self._send(Error("unknown_message", str(error)))
             return
         except OverLimit as error:
             self.malformed += 1
             self.over_limit = True
-            self._leave(f"over_limit: {error}")
+            self._reconnect(f"over_limit: {error}")
             return
         except Malformed as error:
             self.malformed += 1
-            self._leave(f"malformed: {error}")
+            self._reconnect(f"malformed: {error}")
             return
         message = unpacked.message
         if isinstance(message, Welcome):
-            self._welcomed(message, now)
+            self._on_welcome(message, now)
         elif isinstance(message, Error):
-            self._error(message, unpacked.session)
-        elif unpacked.session == self._session and self.state is LinkState.OPEN:
-            self._take(message, now)
+            self._on_error(message, unpacked.session)
+        elif unpacked.session == self._session_id and self.state is SessionState.OPEN:
+            self._on_message(message, now)
 
-    def _take(self, message: Message, now: float) -> None:
+    def _on_message(self, message: Message, now: float) -> None:
         match message:
             case StepBatch():
                 for step in message.steps:
-                    self.holdings.take(step, message.batch_id, self.hub, now)
+                    self.held_steps.add(step, message.batch_id, self.hub, now)
                 self._send(Received(tuple(step.token for step in message.steps)))
             case Ack():
-                self._drop(message.tokens, "its result has been taken")
+                self._forget(message.tokens, "its result has been taken")
             case Heartbeat():
                 sent = self._sent_at.pop(message.seq, None)
                 if sent is not None:
                     self.contact = max(self.contact, sent)
                 self.hubs = message.hubs or self.hubs
-                self._take_over(message.keep)
+                self._adopt(message.keep)
             case Started():
-                self._started(message)
+                self._on_started(message)
             case Cancel():
-                self._cancel(message)
+                self._on_cancel(message)
             case Logged():
-                self.holdings.logged(message.token, message.next)
+                self.held_steps.acknowledge_lines(message.token, message.next)
             case Drain():
-                self.actions.append(DrainAsked(message.reason))
+                self.actions.append(DrainRequested(message.reason))
             case Bye():
-                self.state = LinkState.CLOSED
-                self.actions.append(Parted(message.reason))
+                self.state = SessionState.CLOSED
+                self.actions.append(HubClosed(message.reason))
             case _:
                 self._send(Error("unknown_message", f"{type(message).__name__.lower()} is not for a worker"))
 
-    def _welcomed(self, message: Welcome, now: float) -> None:
-        if self.state is not LinkState.GREETING or message.seq != self.greeting:
+    def _on_welcome(self, message: Welcome, now: float) -> None:
+        if self.state is not SessionState.GREETING or message.seq != self.hello_seq:
             return
         if message.codec not in self._hello.codecs:
             self.malformed += 1
-            self._leave(f"malformed: the codec {message.codec!r} was not offered")
+            self._reconnect(f"malformed: the codec {message.codec!r} was not offered")
             return
-        self.state, self.welcome = LinkState.OPEN, message
-        self._session, self.codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
+        self.state, self.welcome = SessionState.OPEN, message
+        self._session_id, self.codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
         self.contact = self.opened
-        self._drop(message.release, "nobody waits for it any more")
-        for each in self._mine():
-            each.sent = each.asked = each.lines_sent = -inf
-        self._beat(now)
+        self._forget(message.release, "nobody waits for it any more")
+        for each in self._own_steps():
+            each.result_sent_at = each.start_sent_at = each.lines_sent_at = -inf
+        self._send_heartbeat(now)
 
-    def _take_over(self, tokens: Sequence[str]) -> None:
+    def _adopt(self, tokens: Sequence[str]) -> None:
         """These are this hub's from now on, where nobody else is there who gave them."""
         taken = set(tokens)
         for each in self._orphans() if taken else ():
             if each.token in taken:
                 each.hub = self.hub
 
-    def _started(self, message: Started) -> None:
+    def _on_started(self, message: Started) -> None:
         for token in message.granted:
-            holding = self.holdings.table.get(token)
-            if holding is not None:
-                holding.granted = True
+            held_step = self.held_steps.table.get(token)
+            if held_step is not None:
+                held_step.granted = True
         waiting = [token for token in message.denied if not self._has_begun(token)]
-        self.holdings.forget(waiting)
+        self.held_steps.forget(waiting)
 
-    def _cancel(self, message: Cancel) -> None:
+    def _on_cancel(self, message: Cancel) -> None:
         for token in message.tokens:
-            holding = self.holdings.table.get(token)
-            if holding is None or holding.state == "done":
+            held_step = self.held_steps.table.get(token)
+            if held_step is None or held_step.state == "done":
                 continue
-            if holding.state == "waiting":
-                self.holdings.give_back(token, message.reason or "cancelled")
+            if held_step.state == "waiting":
+                self.held_steps.return_step(token, message.reason or "cancelled")
             else:
                 self.actions.append(Stop(token, message.reason or "cancelled"))
 
-    def _error(self, message: Error, session: str) -> None:
-        if session not in ("", self._session) or self.state not in (LinkState.GREETING, LinkState.OPEN):
+    def _on_error(self, message: Error, session: str) -> None:
+        if session not in ("", self._session_id) or self.state not in (SessionState.GREETING, SessionState.OPEN):
             return
         if not message.retry:
             self.refuse(f"{message.code}: {message.message}")
         elif message.code in ("no_session", "malformed", "stopping"):
-            self._leave(f"{message.code}: {message.message}")
-        elif message.code == "not_yours" and session == self._session:
+            self._reconnect(f"{message.code}: {message.message}")
+        elif message.code == "not_yours" and session == self._session_id:
             # What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
             mine = [token for token in message.tokens if self._is_done(token)]
-            self._drop(mine, "nobody waits for it any more")
+            self._forget(mine, "nobody waits for it any more")
 
     # -- what goes ------------------------------------------------------------------------------------------------
-    def _greet(self, now: float) -> None:
-        self._greeted = now
-        said = {"seq": self.greeting, "credits": self.credits, "in_flight": self._listed()}
+    def _send_hello(self, now: float) -> None:
+        self._hello_sent_at = now
+        said = {"seq": self.hello_seq, "credits": self.credits, "in_flight": self._in_flight()}
         self.outbox.append(pack(msgspec.structs.replace(self._hello, **said), ""))
 
-    def _beat(self, now: float) -> None:
+    def _send_heartbeat(self, now: float) -> None:
         seq = self._next_seq()
-        self._beaten = self._sent_at[seq] = now
-        self._send(Heartbeat(seq=seq, credits=self.credits, in_flight=self._listed()))
+        self._heartbeat_sent_at = self._sent_at[seq] = now
+        self._send(Heartbeat(seq=seq, credits=self.credits, in_flight=self._in_flight()))
 
-    def _mine(self) -> list[Holding]:
-        found = {each.token: each for each in (*self.holdings.of(self.hub), *self._orphans())}
+    def _own_steps(self) -> list[HeldStep]:
+        found = {each.token: each for each in (*self.held_steps.of(self.hub), *self._orphans())}
         return list(found.values())
 
-    def _listed(self) -> tuple[Held, ...]:
-        return tuple(each.listed for each in self._mine())
+    def _in_flight(self) -> tuple[Held, ...]:
+        return tuple(each.listed for each in self._own_steps())
 
-    def _drop(self, tokens: Sequence[str], reason: str) -> None:
-        for token in self.holdings.forget(tokens):
+    def _forget(self, tokens: Sequence[str], reason: str) -> None:
+        for token in self.held_steps.forget(tokens):
             self.actions.append(Stop(token, reason, drop=True))
 
-    def _leave(self, reason: str) -> None:
-        self.state = LinkState.CLOSED
+    def _reconnect(self, reason: str) -> None:
+        self.state = SessionState.CLOSED
         self.actions.append(Reconnect(reason))
 
     def _has_begun(self, token: str) -> bool:
-        holding = self.holdings.table.get(token)
-        return holding is not None and holding.state != "waiting"
+        held_step = self.held_steps.table.get(token)
+        return held_step is not None and held_step.state != "waiting"
 
     def _is_done(self, token: str) -> bool:
         """Whether this hub gave it, and it has a result."""
-        holding = self.holdings.table.get(token)
-        return holding is not None and holding.hub == self.hub and holding.state == "done"
+        held_step = self.held_steps.table.get(token)
+        return held_step is not None and held_step.hub == self.hub and held_step.state == "done"
 
     def _next_seq(self) -> int:
         self._seq += 1
         return self._seq
 
     def _send(self, message: Message) -> None:
-        self.outbox.append(pack(message, self._session, self.codec))
+        self.outbox.append(pack(message, self._session_id, self.codec))
 
     @property
     def _lease(self) -> float:

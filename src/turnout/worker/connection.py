@@ -1,4 +1,4 @@
-"""How does a worker reach one hub, again and again? A socket around a link, made anew when it is of no use."""
+"""How does a worker reach one hub, again and again? A socket around a session, made anew when it is of no use."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from math import inf
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from turnout.wire.worker_session import Link, LinkState
+from turnout.wire.worker_session import SessionState, WorkerSession
 from turnout.worker.settings import WorkerSettings
 
 log = logging.getLogger("turnout.worker")
 
-INITIAL_BACKOFF, MAX_PAUSE = 0.1, 5.0
-GREETING_LIMIT = 15.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
+WELCOME_TIMEOUT = 15.0
 """Seconds after which a hub that has not answered is tried over a new connection."""
 SOON = 3.0
 """Seconds after which it is said that a hub has not answered."""
@@ -41,14 +41,14 @@ class Connection:
     def __init__(
         self,
         address: str,
-        link: Link,
+        session: WorkerSession,
         settings: WorkerSettings,
         *,
         discovered: bool = False,
         trace: Trace | None = None,
     ) -> None:
         self.address = address
-        self.link = link
+        self.session = session
         self.discovered = discovered
         """Some hub named it; nobody insists on it."""
         self.socket: zmq.Socket[bytes] | None = None
@@ -64,14 +64,14 @@ class Connection:
     # -- the socket -------------------------------------------------------------------------------------------------
     def open_if_due(self, context: zmq.Context[zmq.Socket[bytes]], now: float) -> bool:
         """Connect and say hello, if it is time to; whether it was."""
-        if self.socket is not None or now < self._opens_at or self.link.state is LinkState.REFUSED:
+        if self.socket is not None or now < self._opens_at or self.session.state is SessionState.REFUSED:
             return False
         socket = context.socket(zmq.DEALER)
         socket.linger = 0
         socket.setsockopt(zmq.MAXMSGSIZE, self._settings.max_message_bytes)
         socket.setsockopt(zmq.IPV6, "[" in self.address)
         socket.setsockopt(zmq.RECONNECT_IVL, 100)
-        socket.setsockopt(zmq.RECONNECT_IVL_MAX, int(MAX_PAUSE * 1000))
+        socket.setsockopt(zmq.RECONNECT_IVL_MAX, int(MAX_BACKOFF * 1000))
         if (keys := self._settings.keys) is not None:
             socket.curve_serverkey = keys.server.encode()
             socket.curve_publickey = keys.public.encode()
@@ -83,7 +83,7 @@ class Connection:
         except zmq.ZMQError as error:
             self.come_back(now, f"it cannot be connected to: {zmq.strerror(error.errno or 0)}")
             return False
-        self.link.open(now)
+        self.session.open(now)
         return True
 
     def close(self, last: float = 0.0) -> None:
@@ -102,11 +102,11 @@ class Connection:
         self.close()
         self.reconnects += 1
         self._opens_at = now + pause
-        self._pause = min(2 * self._pause, MAX_PAUSE)
+        self._pause = min(2 * self._pause, MAX_BACKOFF)
 
     def welcomed(self) -> None:
         """It answers: the next pause is a short one, unless the hub has sent a message over the limit."""
-        if not self.link.over_limit:
+        if not self.session.over_limit:
             self._pause = INITIAL_BACKOFF
         if not self._welcomed:
             self._welcomed, self._missed = True, False
@@ -114,19 +114,19 @@ class Connection:
 
     def unanswered(self, now: float) -> bool:
         """Whether it has been greeted for too long. Long before, whoever looks at this worker hears why it idles."""
-        if self.socket is None or self.link.state is not LinkState.GREETING:
+        if self.socket is None or self.session.state is not SessionState.GREETING:
             return False
         if now - self._opened > SOON and not self._missed:
             self._missed = True
             log.warning("hub %s has not answered yet; this worker waits for it", self.address)
-        return now - self._opened > GREETING_LIMIT
+        return now - self._opened > WELCOME_TIMEOUT
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def receive(self, now: float) -> None:
         """Take all that is there, up to a bound: other hubs want to be answered too."""
         ends = time.monotonic() + ROUND_SECONDS
         for _ in range(MAX_AT_ONCE):
-            if self.socket is None or self.link.state is LinkState.REFUSED or time.monotonic() >= ends:
+            if self.socket is None or self.session.state is SessionState.REFUSED or time.monotonic() >= ends:
                 return
             try:
                 frames = self.socket.recv_multipart(zmq.NOBLOCK)
@@ -134,19 +134,19 @@ class Connection:
                 return
             self.received += 1
             if self._trace is not None:
-                self._trace("<-", self.address, frames, self.link.codec)
-            self.link.receive(frames, now)
+                self._trace("<-", self.address, frames, self.session.codec)
+            self.session.receive(frames, now)
 
     def flush(self) -> None:
-        """Send what the link has to say. What does not fit is left out: everything is said again in time."""
-        outbox = self.link.outbox
+        """Send what the session has to say. What does not fit is left out: everything is said again in time."""
+        outbox = self.session.outbox
         if not outbox:
             return
         for frames in outbox:
             if self.socket is None:
                 break
             if self._trace is not None:
-                self._trace("->", self.address, frames, self.link.codec)
+                self._trace("->", self.address, frames, self.session.codec)
             try:
                 self.socket.send_multipart(frames, zmq.NOBLOCK)
                 self.sent += 1
@@ -163,9 +163,9 @@ class Connection:
                 return
             if event == zmq.EVENT_DISCONNECTED:
                 # The hub knows a connection, not a socket: over the next one it would not know the session.
-                self.link.cut("the connection is gone")
+                self.session.connection_lost("the connection is gone")
             elif event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
-                self.link.refuse("key_refused: the hub does not know this worker's key")
+                self.session.refuse("key_refused: the hub does not know this worker's key")
             elif self._settings.keys is None:
                 log.warning("hub %s takes encrypted connections only: give --server-key and --key-file", self.address)
             else:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from math import inf
 
-from turnout.wire.held_steps import Holding
+from turnout.wire.held_steps import HeldStep
 
 HORIZON = 0.2
 """Seconds of work that is asked for ahead, judging by what was got through lately: enough to hide the way to the hub
@@ -39,8 +39,8 @@ class Prefetch:
         return 2 * places + int(self._ahead)
 
 
-def waits_too_long(waiting: Iterable[Holding], places: int, now: float) -> list[Holding]:
+def waits_too_long(waiting: Iterable[HeldStep], places: int, now: float) -> list[HeldStep]:
     """Steps that were asked for ahead and are further from their turn than was thought. As many as there are places
     may wait however long it takes, and so may those that have asked for leave to begin."""
     ahead = islice(waiting, max(0, places), None)
-    return [each for each in ahead if not each.asks and now - each.arrived > PATIENCE]
+    return [each for each in ahead if not each.start_wanted and now - each.received_at > PATIENCE]

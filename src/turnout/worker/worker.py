@@ -25,9 +25,9 @@ from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.signals import StopSignals
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
-from turnout.wire.held_steps import Holding, Holdings, unable
+from turnout.wire.held_steps import HeldStep, HeldSteps, unable
 from turnout.wire.messages import VERSION, Hello, Progress
-from turnout.wire.worker_session import DrainAsked, LinkState, Parted, Reconnect, Stop
+from turnout.wire.worker_session import DrainRequested, HubClosed, Reconnect, SessionState, Stop
 from turnout.worker.attempts import Attempts
 from turnout.worker.connection import Trace
 from turnout.worker.handlers import Handlers
@@ -39,7 +39,7 @@ from turnout.worker.step_output import StepOutput, progress_in
 
 log = logging.getLogger("turnout.worker")
 
-FAREWELL = 1.0
+BYE_TIMEOUT = 1.0
 """Seconds that a hub has to answer bye."""
 MAX_UNACKNOWLEDGED = 1_000
 """With so many results that no hub has acknowledged, nothing more is asked for until half of them are."""
@@ -62,8 +62,8 @@ class Worker:
         self._poller.register(self._waking, zmq.POLLIN)
         self._signalled = False
         self._spoken = StepOutput(settings.logs)
-        self._holdings = Holdings()
-        self._hubs = Hubs(self._hello(handlers), self._holdings, settings, self._poller, trace)
+        self._held_steps = HeldSteps()
+        self._hubs = Hubs(self._hello(handlers), self._held_steps, settings, self._poller, trace)
         self._attempts = Attempts(
             handlers,
             settings.concurrency,
@@ -113,7 +113,7 @@ class Worker:
     @property
     def figures(self) -> Figures:
         now = boot_time()
-        running, waiting = len(self._attempts), len(self._holdings.waiting)
+        running, waiting = len(self._attempts), len(self._held_steps.waiting)
         return Figures(
             worker_id=self.worker_id,
             name=self.settings.shown_name,
@@ -123,7 +123,7 @@ class Worker:
             running=running,
             stuck=self._attempts.stuck,
             waiting=waiting,
-            unacknowledged=max(0, len(self._holdings) - waiting - running),
+            unacknowledged=max(0, len(self._held_steps) - waiting - running),
             ended=dict(self._ended),
             hubs=self._hubs.figures(now),
         )
@@ -144,7 +144,7 @@ class Worker:
                 while not self._over():
                     left = max(0.0, self._next_tick - boot_time())
                     self._round(dict(self._poller.poll(int(left * 1000) + 1)))
-            return not self._holdings
+            return not self._held_steps
         finally:
             self._abandon()
             self._hubs.leave()
@@ -157,10 +157,10 @@ class Worker:
         of the handler."""
         self._take_results()
         self._attempts.stop(0.0)
-        for holding in self._holdings:
-            if holding.state == "running":
-                self._finish(unable(holding.step, "lost", "its worker was stopped"))
-        self._hubs.tell(self._holdings.news(), boot_time())
+        for held_step in self._held_steps:
+            if held_step.state == "running":
+                self._finish(unable(held_step.step, "lost", "its worker was stopped"))
+        self._hubs.report(self._held_steps.take_changed(), boot_time())
         self._hubs.flush()
 
     def _over(self) -> bool:
@@ -171,14 +171,14 @@ class Worker:
         now = boot_time()
         if self._asked_to_stop > 1 or now >= self._stop_by:
             return True
-        if len(self._holdings):
+        if len(self._held_steps):
             return False
         if self._said_bye == inf:
             self._said_bye = now
-            for link in self._hubs.open:
-                link.bye("drained")
+            for session in self._hubs.open:
+                session.bye("drained")
             self._hubs.flush()
-        return now - self._said_bye >= FAREWELL or not self._hubs.open
+        return now - self._said_bye >= BYE_TIMEOUT or not self._hubs.open
 
     # -- a round ----------------------------------------------------------------------------------------------------
     def _round(self, ready: Mapping[object, int]) -> None:
@@ -195,8 +195,8 @@ class Worker:
         # The process may have been stopped since the round began: whether steps may begin is asked of the clock anew,
         # and once more right before each body.
         self._begin(boot_time())
-        if news := self._holdings.news():
-            self._hubs.tell(news, now)
+        if news := self._held_steps.take_changed():
+            self._hubs.report(news, now)
         if now >= self._next_tick:
             self._tick(now)
         self._hubs.flush()
@@ -211,58 +211,58 @@ class Worker:
 
     def _begin(self, now: float) -> None:
         """Start what may start, in the order in which it came."""
-        waiting = self._holdings.waiting
+        waiting = self._held_steps.waiting
         free = self._attempts.free
         if not waiting or free <= 0 or self._asked_to_stop:
             return
-        chosen: list[Holding] = []
+        chosen: list[HeldStep] = []
         asking = 0
         contacts = self._hubs.contacts(now)
-        for holding in tuple(waiting.values()):
+        for held_step in tuple(waiting.values()):
             if len(chosen) + asking >= free:
                 break
-            if holding.overdue(now):
-                self._holdings.give_back(holding.token, OVERDUE)
-            elif holding.hub not in contacts or self._attempts.busy_with(holding.step):
+            if held_step.overdue(now):
+                self._held_steps.return_step(held_step.token, OVERDUE)
+            elif held_step.hub not in contacts or self._attempts.busy_with(held_step.step):
                 continue
-            elif holding.granted:
-                chosen.append(holding)
+            elif held_step.granted:
+                chosen.append(held_step)
             else:
-                self._holdings.ask(holding.token)
+                self._held_steps.request_start(held_step.token)
                 asking += 1
-        steps = [(self._holdings.begin(each.token), contacts[each.hub]) for each in chosen]
+        steps = [(self._held_steps.begin(each.token), contacts[each.hub]) for each in chosen]
         for refused in self._attempts.begin(steps):
             self._finish(refused)
 
     def _finish(self, result: StepResult) -> None:
         self._ended[result.metadata.outcome or result.status] += 1
-        self._holdings.finish(result.token, result)
+        self._held_steps.finish(result.token, result)
 
     def _say(self, key: Key, stream: str, text: str) -> None:
         token = self._attempts.token_of(key)
         if token is None:
             return
-        progress, holding = progress_in(stream, text), self._holdings.table.get(token)
+        progress, held_step = progress_in(stream, text), self._held_steps.table.get(token)
         if progress is None:
-            self._holdings.say(token, stream, text)
-        elif holding is not None and (link := self._hubs.link_of(holding.hub)) is not None:
-            link.progress(Progress(token, progress.done, progress.total, progress.message))
+            self._held_steps.add_line(token, stream, text)
+        elif held_step is not None and (session := self._hubs.session_of(held_step.hub)) is not None:
+            session.progress(Progress(token, progress.done, progress.total, progress.message))
 
     def _act(self, now: float) -> None:
-        """Do what the links want done."""
+        """Do what the sessions want done."""
         for connection, action in self._hubs.actions():
             match action:
                 case Stop():
                     self._attempts.cancel(action.token)
                 case Reconnect():
                     self._hubs.lost(connection, now, action.reason)
-                case DrainAsked():
-                    log.info("hub %s asks this worker to leave: %s", connection.address, action.reason)
+                case DrainRequested():
+                    log.info("hub %s start_wanted this worker to leave: %s", connection.address, action.reason)
                     self._asked_to_stop = max(1, self._asked_to_stop)
-                case Parted() if connection.link.state is LinkState.REFUSED:
+                case HubClosed() if connection.session.state is SessionState.REFUSED:
                     log.error("hub %s refuses this worker: %s", connection.address, action.reason)
                     self._hubs.close(connection)
-                case Parted():
+                case HubClosed():
                     if self._said_bye == inf:
                         self._hubs.lost(connection, now, f"it said bye: {action.reason}")
 
@@ -275,8 +275,8 @@ class Worker:
             steps = "1 step runs, and has" if running == 1 else f"{running} steps run, and have"
             log.info("stopping%s", f": {steps} {self.settings.grace:g} s to finish" if running else "")
             self._hubs.share(0)
-        for token in tuple(self._holdings.waiting):
-            self._holdings.give_back(token, "the worker is stopping")
+        for token in tuple(self._held_steps.waiting):
+            self._held_steps.return_step(token, "the worker is stopping")
 
     # -- by time ----------------------------------------------------------------------------------------------------
     def _tick(self, now: float) -> None:
@@ -291,21 +291,21 @@ class Worker:
     def _give_back(self, now: float) -> None:
         """What cannot begin here in any sensible time is for others."""
         stuck = now - self._stuck_since > STUCK and self._attempts.free <= 0
-        for holding in tuple(self._holdings.waiting.values()):
-            if holding.overdue(now):
-                self._holdings.give_back(holding.token, OVERDUE)
+        for held_step in tuple(self._held_steps.waiting.values()):
+            if held_step.overdue(now):
+                self._held_steps.return_step(held_step.token, OVERDUE)
             elif stuck:
-                self._holdings.give_back(holding.token, "all places are held by bodies that do not return")
-            elif self._hubs.gone(holding.hub, now):
-                self._holdings.give_back(holding.token, "its hub is gone")
-        for holding in waits_too_long(tuple(self._holdings.waiting.values()), self.settings.concurrency, now):
-            self._holdings.give_back(holding.token, "it is not its turn for long")
+                self._held_steps.return_step(held_step.token, "all places are held by bodies that do not return")
+            elif self._hubs.gone(held_step.hub, now):
+                self._held_steps.return_step(held_step.token, "its hub is gone")
+        for held_step in waits_too_long(tuple(self._held_steps.waiting.values()), self.settings.concurrency, now):
+            self._held_steps.return_step(held_step.token, "it is not its turn for long")
 
     def _places(self, now: float) -> int:
         """How many steps to ask for in all."""
         stuck = self._attempts.stuck
         self._stuck_since = min(self._stuck_since, now) if stuck else inf
-        unacknowledged = len(self._holdings) - len(self._holdings.waiting) - len(self._attempts)
+        unacknowledged = len(self._held_steps) - len(self._held_steps.waiting) - len(self._attempts)
         self._full = unacknowledged >= (MAX_UNACKNOWLEDGED // 2 if self._full else MAX_UNACKNOWLEDGED)
         if self._asked_to_stop or self._full:
             return 0

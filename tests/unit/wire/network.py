@@ -11,11 +11,18 @@ import msgspec
 
 from turnout.wire.documents import ResultMetadata, Step, StepMetadata, StepResult
 from turnout.wire.handshake import HubFacts
-from turnout.wire.held_steps import Holdings
-from turnout.wire.hub_events import Ended, EndedElsewhere, HelloReceived, StartAsked, StepsLost, StepsReturned
+from turnout.wire.held_steps import HeldSteps
+from turnout.wire.hub_events import (
+    Ended,
+    ForeignResultsReceived,
+    HelloReceived,
+    StartRequested,
+    StepsLost,
+    StepsReturned,
+)
 from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.messages import Hello
-from turnout.wire.worker_session import Link, LinkState, Parted, Reconnect, Stop
+from turnout.wire.worker_session import HubClosed, Reconnect, SessionState, Stop, WorkerSession
 
 ids = itertools.count(1)
 
@@ -68,8 +75,8 @@ class Worker:
 
     def __init__(self, network: Network, worker_id: str, **changes: object) -> None:
         self.network = network
-        self.holdings = Holdings()
-        self.link = Link(hello(worker_id, **changes), self.holdings)
+        self.held_steps = HeldSteps()
+        self.session = WorkerSession(hello(worker_id, **changes), self.held_steps)
         self.route = b""
         self.begun: Counter[str] = Counter()
         self.dropped: set[str] = set()
@@ -80,41 +87,41 @@ class Worker:
         self.network.routes.pop(self.route, None)
         self.route = f"r{next(ids)}".encode()
         self.network.routes[self.route] = self
-        self.link.open(self.network.now)
+        self.session.open(self.network.now)
         self.flush()
 
     def flush(self) -> None:
-        for frames in self.link.outbox:
+        for frames in self.session.outbox:
             self.network.post(self.route, frames, to_hub=True)
-        self.link.outbox.clear()
-        actions, self.link.actions = self.link.actions, []
+        self.session.outbox.clear()
+        actions, self.session.actions = self.session.actions, []
         for action in actions:
             if isinstance(action, Reconnect):
                 self.reconnect()
             elif isinstance(action, Stop) and action.drop:
                 self.dropped.add(action.token)
-            elif isinstance(action, Parted) and self.link.state is not LinkState.REFUSED:
+            elif isinstance(action, HubClosed) and self.session.state is not SessionState.REFUSED:
                 self.reconnect()
 
     def receive(self, frames: Sequence[bytes]) -> None:
         if self.alive:
-            self.link.receive(frames, self.network.now)
+            self.session.receive(frames, self.network.now)
             self.flush()
 
     def work(self, most: int = 100) -> None:
         """Begin and finish what may begin."""
-        for holding in list(self.holdings)[:most]:
-            if holding.state != "waiting" or not self.link.in_contact(self.network.now):
+        for held_step in list(self.held_steps)[:most]:
+            if held_step.state != "waiting" or not self.session.in_contact(self.network.now):
                 continue
-            if not holding.granted:
-                self.holdings.ask(holding.token)
+            if not held_step.granted:
+                self.held_steps.request_start(held_step.token)
             else:
-                self.begun[holding.token] += 1
-                self.holdings.finish(holding.token, done(self.holdings.begin(holding.token)))
+                self.begun[held_step.token] += 1
+                self.held_steps.finish(held_step.token, done(self.held_steps.begin(held_step.token)))
 
     def tick(self) -> None:
         if self.alive:
-            self.link.tick(self.network.now)
+            self.session.tick(self.network.now)
             self.flush()
 
 
@@ -170,7 +177,7 @@ class Network:
             match event:
                 case HelloReceived():
                     self.hub.welcome(event.worker, [h.token for h in event.unknown if h.token not in self.waiting])
-                case Ended() | EndedElsewhere():
+                case Ended() | ForeignResultsReceived():
                     for result in event.results:
                         if result.token in self.waiting:
                             self.waiting.discard(result.token)
@@ -181,7 +188,7 @@ class Network:
                     self._over(self.lost, event.steps)
                 case StepsReturned():
                     self._over(self.returned, event.steps)
-                case StartAsked():
+                case StartRequested():
                     self.granted.update(event.tokens)
                     self.hub.answer_start(event.worker, event.tokens, ())
                 case _:

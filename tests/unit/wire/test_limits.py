@@ -14,13 +14,13 @@ from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import ResultMetadata, StepResult, StepResults
 from turnout.wire.frames import JSON, MSGPACK, check_of, pack, read, unpack
 from turnout.wire.handshake import HubFacts
-from turnout.wire.held_steps import Holdings
+from turnout.wire.held_steps import HeldSteps
 from turnout.wire.hub_events import HelloReceived, WorkerLeft
-from turnout.wire.hub_sessions import SUSPENSION, HubProtocol
-from turnout.wire.limits import LIMITS, MAX_RESULTS, MAX_SAID_BACK
+from turnout.wire.hub_sessions import SUSPENSION_SECONDS, HubProtocol
+from turnout.wire.limits import LIMITS, MAX_REPLY_TOKENS, MAX_RESULTS
 from turnout.wire.messages import ALWAYS_JSON, KINDS, Ack, Heartbeat, Held, Hello, Malformed, OverLimit, Start, Welcome
 from turnout.wire.topics import read_results
-from turnout.wire.worker_session import Link, LinkState, Reconnect
+from turnout.wire.worker_session import Reconnect, SessionState, WorkerSession
 from turnout.worker.connection import Connection
 from turnout.worker.settings import WorkerSettings
 
@@ -152,7 +152,7 @@ def test_the_key_of_a_worker_over_the_limit_is_not_let_in_for_a_while() -> None:
     assert hub.hello(b"r3", "w3", "key", 2.0) == ""
     assert [error.code for error in hub.said(b"r3")] == ["over_limit"]
     assert other and hub.hello(b"r4", "w4", "other", 2.0), "others are not concerned"
-    assert hub.hello(b"r3", "w3", "key", 1.0 + SUSPENSION, 2)
+    assert hub.hello(b"r3", "w3", "key", 1.0 + SUSPENSION_SECONDS, 2)
 
 
 def test_a_hello_over_the_limit_is_refused() -> None:
@@ -163,29 +163,29 @@ def test_a_hello_over_the_limit_is_refused() -> None:
     assert [error.code for error in hub.said(b"r")] == ["over_limit"] and not hub.protocol.workers
 
 
-def in_session() -> Link:
+def in_session() -> WorkerSession:
     hello = Hello(versions=("1.0",), worker_id="w", seq=0, codecs=("json",), credits=1, handlers=("h",))
-    link = Link(hello, Holdings())
-    link.open(0.0)
+    session = WorkerSession(hello, HeldSteps())
+    session.open(0.0)
     welcome = Welcome(
         protocol_version="1.0", session="s", seq=1, hub_id="h", codec="json", heartbeat_ms=1000, lease_ms=9000,
         resend_ms=1000, max_message_bytes=1 << 24,
     )  # fmt: skip
-    link.receive(pack(welcome, ""), 0.0)
-    assert link.state is LinkState.OPEN
-    return link
+    session.receive(pack(welcome, ""), 0.0)
+    assert session.state is SessionState.OPEN
+    return session
 
 
 def test_a_worker_leaves_a_hub_that_is_over_the_limit_says_why_and_does_not_trust_its_next_welcome() -> None:
-    link = in_session()
-    link.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
-    assert link.state is LinkState.CLOSED and link.over_limit
-    assert link.actions == [Reconnect("over_limit: ack has 200,001 tokens; the limit is 200,000")]
+    session = in_session()
+    session.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
+    assert session.state is SessionState.CLOSED and session.over_limit
+    assert session.actions == [Reconnect("over_limit: ack has 200,001 tokens; the limit is 200,000")]
 
 
 def test_the_pauses_before_a_hub_that_was_over_the_limit_only_grow() -> None:
-    link = in_session()
-    connection = Connection("tcp://127.0.0.1:1", link, WorkerSettings(connect=("tcp://127.0.0.1:1",)))
+    session = in_session()
+    connection = Connection("tcp://127.0.0.1:1", session, WorkerSettings(connect=("tcp://127.0.0.1:1",)))
 
     def pauses() -> list[float]:
         found: list[float] = []
@@ -196,7 +196,7 @@ def test_the_pauses_before_a_hub_that_was_over_the_limit_only_grow() -> None:
         return found
 
     assert len(set(pauses())) == 1
-    link.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
+    session.receive(pack(Ack(("t",) * (LIMITS["tokens"] + 1)), "s"), 0.1)
     grown = pauses()
     assert grown == sorted(set(grown)) and len(grown) == 4
 
@@ -245,7 +245,7 @@ def test_what_is_said_back_of_unknown_tokens_is_bounded() -> None:
     long = b'{"step_id":"","status":"failed","metadata":{"token":"' + b"x" * 1_000_000 + b'"}}'
     hub.protocol.receive(b"r", frames("results", session, listing(long, *entries)), 1.0)
     [error] = hub.said(b"r")
-    assert (error.code, len(error.tokens)) == ("not_yours", MAX_SAID_BACK - 1)
+    assert (error.code, len(error.tokens)) == ("not_yours", MAX_REPLY_TOKENS - 1)
     hub.protocol.receive(b"r", pack(Start(tuple(map(str, range(50_000)))), session), 1.0)
     [started] = hub.said(b"r")
-    assert len(started.denied) == MAX_SAID_BACK
+    assert len(started.denied) == MAX_REPLY_TOKENS

@@ -12,10 +12,10 @@ from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
 from turnout.wire.handshake import Greeting, HubFacts
-from turnout.wire.held_steps import Holdings
-from turnout.wire.hub_events import EndedElsewhere
+from turnout.wire.held_steps import HeldSteps
+from turnout.wire.hub_events import ForeignResultsReceived
 from turnout.wire.messages import Error, Heartbeat, Hello, Message, Start
-from turnout.wire.worker_session import Link, LinkState
+from turnout.wire.worker_session import SessionState, WorkerSession
 
 
 def last_of(network: Network, route: bytes) -> Message:
@@ -27,16 +27,16 @@ def test_a_worker_says_hello_is_welcomed_and_gives_its_credits() -> None:
     network = Network()
     worker = Worker(network, "w", credits=7)
     network.deliver()
-    assert worker.link.state is LinkState.OPEN
+    assert worker.session.state is SessionState.OPEN
     assert network.hub.workers["w"].free == 7
 
 
 def test_the_connections_of_a_process_are_numbered_together_whichever_link_makes_them() -> None:
     numbers = itertools.count(1)
-    links = [Link(hello("w"), Holdings(), next_greeting=numbers.__next__) for _ in range(2)]
-    for link in (*links, links[0]):
-        link.open(0.0)
-    said = [unpack(frames).message for link in links for frames in link.outbox]
+    sessions = [WorkerSession(hello("w"), HeldSteps(), next_hello_seq=numbers.__next__) for _ in range(2)]
+    for session in (*sessions, sessions[0]):
+        session.open(0.0)
+    said = [unpack(frames).message for session in sessions for frames in session.outbox]
     assert [message.seq for message in said if isinstance(message, Hello)] == [1, 3, 2]
 
 
@@ -47,7 +47,7 @@ def test_steps_are_done_and_acknowledged_and_forgotten() -> None:
     assert network.give([step("a.1"), step("b.1")]) == []
     network.pass_time(1)
     assert network.ended == {"a.1": 1, "b.1": 1}
-    assert len(worker.holdings) == 0 and network.hub.workers["w"].free == 4
+    assert len(worker.held_steps) == 0 and network.hub.workers["w"].free == 4
 
 
 def test_a_worker_never_gets_more_than_its_credits() -> None:
@@ -65,11 +65,11 @@ def test_a_result_is_sent_again_until_it_is_acknowledged() -> None:
     network.acknowledges = False
     network.give([step("a.1")])
     network.pass_time(5)
-    assert [each.state for each in worker.holdings] == ["done"]
+    assert [each.state for each in worker.held_steps] == ["done"]
     network.hub.acknowledge(network.hub.workers["w"], ["a.1"])
     network.pump()
     network.deliver()
-    assert len(worker.holdings) == 0
+    assert len(worker.held_steps) == 0
 
 
 def test_a_worker_that_hears_nothing_begins_nothing_and_its_steps_are_lost_after_the_lease() -> None:
@@ -86,7 +86,7 @@ def test_a_worker_that_hears_nothing_begins_nothing_and_its_steps_are_lost_after
     assert network.lost == {"a.1": 1}
     network.weather = Weather()
     network.pass_time(6)
-    assert worker.link.state is LinkState.OPEN and not worker.begun and len(worker.holdings) == 0
+    assert worker.session.state is SessionState.OPEN and not worker.begun and len(worker.held_steps) == 0
 
 
 def test_a_worker_that_was_stopped_for_long_lets_go_what_others_were_given() -> None:
@@ -95,13 +95,13 @@ def test_a_worker_that_was_stopped_for_long_lets_go_what_others_were_given() -> 
     network.deliver()
     network.give([step("a.1")])
     network.deliver()
-    worker.holdings.begin("a.1")
+    worker.held_steps.begin("a.1")
     worker.alive = False
     network.pass_time(20)
     assert network.lost == {"a.1": 1}
     worker.alive = True
     network.pass_time(10)
-    assert worker.dropped == {"a.1"} and worker.link.state is LinkState.OPEN
+    assert worker.dropped == {"a.1"} and worker.session.state is SessionState.OPEN
 
 
 def test_a_step_with_a_confirmed_start_waits_for_its_leave() -> None:
@@ -123,10 +123,12 @@ def test_who_says_bye_leaves_nothing_behind() -> None:
     network.weather = Weather(drop=1.0)
     network.give([step("a.1")])
     network.weather = Weather()
-    worker.link.bye("done")
+    worker.session.bye("done")
     worker.flush()
     network.deliver()
-    assert (network.returned == {"a.1": 1} and "w" not in network.hub.workers) or worker.link.state is LinkState.OPEN
+    assert (
+        network.returned == {"a.1": 1} and "w" not in network.hub.workers
+    ) or worker.session.state is SessionState.OPEN
 
 
 def test_a_message_from_nowhere_is_told_to_say_hello() -> None:
@@ -147,12 +149,12 @@ def test_one_worker_cannot_answer_for_another() -> None:
     network.waiting.add("a.1")
     network.pump()
     network.deliver()
-    second.holdings.take(step("a.1"), "b", "hub", 0.0)
+    second.held_steps.add(step("a.1"), "b", "hub", 0.0)
     second.work()
     second.tick()
     network.deliver()
     assert not network.ended
-    assert len(second.holdings) == 0, "it is told which they are, and does not say them again"
+    assert len(second.held_steps) == 0, "it is told which they are, and does not say them again"
     first.work()
     first.tick()
     network.deliver()
@@ -163,11 +165,11 @@ def test_a_hub_does_not_judge_results_of_steps_that_another_one_gave() -> None:
     network = Network()
     worker = Worker(network, "w")
     network.deliver()
-    worker.holdings.take(step("a.1"), "b", "another hub", 0.0)
-    worker.holdings.finish("a.1", done(step("a.1")))
+    worker.held_steps.add(step("a.1"), "b", "another hub", 0.0)
+    worker.held_steps.finish("a.1", done(step("a.1")))
     said = Error("not_yours", tokens=("a.1",))
     worker.receive(pack(said, network.hub.workers["w"].session))
-    assert len(worker.holdings) == 1
+    assert len(worker.held_steps) == 1
 
 
 def test_a_step_that_its_worker_had_and_does_not_list_is_lost_and_not_taken_for_one_that_never_arrived() -> None:
@@ -196,13 +198,13 @@ def test_what_a_hub_has_disowned_goes_on_as_if_another_had_given_it() -> None:
     network.hub.disown(entry)
     assert entry.free == entry.credits and entry.foreign == {"a.1"}
     network.pass_time(1, every=0.25, work=False)
-    worker.holdings.finish("a.1", done(worker.holdings.begin("a.1")))
+    worker.held_steps.finish("a.1", done(worker.held_steps.begin("a.1")))
     worker.tick()
     route, frames, at = worker.route, [each for each in network.under_way if each[4]], network.now
     network.under_way.clear()
     for each in frames:
         network.hub.receive(route, each[3], at)
-    assert [type(event) for event in network.hub.events] == [EndedElsewhere]
+    assert [type(event) for event in network.hub.events] == [ForeignResultsReceived]
 
 
 @pytest.mark.parametrize("text", ["gpu\n2026-01-01 ERROR all is lost", "\x1b[2Jgpu", "gpu\x00", "gpu\u202e", "x" * 257])
@@ -289,22 +291,22 @@ def test_in_any_weather_each_step_begins_at_most_once_and_ends_in_exactly_one_wa
         ways = network.ended[token] + network.lost[token] + network.returned[token]
         assert ways == 1, f"{token} ended {ways} times"
         assert not (network.returned[token] and begun[token]), f"{token} was given back and had begun"
-    assert all(len(worker.holdings) == 0 for worker in workers), "a worker holds something that nobody waits for"
+    assert all(len(worker.held_steps) == 0 for worker in workers), "a worker holds something that nobody waits for"
     assert all(worker.free == worker.credits for worker in network.hub.workers.values())
     assert next(ids) > 0
 
 
 def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are() -> None:
-    holdings = Holdings()
-    link = Link(hello("w"), holdings, lambda: [each for each in holdings if each.hub == "gone"])
+    held_steps = HeldSteps()
+    session = WorkerSession(hello("w"), held_steps, lambda: [each for each in held_steps if each.hub == "gone"])
     for name in ("gone", "alive"):
-        holdings.take(step(f"{name}.1"), "b", name, 0.0)
-    link.open(0.0)
+        held_steps.add(step(f"{name}.1"), "b", name, 0.0)
+    session.open(0.0)
     facts = HubFacts(hub_id="hub")
-    link.receive(pack(facts.welcome("s", 1, "json", ()), "s"), 0.0)
-    assert holdings.table["gone.1"].hub == "gone", "it is wanted, but nobody has taken it over"
+    session.receive(pack(facts.welcome("s", 1, "json", ()), "s"), 0.0)
+    assert held_steps.table["gone.1"].hub == "gone", "it is wanted, but nobody has taken it over"
     keep = ("gone.1", "alive.1", "never.1")
-    link.receive(pack(Heartbeat(seq=1, keep=keep, hubs=("tcp://a",)), "s"), 0.0)
-    link.receive(pack(Heartbeat(seq=2), "s"), 0.0)
-    assert [holdings.table[token].hub for token in keep[:2]] == ["hub", "alive"]
-    assert link.hubs == ("tcp://a",)
+    session.receive(pack(Heartbeat(seq=1, keep=keep, hubs=("tcp://a",)), "s"), 0.0)
+    session.receive(pack(Heartbeat(seq=2), "s"), 0.0)
+    assert [held_steps.table[token].hub for token in keep[:2]] == ["hub", "alive"]
+    assert session.hubs == ("tcp://a",)

@@ -40,12 +40,12 @@ from turnout.wire.handshake import Greeting, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
     Ended,
-    EndedElsewhere,
     Event,
+    ForeignResultsReceived,
     HelloReceived,
     LinesReceived,
-    Progressed,
-    StartAsked,
+    ProgressReceived,
+    StartRequested,
     StepNotEncodable,
     StepsLost,
     StepsOverdue,
@@ -373,9 +373,9 @@ class WorkersExecutor(RemoteExecutor):
                 self.room()
             case HelloReceived():
                 self.background.spawn(self.membership.admit(event))
-            case EndedElsewhere():
+            case ForeignResultsReceived():
                 self.background.spawn(self.outcomes.pass_on(event))
-            case StartAsked():
+            case StartRequested():
                 self.outcomes.start(event)
             case StepsWaiting():
                 self.protocol.take_back(event.worker, self.pool.misplaced(event.worker), BETTER_ELSEWHERE)
@@ -391,7 +391,7 @@ class WorkersExecutor(RemoteExecutor):
                 self.outcomes.lost(event)
             case LinesReceived():
                 self.outcomes.say(event)
-            case Progressed():
+            case ProgressReceived():
                 self.outcomes.progress(event)
             case WorkerLeft():
                 self.membership.on_left(event)

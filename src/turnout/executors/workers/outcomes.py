@@ -23,10 +23,10 @@ from turnout.model.values import MAX_BYTES
 from turnout.runtime.capture import relay
 from turnout.wire.documents import StepResult
 from turnout.wire.hub_events import (
-    EndedElsewhere,
+    ForeignResultsReceived,
     LinesReceived,
-    Progressed,
-    StartAsked,
+    ProgressReceived,
+    StartRequested,
     StepNotEncodable,
     StepsLost,
     StepsOverdue,
@@ -138,7 +138,7 @@ class Outcomes:
             self.end(flight, make(flight.event, event.reason), at_fault=at_fault)
             at_fault = None
 
-    def start(self, event: StartAsked) -> None:
+    def start(self, event: StartRequested) -> None:
         granted: list[str] = []
         denied: list[str] = []
         for token in event.tokens:
@@ -159,7 +159,7 @@ class Outcomes:
                 text = f"{line.text}\n"
                 relay(flight.work.output, flight.event, line.stream, text, shown=printable(text))
 
-    def progress(self, event: Progressed) -> None:
+    def progress(self, event: ProgressReceived) -> None:
         flight = self._flights.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
             said = event.progress
@@ -195,7 +195,7 @@ class Outcomes:
             else:
                 return self.acknowledge(results)
 
-    async def pass_on(self, event: EndedElsewhere) -> None:
+    async def pass_on(self, event: ForeignResultsReceived) -> None:
         """Results of steps that another hub gave, or this one before it was started again. What cannot be left now is
         said again."""
         worker = event.worker

@@ -355,3 +355,11 @@ def test_hellos_of_several_connections_are_taken_by_their_number_whatever_their_
     play.say("hello", HELLO, route=b"first")
     assert [act.route for act in play.player.take_acts() if isinstance(act, Post)] == [b"first"]
     assert play.verdict is Verdict.PASSED
+
+
+def test_the_time_in_which_the_kit_writes_a_message_is_no_part_of_the_step_after_it() -> None:
+    play = Play(GREET, ECHO, {"expect": {"kind": "credit"}, "not_before_ms": 900}).greeted()
+    play.now += 2
+    play.player.acting(play.now)
+    assert "after 0.80 s; not before 900 ms" in play.wait(0.8).say("credit", {"seq": 2, "credits": 4}).reason
+    assert play.player.disturbance == ""

@@ -1,4 +1,4 @@
-"""What a worker's link says about its steps: at once, in messages that are not too large, and lines before results."""
+"""A worker's session reports its steps at once, in messages that are not too large, and lines before results."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from unit.wire.network import done, hello, step
 from turnout.wire.documents import StepResult, StepResults
 from turnout.wire.frames import pack, unpack
 from turnout.wire.handshake import HubFacts
-from turnout.wire.held_steps import Holdings
+from turnout.wire.held_steps import HeldSteps
 from turnout.wire.messages import Log, Logged, Message, Start, StepBatch, Welcome
-from turnout.wire.worker_session import Link, LinkState, Parted, Reconnect
+from turnout.wire.worker_session import HubClosed, Reconnect, SessionState, WorkerSession
 
 
 class Side:
-    """A link whose hub is this test."""
+    """A session whose hub is this test."""
 
     def __init__(self, codec: str = "json", **facts: Any) -> None:
-        self.holdings = Holdings()
-        self.link = Link(hello("w"), self.holdings)
+        self.held_steps = HeldSteps()
+        self.session = WorkerSession(hello("w"), self.held_steps)
         self.codec = codec
         self.greet(**facts)
 
     def greet(self, hub: str = "hub", release: tuple[str, ...] = (), **facts: Any) -> None:
-        self.link.open(0.0)
-        seq = unpack(self.link.outbox[-1]).message.seq  # type: ignore[union-attr]
+        self.session.open(0.0)
+        seq = unpack(self.session.outbox[-1]).message.seq  # type: ignore[union-attr]
         self.hear(HubFacts(hub_id=hub, **facts).welcome("s", seq, self.codec, release), codec="json")
-        self.link.outbox.clear()
+        self.session.outbox.clear()
 
     def hear(self, message: Message, codec: str | None = None) -> None:
-        self.link.receive(pack(message, "s", codec or self.codec), 0.0)
+        self.session.receive(pack(message, "s", codec or self.codec), 0.0)
 
     def give(self, *tokens: str, **more: Any) -> None:
         steps = tuple(step(token, **more) for token in tokens)
         self.hear(StepBatch(batch_id="b", protocol_version="1.0", steps=steps))
-        self.link.outbox.clear()
+        self.session.outbox.clear()
 
     def finish(self, token: str, output: Any = None) -> None:
-        holding = self.holdings.table[token]
-        if holding.state == "waiting":
-            self.holdings.begin(token)
-        self.holdings.finish(token, msgspec.structs.replace(done(holding.step), output=output))
+        held_step = self.held_steps.table[token]
+        if held_step.state == "waiting":
+            self.held_steps.begin(token)
+        self.held_steps.finish(token, msgspec.structs.replace(done(held_step.step), output=output))
 
     def told(self, now: float = 0.0) -> list[Message]:
-        self.link.tell(self.holdings.news(), now)
-        said = [unpack(frames, self.codec).message for frames in self.link.outbox]
-        self.link.outbox.clear()
+        self.session.report(self.held_steps.take_changed(), now)
+        said = [unpack(frames, self.codec).message for frames in self.session.outbox]
+        self.session.outbox.clear()
         return said
 
 
@@ -68,20 +68,20 @@ def test_results_are_told_at_once_and_together() -> None:
 def test_a_confirmed_start_is_asked_for_at_once_when_there_is_a_place_and_not_before() -> None:
     side = Side()
     side.give("a.1", confirm=True)
-    side.link.tick(0.0)
+    side.session.tick(0.0)
     assert side.told() == []
-    side.holdings.ask("a.1")
+    side.held_steps.request_start("a.1")
     assert side.told() == [Start(("a.1",))]
 
 
 def test_all_lines_go_before_the_result_also_those_after_lines_that_wait_for_their_acknowledgement() -> None:
     side = Side()
     side.give("a.1")
-    side.holdings.begin("a.1")
-    side.holdings.say("a.1", "stdout", "first")
-    side.link.tick(0.0)
-    side.link.outbox.clear()
-    side.holdings.say("a.1", "stdout", "second")
+    side.held_steps.begin("a.1")
+    side.held_steps.add_line("a.1", "stdout", "first")
+    side.session.tick(0.0)
+    side.session.outbox.clear()
+    side.held_steps.add_line("a.1", "stdout", "second")
     side.finish("a.1")
     log, results = side.told()
     assert isinstance(log, Log) and [line.text for line in log.lines] == ["first", "second"]
@@ -91,9 +91,9 @@ def test_all_lines_go_before_the_result_also_those_after_lines_that_wait_for_the
 def test_many_lines_are_said_in_several_messages_that_follow_on_one_another() -> None:
     side = Side()
     side.give("a.1")
-    side.holdings.begin("a.1")
+    side.held_steps.begin("a.1")
     for number in range(2_500):
-        side.holdings.say("a.1", "stdout", f"{number}" + "x" * (2_000 if number < 1_000 else 0))
+        side.held_steps.add_line("a.1", "stdout", f"{number}" + "x" * (2_000 if number < 1_000 else 0))
     side.finish("a.1")
     logs = [each for each in side.told() if isinstance(each, Log)]
     assert len(logs) >= 3 and [each.offset for each in logs] == [
@@ -106,8 +106,8 @@ def test_many_lines_are_said_in_several_messages_that_follow_on_one_another() ->
 def test_lines_that_were_acknowledged_are_not_said_again() -> None:
     side = Side()
     side.give("a.1")
-    side.holdings.begin("a.1")
-    side.holdings.say("a.1", "stdout", "first")
+    side.held_steps.begin("a.1")
+    side.held_steps.add_line("a.1", "stdout", "first")
     side.hear(Logged("a.1", 1))
     side.finish("a.1")
     assert not any(isinstance(each, Log) for each in side.told())
@@ -141,24 +141,24 @@ def test_a_number_that_the_codec_cannot_say_fails_its_step_and_no_other() -> Non
 def test_what_a_hub_had_given_is_not_taken_over_by_a_welcome_of_the_one_in_its_place() -> None:
     side = Side()
     side.give("a.1", "b.1")
-    side.link.cut("gone")
+    side.session.connection_lost("gone")
     side.greet("another", release=("b.1",))
-    assert [(each.token, each.hub) for each in side.holdings] == [("a.1", "hub")], "only keep does that"
+    assert [(each.token, each.hub) for each in side.held_steps] == [("a.1", "hub")], "only keep does that"
 
 
 def test_a_connection_that_is_cut_is_made_anew_and_one_that_is_refused_is_not() -> None:
     side = Side()
-    side.link.cut("gone")
-    assert side.link.state is LinkState.CLOSED and side.link.actions == [Reconnect("gone")]
-    side.link.cut("again")
-    side.link.refuse("the key is unknown")
-    assert side.link.state is LinkState.REFUSED and side.link.refusal == "the key is unknown"
-    assert side.link.actions == [Reconnect("gone"), Parted("the key is unknown")]
+    side.session.connection_lost("gone")
+    assert side.session.state is SessionState.CLOSED and side.session.actions == [Reconnect("gone")]
+    side.session.connection_lost("again")
+    side.session.refuse("the key is unknown")
+    assert side.session.state is SessionState.REFUSED and side.session.refusal == "the key is unknown"
+    assert side.session.actions == [Reconnect("gone"), HubClosed("the key is unknown")]
 
 
 def test_a_welcome_in_a_codec_that_was_not_offered_is_malformed() -> None:
     side = Side()
-    side.link.open(0.0)
+    side.session.open(0.0)
     said = HubFacts(hub_id="h").welcome("s", 2, "json", ())
     side.hear(msgspec.structs.replace(said, codec="xml"), codec="json")
-    assert isinstance(said, Welcome) and side.link.malformed == 1 and side.link.state is LinkState.CLOSED
+    assert isinstance(said, Welcome) and side.session.malformed == 1 and side.session.state is SessionState.CLOSED

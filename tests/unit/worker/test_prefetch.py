@@ -1,4 +1,4 @@
-"""How many steps a worker asks for."""
+"""How many steps a worker start_wanted for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.wire.documents import Step, StepMetadata
-from turnout.wire.held_steps import Holding
+from turnout.wire.held_steps import HeldStep
 from turnout.worker.prefetch import MAX_AHEAD, PATIENCE, Prefetch, waits_too_long
 
 
@@ -16,10 +16,10 @@ def after(asking: Prefetch, ended: int, places: int, now: float) -> int:
     return asking.credits(places, now)
 
 
-def held(number: int, arrived: float, asks: bool = False) -> Holding:
+def held(number: int, received_at: float, start_wanted: bool = False) -> HeldStep:
     metadata = StepMetadata(token=f"{number}:1")
     step = Step(step_id=str(number), task_id="run", step_name="a", handler_class="h", metadata=metadata)
-    return Holding(step=step, batch_id="b", hub="hub", arrived=arrived, asks=asks)
+    return HeldStep(step=step, batch_id="b", hub="hub", received_at=received_at, start_wanted=start_wanted)
 
 
 def test_a_worker_that_knows_nothing_asks_for_twice_its_places() -> None:
@@ -55,10 +55,10 @@ def test_what_is_asked_for_stays_within_its_bounds(ticks: list[tuple[int, float]
 
 
 def test_what_was_asked_for_ahead_and_waits_for_long_is_for_others() -> None:
-    waiting = [held(number, arrived=number / 10) for number in range(10)]
+    waiting = [held(number, received_at=number / 10) for number in range(10)]
     late = waits_too_long(waiting, 2, now=PATIENCE + 0.45)
     assert [each.step.step_id for each in late] == ["2", "3", "4"]
 
 
 def test_what_has_asked_for_leave_to_begin_stays() -> None:
-    assert not waits_too_long([held(1, arrived=0.0, asks=True)], 0, now=2 * PATIENCE)
+    assert not waits_too_long([held(1, received_at=0.0, start_wanted=True)], 0, now=2 * PATIENCE)
