@@ -18,13 +18,13 @@ import zmq.auth.thread
 
 from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import Step, StepMetadata, StepResult
-from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.handshake import HelloCheck, HubFacts
 from turnout.wire.hub_events import (
-    Ended,
     ForeignResultsReceived,
     HelloReceived,
     LinesReceived,
     ProgressReceived,
+    ResultsReceived,
     StartRequested,
     StepsLost,
     StepsReturned,
@@ -71,7 +71,7 @@ class ScriptedHub:
         port: int = 0,
         *,
         hub_id: str = "",
-        greeting: Greeting | None = None,
+        hello_check: HelloCheck | None = None,
         keys: tuple[bytes, bytes] | None = None,
         **facts: Any,
     ) -> None:
@@ -101,7 +101,7 @@ class ScriptedHub:
         self.address = self._socket.getsockopt(zmq.LAST_ENDPOINT).decode().rstrip("\x00")
         named = _Facts(hub_id=hub_id or f"hub{next(_ids)}", lease_ms=600_000, **facts)
         self._skipped = 0.0
-        self.protocol = HubProtocol(named, lambda: f"s{next(_ids)}", greeting)
+        self.protocol = HubProtocol(named, lambda: f"s{next(_ids)}", hello_check)
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -203,7 +203,7 @@ class ScriptedHub:
                 self.greeted.append(event)
                 lost = [held.token for held in event.unknown if held.token in self.lost]
                 self.protocol.welcome(event.worker, lost)
-            case Ended() | ForeignResultsReceived():
+            case ResultsReceived() | ForeignResultsReceived():
                 self.results.update((result.token, result.decoded(MAX_BYTES)) for result in event.results)
                 if self.acknowledges:
                     self.protocol.acknowledge(event.worker, [result.token for result in event.results])

@@ -21,7 +21,7 @@ from scripted_hub import WAIT, ScriptedHub, start_worker, step
 
 from turnout import Runner, remote, workflow
 from turnout.executors.workers.settings import HubSettings
-from turnout.wire.handshake import Greeting
+from turnout.wire.handshake import HelloCheck
 from turnout.wire.messages import Error
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -385,7 +385,7 @@ def test_two_addresses_of_one_hub_are_one_hub(start: Start) -> None:
 
 def test_a_worker_that_is_refused_for_good_ends_and_says_why(start: Start) -> None:
     refusal = Error("labels_refused", "this key may not claim gpu=true", retry=False)
-    with ScriptedHub(greeting=Greeting(lambda key, hello: refusal if hello.labels else None)) as hub:
+    with ScriptedHub(hello_check=HelloCheck(lambda key, hello: refusal if hello.labels else None)) as hub:
         worker = start(hub, "--label", "gpu=true")
         said = worker.communicate(timeout=WAIT)[1]
         assert worker.returncode == 1

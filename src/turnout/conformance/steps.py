@@ -194,8 +194,8 @@ def measures_time(step: Step) -> bool:
     """True if the step shows by its own limits how soon or how late the program does something."""
     match step:
         case Expect():
-            return step.within_ms is not None or step.not_before_ms > 0
+            return (step.within_ms or WITHIN_MS) < WITHIN_MS or step.not_before_ms > 0
         case File() | Lines():
-            return step.within_ms != WITHIN_MS
+            return step.within_ms < WITHIN_MS
         case _:
             return False

@@ -28,7 +28,7 @@ class MessageWriter(msgspec.Struct, frozen=True):
 
     session: str
     codec: str
-    most: int
+    max_bytes: int
     """Bytes that a message may have."""
 
     def of(self, message: Message) -> list[bytes] | NotEncodable:
@@ -37,19 +37,19 @@ class MessageWriter(msgspec.Struct, frozen=True):
         except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
             return NotEncodable("NotJson", f"it cannot be said in {self.codec}: {error}")
         size = len(frames[2])
-        if size + ENVELOPE > self.most:
-            return NotEncodable("TooLarge", f"it is {size:,} bytes; a message may have {self.most:,}")
+        if size + ENVELOPE > self.max_bytes:
+            return NotEncodable("TooLarge", f"it is {size:,} bytes; a message may have {self.max_bytes:,}")
         return frames
 
 
-def parcels(
-    items: Sequence[T], message_of: Callable[[Sequence[T]], Message], parcel: MessageWriter
+def pack_batches(
+    items: Sequence[T], message_of: Callable[[Sequence[T]], Message], writer: MessageWriter
 ) -> Iterator[tuple[Sequence[T], list[bytes] | NotEncodable]]:
     """Items and the frames that hold them; a single one that cannot travel, and why."""
-    frames = parcel.of(message_of(items))
+    frames = writer.of(message_of(items))
     if isinstance(frames, list) or len(items) == 1:
         yield items, frames
         return
     half = len(items) // 2
-    yield from parcels(items[:half], message_of, parcel)
-    yield from parcels(items[half:], message_of, parcel)
+    yield from pack_batches(items[:half], message_of, writer)
+    yield from pack_batches(items[half:], message_of, writer)

@@ -1,8 +1,9 @@
-"""Who may come in, and what is a worker told that may? The hub's side of ``hello``."""
+"""Decides which workers a hub welcomes, and writes the welcome."""
 
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 
 import msgspec
@@ -14,10 +15,13 @@ _WORKER_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_LABELS, MAX_HANDLERS = 64, 10_000
 MAX_TEXT_LENGTH = 256
 MAX_PID = 2**31 - 1
+MAX_BLOCKED = 10_000
+SUSPENSION_SECONDS = 30.0
+"""Seconds for which a key is refused whose worker sent a message over the limit."""
 
 
 class HubFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What every worker is told."""
+    """The fields of every welcome."""
 
     hub_id: str
     heartbeat_ms: int = 5_000
@@ -44,17 +48,17 @@ class HubFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Permission = Callable[[str | None, Hello], Error | None]
-"""Whether a worker with this key may be here and claim what it claims; the error that it gets if not."""
+"""Returns the error for a worker that its key does not allow, or not with this name, these labels and handlers."""
 
 
-class Greeting:
-    """Looks at a hello before anything else does."""
+class HelloCheck:
+    """Checks a hello before its session is opened."""
 
     def __init__(self, permission: Permission = lambda key, hello: None) -> None:
         self._permission = permission
 
     def refusal(self, hello: Hello, key: str | None, key_before: str | None) -> Error | None:
-        """Why this worker may not come in; None if it may."""
+        """Returns the error that refuses the worker; None if it is welcome."""
         if VERSION not in hello.versions:
             spoken = ", ".join(hello.versions[:8]) or "none"
             return Error("version_unsupported", f"this hub speaks {VERSION}, the worker {spoken}", retry=False)
@@ -65,6 +69,32 @@ class Greeting:
         if key != key_before:
             return Error("worker_in_use", f"worker {hello.worker_id} belongs to another key", retry=False)
         return self._permission(key, hello)
+
+
+class Blocklist:
+    """Connections that are ignored, and keys that are refused for a while, after a message over the limit."""
+
+    def __init__(self) -> None:
+        self._routes: OrderedDict[bytes, None] = OrderedDict()
+        self._keys: dict[str, float] = {}
+
+    def add(self, route: bytes, key: str | None, now: float) -> None:
+        self._routes[route] = None
+        while len(self._routes) > MAX_BLOCKED:
+            self._routes.popitem(last=False)
+        if key is not None:
+            self._keys[key] = now + SUSPENSION_SECONDS
+
+    def has_route(self, route: bytes) -> bool:
+        return route in self._routes
+
+    def has_key(self, key: str | None, now: float) -> bool:
+        if key is None or key not in self._keys:
+            return False
+        if now < self._keys[key]:
+            return True
+        del self._keys[key]
+        return False
 
 
 def _problem(hello: Hello) -> str | None:
@@ -78,7 +108,7 @@ def _problem(hello: Hello) -> str | None:
         return f"at most {MAX_LABELS} labels and {MAX_HANDLERS} handlers"
     texts = (hello.name, hello.language, hello.sdk_version, hello.host, hello.boot_id, hello.pid_namespace)
     texts += (hello.process_started, *hello.labels, *hello.labels.values(), *hello.handlers)
-    # Logs and tables say them as they are: none may forge a line there, or move a cursor.
+    # Logs and tables print them as they are: none may forge a line there, or move a cursor.
     if any(len(text) > MAX_TEXT_LENGTH or not text.isprintable() for text in texts):
         return f"names, labels and handlers have at most {MAX_TEXT_LENGTH} characters, all of them printable"
     if not 0 <= hello.pid <= MAX_PID:

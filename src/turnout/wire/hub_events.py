@@ -24,7 +24,7 @@ class CapacityChanged(msgspec.Struct, frozen=True):
     worker: WorkerEntry
 
 
-class Ended(msgspec.Struct, frozen=True):
+class ResultsReceived(msgspec.Struct, frozen=True):
     """Results of steps that this hub gave: commit them, then ``acknowledge``."""
 
     worker: WorkerEntry
@@ -61,7 +61,7 @@ class StepsReturned(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Withdrawn(msgspec.Struct, frozen=True):
+class StepsWithdrawn(msgspec.Struct, frozen=True):
     """These have begun, or never will: their worker has heard that they are taken back."""
 
     worker: WorkerEntry
@@ -116,13 +116,13 @@ class WorkerLeft(msgspec.Struct, frozen=True):
 Event: TypeAlias = (
     HelloReceived
     | CapacityChanged
-    | Ended
+    | ResultsReceived
     | ForeignResultsReceived
     | StartRequested
     | StepsLost
     | StepsReturned
     | StepsWaiting
-    | Withdrawn
+    | StepsWithdrawn
     | StepNotEncodable
     | StepsOverdue
     | LinesReceived

@@ -1,4 +1,4 @@
-"""How does a hub talk to its workers? All its sessions without a socket: frames and time in, frames and events out."""
+"""Runs all sessions of a hub without a socket: frames and time in, frames and events out."""
 
 from __future__ import annotations
 
@@ -8,30 +8,27 @@ from math import inf
 
 import msgspec
 
-from turnout.wire.batching import MessageWriter, NotEncodable, parcels
-from turnout.wire.documents import Step, StepBatch, StepResult, StepResults
+from turnout.wire.documents import Step, StepResult, StepResults
 from turnout.wire.frames import JSON, UnknownKind, envelope, pack, read
-from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.handshake import SUSPENSION_SECONDS, Blocklist, HelloCheck, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
-    Ended,
-    Event,
     ForeignResultsReceived,
     HelloReceived,
     LinesReceived,
     ProgressReceived,
+    ResultsReceived,
     StartRequested,
-    StepNotEncodable,
     StepsLost,
     StepsOverdue,
     StepsReturned,
     StepsWaiting,
-    Withdrawn,
+    StepsWithdrawn,
     WorkerLeft,
 )
-from turnout.wire.limits import MAX_REPLY_TOKENS, MAX_TOKEN_LENGTH, MAX_TOKENS
+from turnout.wire.hub_outbox import HubOutbox
+from turnout.wire.limits import MAX_REPLY_TOKENS, MAX_TOKEN_LENGTH
 from turnout.wire.messages import (
-    VERSION,
     Ack,
     Bye,
     Cancel,
@@ -49,43 +46,31 @@ from turnout.wire.messages import (
     Received,
     Start,
     Started,
-    Welcome,
 )
-from turnout.wire.worker_entries import SentStep, WorkerEntry
+from turnout.wire.worker_entries import WorkerEntry
 
 MAX_TICK_GAP = 1.0
-"""Seconds between two ticks that are too long for a hub that is well, whatever its lease is."""
+"""Seconds between two ticks beyond which the hub itself did not run, whatever its lease is."""
 MAX_MISSED_HEARTBEATS = 2
 """A step that was received and is missing in so many heartbeats in a row is lost."""
-MAX_BLOCKED = 10_000
-SUSPENSION_SECONDS = 30.0
-"""Seconds for which a key is not let in whose worker sent a message over the limit."""
-LONG = 2.0
-"""Seconds after which a step that waits at its worker might better be elsewhere."""
 
 
-class HubProtocol:
-    """The hub's side of all sessions. Whoever owns the socket empties ``outbox`` (route, frames) and ``events``."""
+class HubProtocol(HubOutbox):
+    """The hub's side of all sessions."""
 
-    def __init__(self, facts: HubFacts, new_id: Callable[[], str], greeting: Greeting | None = None) -> None:
-        self.facts = facts
+    def __init__(self, facts: HubFacts, new_id: Callable[[], str], hello_check: HelloCheck | None = None) -> None:
+        super().__init__(facts)
         self.workers: dict[str, WorkerEntry] = {}
         self.malformed = 0
-        self.outbox: list[tuple[bytes, list[bytes]]] = []
-        self.events: list[Event] = []
         self._new_id = new_id
-        self._greeting = greeting or Greeting()
+        self._hello_check = hello_check or HelloCheck()
         self._routes: dict[bytes, WorkerEntry] = {}
-        self._blocked: OrderedDict[bytes, None] = OrderedDict()
-        """Connections that are not heard any more."""
-        self._suspended: dict[str, float] = {}
-        """Keys that nobody is let in with, and until when."""
-        self._batches = 0
+        self._blocked = Blocklist()
         self._ticked = -inf
 
     # -- what the owner wishes --------------------------------------------------------------------------------------
     def welcome(self, worker: WorkerEntry, release: Sequence[str] = ()) -> None:
-        """Let in a worker that was ``HelloReceived``; ``release`` are tokens that nobody waits for."""
+        """Opens the session of a worker that was ``HelloReceived``; ``release`` are tokens of no open attempt."""
         if self.workers.get(worker.id) is not worker or worker.session:
             return
         worker.session, worker.bound = self._new_id(), True
@@ -93,133 +78,77 @@ class HubProtocol:
         over = [held.token for held in worker.hello.in_flight if held.token in worker.finished]
         worker.released = (*release, *over)
         self._put(worker.route, pack(self._welcome_to(worker), worker.session))
-        for reason in {given.taken_back for given in worker.out.values() if given.withdrawn}:
-            # What was said in the session before may not have been heard.
-            tokens = [token for token, given in worker.out.items() if given.withdrawn and given.taken_back == reason]
+        withdrawn = [sent_step for sent_step in worker.out.values() if sent_step.withdrawn]
+        for reason in {sent_step.taken_back for sent_step in withdrawn}:
+            # The messages of the session before may be lost.
+            tokens = [sent_step.step.token for sent_step in withdrawn if sent_step.taken_back == reason]
             self.withdraw(worker, tokens, reason)
         self.events.append(CapacityChanged(worker))
 
-    def give(self, worker: WorkerEntry, steps: Sequence[Step], now: float, again: Set[str] = frozenset()) -> None:
-        """Send steps, no more than the worker has room for. ``again``: tokens that it may have from a hub that is gone.
-        A token begins once, so whatever became of the first message, the worker has each of them then, or had it."""
-        assert 0 < len(steps) <= worker.free, f"{len(steps)} steps for {worker.free} places of {worker.id}"
-        self._batches += 1
-        batch_id = f"batch_{worker.session[:8]}_{self._batches}"
-        for step in steps:
-            worker.out[step.token] = SentStep(step=step, batch_id=batch_id, sent=now, again=step.token in again)
-        self._send_steps(worker, batch_id, steps)
-
-    def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
-        """These results are durable, or nobody wants them."""
-        for token in tokens:
-            worker.finish(token)
-        for start in range(0, len(tokens), MAX_TOKENS):
-            self._send(worker, Ack(tuple(tokens[start : start + MAX_TOKENS])))
-
-    def answer_start(self, worker: WorkerEntry, granted: Sequence[str], denied: Sequence[str]) -> None:
-        for token in denied:
-            worker.finish(token)
-        self._send(worker, Started(tuple(granted), tuple(denied)))
-
-    def cancel(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
-        """Stop these; it is said again with each heartbeat that shows that they go on."""
-        for token in tokens:
-            if (given := worker.out.get(token)) is not None:
-                given.cancelled = reason
-        self._send(worker, Cancel(tuple(tokens), reason))
-
-    def take_back(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
-        """Let it forget these, unless they have begun; its next heartbeats tell."""
-        for token in tokens:
-            worker.out[token].taken_back = reason
-        if tokens:
-            self._send(worker, Started((), tuple(tokens)))
-
-    def withdraw(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:
-        """Take these back, and say with ``Withdrawn`` when the worker has heard of it. They are sent once more: it
-        answers that whatever became of them, and a token that it had does not begin again."""
-        self.take_back(worker, tokens, reason)
-        by_batch: dict[str, list[Step]] = {}
-        for given in (worker.out[token] for token in tokens):
-            given.withdrawn = True
-            given.sends += 1
-            by_batch.setdefault(given.batch_id, []).append(given.step)
-        for batch_id, steps in by_batch.items():
-            self._send_steps(worker, batch_id, steps)
-
-    def drain(self, worker: WorkerEntry, reason: str) -> None:
-        """Let it leave; it is told again until it asks for nothing more."""
-        worker.leaves = reason
-        self._send(worker, Drain(reason))
-
     def keep(self, worker: WorkerEntry, tokens: Iterable[str]) -> None:
-        """Somebody waits for these, which another hub gave: with its next heartbeat the worker hears that they are
-        this hub's now."""
+        """Takes over these, which another hub gave: the answer to the next heartbeat names them."""
         worker.kept = worker.foreign.intersection(tokens)
 
     def disown(self, worker: WorkerEntry) -> None:
-        """What this hub gave it belongs to others from now on: as if another hub had given it."""
+        """Treats what this hub gave the worker as if another hub had given it."""
         worker.foreign.update(worker.out)
         worker.out.clear()
 
     def forget(self, worker: WorkerEntry) -> None:
-        """It cannot be let in now: let it say hello again, as if it had not."""
+        """Called when a worker cannot be welcomed now: it says hello again, and that hello counts as the first."""
         if self.workers.get(worker.id) is worker and not worker.session:
             self._refuse(worker.route, Error("no_session", "come again soon"), "")
             worker.hello = msgspec.structs.replace(worker.hello, seq=worker.hello.seq - 1)
 
     def expel(self, worker: WorkerEntry, reason: str, error: Error | None = None) -> None:
-        """What it holds is given to others; it may come back, and is told then, unless the error is final."""
+        """Ends the session; the worker's steps are lost. It may return, unless the error is final."""
         if self.workers.get(worker.id) is worker:
             self._refuse(worker.route, error or Error("no_session", reason), worker.session)
-            self._part(worker, reason)
+            self._remove_worker(worker, reason)
 
     def close(self, reason: str) -> None:
-        """The hub goes; the workers keep what they have and look for another."""
+        """Says bye to all workers: they keep what they hold and look for another hub."""
         for worker in self.workers.values():
             self._send(worker, Bye(reason))
 
     def worker_at(self, route: bytes) -> WorkerEntry | None:
-        """Who is at the other end of this connection, if anybody is known there."""
+        """Returns the worker of this connection, if one is known."""
         return self._routes.get(route)
 
     # -- time -------------------------------------------------------------------------------------------------------
     def tick(self, now: float) -> None:
-        """Notice who has gone silent, and repeat what was not received."""
-        resend, lease = self.facts.resend_ms / 1000, self.facts.lease_ms / 1000
+        """Removes silent workers, and repeats what was not received."""
+        lease = self.facts.lease_ms / 1000
         away, self._ticked = now - self._ticked, now
         if away < max(MAX_TICK_GAP, lease / 2):
             away = 0.0
         for worker in list(self.workers.values()):
-            # What was said while the hub itself was held up is still to be heard.
-            worker.heard = min(now, worker.heard + away)
-            if now - worker.heard > lease:
-                self._part(worker, f"silent for {now - worker.heard:.1f} s")
+            # Messages that came while the hub itself did not run are not read yet.
+            worker.last_seen = min(now, worker.last_seen + away)
+            if now - worker.last_seen > lease:
+                self._remove_worker(worker, f"silent for {now - worker.last_seen:.1f} s")
                 continue
             if not worker.session:
                 continue
-            late: dict[str, list[Step]] = {}
-            overdue: list[Step] = []
-            for given in worker.out.values():
-                if not given.received and now - given.sent >= resend:
-                    given.sent = now
-                    given.sends += 1
-                    late.setdefault(given.batch_id, []).append(given.step)
-                if given.ends_by is not None:
-                    given.ends_by += away
-                    if now >= given.ends_by:
-                        given.ends_by = None
-                        overdue.append(given.step)
-            if overdue:
+            if overdue := worker.take_overdue(now, away):
                 self.cancel(worker, [step.token for step in overdue], "out of time")
-                self.events.append(StepsOverdue(worker, tuple(overdue)))
-            for batch_id, steps in late.items():
-                self._send_steps(worker, batch_id, steps)
+                self.events.append(StepsOverdue(worker, overdue))
+            self._repeat_unreceived(worker, now, self.facts.resend_ms / 1000)
+
+    def _repeat_unreceived(self, worker: WorkerEntry, now: float, resend: float) -> None:
+        late: dict[str, list[Step]] = {}
+        for sent_step in worker.out.values():
+            if not sent_step.received and now - sent_step.sent_at >= resend:
+                sent_step.sent_at = now
+                sent_step.sends += 1
+                late.setdefault(sent_step.batch_id, []).append(sent_step.step)
+        for batch_id, steps in late.items():
+            self._send_steps(worker, batch_id, steps)
 
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, route: bytes, frames: Sequence[bytes], now: float, key: str | None = None) -> None:
-        """Take a message from a connection; never raises, and never moves another worker's work."""
-        if route in self._blocked:
+        """Takes a message from a connection; never raises, and never touches another worker's steps."""
+        if self._blocked.has_route(route):
             return
         worker = self._routes.get(route)
         try:
@@ -233,7 +162,7 @@ class HubProtocol:
             self._refuse(route, Error("unknown_message", str(error)), error.session)
             return
         except OverLimit as error:
-            self._block(route, worker, str(error), now)
+            self._block(route, worker, str(error)[:200], now)
             return
         except Malformed as error:
             self.malformed += 1
@@ -242,132 +171,106 @@ class HubProtocol:
                 worker.session = ""
             return
         if isinstance(message, Hello):
-            self._hello(route, message, now, key)
+            self._on_hello(route, message, now, key)
         elif worker is not None:
-            worker.heard = now
-            self._take(worker, message)
+            worker.last_seen = now
+            self._on_message(worker, message)
 
     def _block(self, route: bytes, worker: WorkerEntry | None, reason: str, now: float) -> None:
-        """Hear nothing more over this connection, and for a while let nobody in with its key: the next message like
-        this one would cost as much as the first."""
+        """Ignores this connection, and suspends its key: the next message like this one would cost as much."""
         self.malformed += 1
-        self._blocked[route] = None
-        while len(self._blocked) > MAX_BLOCKED:
-            self._blocked.popitem(last=False)
-        error = Error("over_limit", reason[:200], retry=False)
+        self._blocked.add(route, None if worker is None else worker.key, now)
+        error = Error("over_limit", reason, retry=False)
         if worker is None:
             self._refuse(route, error, "")
-            return
-        if worker.key is not None:
-            self._suspended[worker.key] = now + SUSPENSION_SECONDS
-        self.expel(worker, reason[:200], error)
+        else:
+            self.expel(worker, reason, error)
 
-    def _is_suspended(self, key: str | None, now: float) -> bool:
-        if key is None or key not in self._suspended:
-            return False
-        if now < self._suspended[key]:
-            return True
-        del self._suspended[key]
-        return False
-
-    def _hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
+    def _on_hello(self, route: bytes, hello: Hello, now: float, key: str | None) -> None:
         before, there = self.workers.get(hello.worker_id), self._routes.get(route)
         if there is not None and there.id != hello.worker_id:
-            # One connection, one worker: whoever could be many would fill the hub by itself.
+            # One connection, one worker: a connection of many could fill the hub alone.
             self._refuse(route, Error("bad_hello", f"this is the connection of worker {there.id}", retry=False), "")
             return
-        if self._is_suspended(key, now):
+        if self._blocked.has_key(key, now):
             self._refuse(route, Error("over_limit", f"this key is not let in for {SUSPENSION_SECONDS:.0f} s"), "")
             return
         if before is not None and hello.seq <= before.hello.seq:
-            # LinesReceived before, or overtaken by a later one: what it lists is not so any more.
+            # Received before, or overtaken by a later one: what it lists is out of date.
             if before.session and (before.route, before.hello.seq) == (route, hello.seq):
                 self._put(route, pack(self._welcome_to(before), before.session))
             return
         if before is not None and before.key != key and not before.bound:
-            # Whose id it is, the database has not said yet.
+            # The database has not confirmed yet which key this id belongs to.
             self._refuse(route, Error("no_session", "come again soon"), "")
             return
-        refusal = self._greeting.refusal(hello, key, before.key if before is not None else key)
+        refusal = self._hello_check.refusal(hello, key, before.key if before is not None else key)
         if refusal is not None:
             self._refuse(route, refusal, "")
             return
         codec = next(each for each in hello.codecs if each in self.facts.codecs)
         worker = WorkerEntry(
-            hello=hello, route=route, key=key, heard=now, codec=codec, credits=hello.credits, finished=OrderedDict()
+            hello=hello, route=route, key=key, last_seen=now, codec=codec, credits=hello.credits, finished=OrderedDict()
         )
         if before is not None:
             self._routes.pop(before.route, None)
-            before.session = ""
-            worker.out, worker.unacknowledged, worker.finished = before.out, before.unacknowledged, before.finished
-            worker.bound = before.bound
+            worker.succeed(before)
         self.workers[hello.worker_id] = self._routes[route] = worker
-        listed = {held.token for held in hello.in_flight}
-        self._set_right(worker, listed)
-        known = (worker.out, worker.unacknowledged, worker.finished)
-        unknown = tuple(held for held in hello.in_flight if not any(held.token in some for some in known))
-        worker.foreign = {held.token for held in unknown}
+        self._reconcile(worker, {held.token for held in hello.in_flight})
+        worker.set_foreign(held.token for held in hello.in_flight)
+        unknown = tuple(held for held in hello.in_flight if held.token in worker.foreign)
         self.events.append(HelloReceived(worker, unknown))
 
-    def _set_right(self, worker: WorkerEntry, listed: set[str]) -> None:
-        """What was given and is not listed never arrived: an older ``steps`` is refused by the new session. What was
-        received and is not there any more, another hub has heard of, or nobody; the same for what another hub may have
-        given before."""
-        missing = [given for token, given in worker.out.items() if token not in listed]
-        lost = tuple(given.step for given in missing if given.received or given.again)
-        unseen = tuple(given.step for given in missing if not (given.received or given.again))
-        for given in worker.out.values():
-            given.received, given.sends, given.receipts = True, 0, 0
-        for given in missing:
-            del worker.out[given.step.token]
+    def _reconcile(self, worker: WorkerEntry, listed: Set[str]) -> None:
+        unseen, lost = worker.reconcile(listed)
         if unseen:
             self.events.append(StepsReturned(worker, unseen, "it did not reach its worker"))
         if lost:
             self.events.append(StepsLost(worker, lost, "its worker does not have it any more"))
 
-    def _take(self, worker: WorkerEntry, message: Message) -> None:
+    def _on_message(self, worker: WorkerEntry, message: Message) -> None:
         match message:
             case StepResults():
-                self._results(worker, message.results)
+                self._on_results(worker, message.results)
             case Received():
-                self._received(worker, message.tokens)
+                self._on_received(worker, message.tokens)
             case Heartbeat():
-                self._send_heartbeat(worker, message)
+                self._on_heartbeat(worker, message)
             case Credit():
                 if message.seq > worker.seq:
                     worker.seq, worker.credits = message.seq, message.credits
                     self.events.append(CapacityChanged(worker))
             case Start():
-                self._start(worker, message)
+                self._on_start(worker, message)
             case Log():
-                self._log(worker, message)
+                self._on_log(worker, message)
             case Progress():
-                if (given := worker.out.get(message.token)) is not None:
-                    self.events.append(ProgressReceived(worker, given.step, message))
+                if (sent_step := worker.out.get(message.token)) is not None:
+                    self.events.append(ProgressReceived(worker, sent_step.step, message))
             case Bye():
                 # It holds nothing any more, so what is still out never reached it.
-                self._set_right(worker, set())
+                self._reconcile(worker, set())
                 self._send(worker, Bye("bye"))
-                self._part(worker, message.reason or "it said bye", graceful=True)
+                self._remove_worker(worker, message.reason or "it said bye", graceful=True)
             case Error():
                 pass
             case _:
                 name = type(message).__name__.lower()
                 self._send(worker, Error("unknown_message", f"{name} is not for a hub"))
 
-    def _received(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
-        heard: list[str] = []
+    def _on_received(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
+        withdrawn: list[str] = []
         for token in tokens:
-            if (given := worker.out.get(token)) is not None:
-                given.received = True
-                given.receipts += 1
-                if given.withdrawn and given.receipts >= given.sends:
-                    given.withdrawn = False
-                    heard.append(token)
-        if heard:
-            self.events.append(Withdrawn(worker, tuple(heard)))
+            if (sent_step := worker.out.get(token)) is not None:
+                sent_step.received = True
+                sent_step.receipts += 1
+                if sent_step.withdrawn and sent_step.receipts >= sent_step.sends:
+                    sent_step.withdrawn = False
+                    withdrawn.append(token)
+        if withdrawn:
+            self.events.append(StepsWithdrawn(worker, tuple(withdrawn)))
 
-    def _results(self, worker: WorkerEntry, results: Sequence[StepResult]) -> None:
+    def _on_results(self, worker: WorkerEntry, results: Sequence[StepResult]) -> None:
         mine: list[StepResult] = []
         elsewhere: list[StepResult] = []
         again: list[str] = []
@@ -378,8 +281,8 @@ class HubProtocol:
                 continue
             if token in worker.finished:
                 again.append(token)
-            elif (given := worker.out.pop(token, None)) is not None:
-                worker.unacknowledged[token] = given
+            elif (sent_step := worker.out.pop(token, None)) is not None:
+                worker.unacknowledged[token] = sent_step
                 mine.append(result)
             elif token in worker.foreign:
                 elsewhere.append(result)
@@ -391,115 +294,71 @@ class HubProtocol:
         if again:
             self._send(worker, Ack(tuple(again)))
         if mine:
-            self.events += [Ended(worker, tuple(mine)), CapacityChanged(worker)]
+            self.events += [ResultsReceived(worker, tuple(mine)), CapacityChanged(worker)]
         if elsewhere:
             self.events.append(ForeignResultsReceived(worker, tuple(elsewhere)))
 
-    def _send_heartbeat(self, worker: WorkerEntry, message: Heartbeat) -> None:
-        kept = worker.kept.union(token for token, given in worker.out.items() if given.again)
-        self._send(worker, Heartbeat(seq=message.seq, keep=tuple(sorted(kept)), hubs=self.facts.hubs))
+    def _on_heartbeat(self, worker: WorkerEntry, message: Heartbeat) -> None:
+        self._send(worker, Heartbeat(seq=message.seq, keep=worker.keep, hubs=self.facts.hubs))
         if message.seq <= worker.seq:
             return
-        if worker.leaves is not None and message.credits:
-            self._send(worker, Drain(worker.leaves))
+        if worker.drain_reason is not None and message.credits:
+            self._send(worker, Drain(worker.drain_reason))
         changed = worker.credits != message.credits
         worker.seq, worker.credits = message.seq, message.credits
         listed = {held.token: held.state for held in message.in_flight}
-        lost: list[Step] = []
-        back: dict[str, list[Step]] = {}
-        for token, given in list(worker.out.items()):
-            given.listed = given.listed or token in listed
-            given.received = given.received or given.listed
-            given.missed = 0 if token in listed or not given.received else given.missed + 1
-            given.waits = listed.get(token) == "waiting" and worker.heard - given.sent >= LONG
-            if listed.get(token) == "running" and not given.running:
-                given.runs(worker.heard, self.facts.lease_ms / 1000)
-                given.taken_back = ""
-            if given.forgotten:
-                worker.finish(token)
-                back.setdefault(given.taken_back, []).append(given.step)
-                continue
-            if given.cancelled and listed.get(token, "done") != "done":
-                self._send(worker, Cancel((token,), given.cancelled))
-            if given.missed >= MAX_MISSED_HEARTBEATS:
-                del worker.out[token]
-                lost.append(given.step)
-        known = (worker.out, worker.unacknowledged, worker.finished)
-        worker.foreign = {token for token in listed if not any(token in some for some in known)}
-        worker.kept &= worker.foreign
+        worker.refresh(listed, self.facts.lease_ms / 1000)
+        returned = worker.take_forgotten()
+        for token, reason in worker.still_cancelled(listed):
+            self._send(worker, Cancel((token,), reason))
+        lost = worker.take_missed(MAX_MISSED_HEARTBEATS)
+        worker.set_foreign(listed)
         if lost:
-            self.events.append(StepsLost(worker, tuple(lost), "its worker does not know of it"))
-        for reason, steps in back.items():
+            self.events.append(StepsLost(worker, lost, "its worker does not know of it"))
+        for reason, steps in returned.items():
             self.events.append(StepsReturned(worker, tuple(steps), reason))
-        if any(given.waits for given in worker.out.values()):
+        if any(sent_step.is_waiting for sent_step in worker.out.values()):
             self.events.append(StepsWaiting(worker))
-        if changed or lost or back:
+        if changed or lost or returned:
             self.events.append(CapacityChanged(worker))
 
-    def _start(self, worker: WorkerEntry, message: Start) -> None:
+    def _on_start(self, worker: WorkerEntry, message: Start) -> None:
         here: list[str] = []
         gone: list[str] = []
         for token in message.tokens:
             (here if token in worker.out or token in worker.foreign else gone).append(token)
-            # Who asks for leave has it, whatever became of the word that it was received.
-            if (given := worker.out.get(token)) is not None:
-                given.received = True
+            # A request to start shows that the step was received.
+            if (sent_step := worker.out.get(token)) is not None:
+                sent_step.received = True
         if here:
             self.events.append(StartRequested(worker, tuple(here)))
         if gone:
             self._send(worker, Started((), _reply_tokens(gone)))
 
-    def _log(self, worker: WorkerEntry, message: Log) -> None:
-        given = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
-        if given is None:
+    def _on_log(self, worker: WorkerEntry, message: Log) -> None:
+        sent_step = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
+        if sent_step is None:
             self._send(worker, Logged(message.token, message.offset + len(message.lines)))
             return
         # Lines that follow on some which are not here are left out: they come again, together.
-        new = message.lines[given.lines - message.offset :] if message.offset <= given.lines else ()
+        new = message.lines[sent_step.lines - message.offset :] if message.offset <= sent_step.lines else ()
         if new:
-            given.lines = message.offset + len(message.lines)
-            self.events.append(LinesReceived(worker, given.step, new))
-        self._send(worker, Logged(message.token, given.lines))
+            sent_step.lines = message.offset + len(message.lines)
+            self.events.append(LinesReceived(worker, sent_step.step, new))
+        self._send(worker, Logged(message.token, sent_step.lines))
 
-    def _part(self, worker: WorkerEntry, reason: str, *, graceful: bool = False) -> None:
+    def _remove_worker(self, worker: WorkerEntry, reason: str, *, graceful: bool = False) -> None:
         del self.workers[worker.id]
         self._routes.pop(worker.route, None)
         worker.session = ""
-        arrived = tuple(given.step for given in worker.out.values())
+        arrived = tuple(sent_step.step for sent_step in worker.out.values())
         worker.out = {}
         if arrived:
             self.events.append(StepsLost(worker, arrived, f"its worker is gone: {reason}"))
         self.events.append(WorkerLeft(worker, reason, graceful))
 
-    # -- what goes --------------------------------------------------------------------------------------------------
-    def _welcome_to(self, worker: WorkerEntry) -> Welcome:
-        return self.facts.welcome(worker.session, worker.hello.seq, worker.codec, worker.released)
-
-    def _send(self, worker: WorkerEntry, message: Message) -> None:
-        if worker.session:
-            self._put(worker.route, pack(message, worker.session, worker.codec))
-
-    def _send_steps(self, worker: WorkerEntry, batch_id: str, steps: Sequence[Step]) -> None:
-        def batch(some: Sequence[Step]) -> StepBatch:
-            return StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=tuple(some))
-
-        parcel = MessageWriter(worker.session, worker.codec, self.facts.max_message_bytes)
-        for some, frames in parcels(steps, batch, parcel):
-            if isinstance(frames, NotEncodable):
-                (step,) = some
-                del worker.out[step.token]
-                self.events += [StepNotEncodable(worker, step, frames.kind, frames.reason), CapacityChanged(worker)]
-            else:
-                self._put(worker.route, frames)
-
-    def _refuse(self, route: bytes, error: Error, session: str) -> None:
-        self._put(route, pack(error, session))
-
-    def _put(self, route: bytes, frames: list[bytes]) -> None:
-        self.outbox.append((route, frames))
-
 
 def _reply_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Tokens that are not known here, as an answer names them: some at a time, since who sends many need not read the
-    answers, and none that no hub would give. The others are asked about again."""
+    """Returns the unknown tokens that one answer names: a bounded number, since a sender of many need not read the
+    answers, and none that no hub would give. The worker repeats the others."""
     return tuple(token for token in tokens[:MAX_REPLY_TOKENS] if len(token) <= MAX_TOKEN_LENGTH)

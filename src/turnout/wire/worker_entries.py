@@ -1,9 +1,9 @@
-"""Which workers does a hub know, what have they been given, and who is the right one for a step?"""
+"""Holds what a hub knows of each worker: its hello, its credits, and the steps that it was sent."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 
 import msgspec
 
@@ -12,31 +12,33 @@ from turnout.wire.documents import Step
 from turnout.wire.messages import Hello
 
 MAX_REMEMBERED = 20_000
+MAX_WAIT = 2.0
+"""Seconds after which a step that has not begun at its worker might begin sooner at another."""
 
 
 class SentStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
-    """A step in a worker's hands, or on its way there."""
+    """A step that was sent to a worker and has no result here."""
 
     step: Step
     batch_id: str
-    sent: float
+    sent_at: float
     received: bool = False
     missed: int = 0
     """Heartbeats in a row that did not list it."""
     lines: int = 0
-    """How many lines of its log are here."""
+    """Number of lines of its log that have been received."""
     cancelled: str = ""
-    """Why its worker was told to stop it."""
-    waits: bool = False
-    """It has been there for long and has not begun."""
+    """Why its worker was asked to stop it."""
+    is_waiting: bool = False
+    """It has not begun within ``MAX_WAIT``."""
     taken_back: str = ""
-    """Why its worker was told to forget it if it has not begun, if it was."""
+    """Why its worker was asked to forget it unless it has begun; empty if it was not."""
     sends: int = 1
     receipts: int = 0
     """How often it was sent, and received, in this session: messages keep their order, so a worker that has answered
-    all of them has heard what was said before the last."""
+    all of them has received every message before the last."""
     withdrawn: bool = False
-    """Whether its worker has heard that it is taken back is waited for."""
+    """It was taken back, and the worker has not acknowledged that yet."""
     again: bool = False
     """Another hub, which is gone, may have given it to this worker before: it may have begun there, or ended."""
     listed: bool = False
@@ -47,11 +49,21 @@ class SentStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
 
     @property
     def forgotten(self) -> bool:
-        """Whether its worker, which was told to forget it unless it has begun, has done so. A worker does not list here
-        what another hub gave before it takes that one for gone, so a step that it never listed may have begun."""
+        """True if its worker, asked to forget it unless it has begun, has done so. A worker does not list here what
+        another hub gave while it considers that hub alive, so a step that it never listed may have begun."""
         return bool(self.taken_back) and self.missed > 0 and (self.listed or not self.again)
 
-    def runs(self, now: float, grace: float) -> None:
+    def refresh(self, state: str | None, now: float, grace: float) -> None:
+        """Applies what a heartbeat lists of this step; None: it does not list it."""
+        self.listed = self.listed or state is not None
+        self.received = self.received or self.listed
+        self.missed = 0 if state is not None or not self.received else self.missed + 1
+        self.is_waiting = state == "waiting" and now - self.sent_at >= MAX_WAIT
+        if state == "running" and not self.running:
+            self.mark_running(now, grace)
+            self.taken_back = ""
+
+    def mark_running(self, now: float, grace: float) -> None:
         self.running, timeout = True, self.step.metadata.timeout_ms
         self.ends_by = None if timeout is None else now + timeout / 1000 + grace
 
@@ -63,29 +75,29 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
     route: bytes
     key: str | None
     """The public key of its connection, where there is encryption."""
-    heard: float
+    last_seen: float
     """When the last valid message came."""
     bound: bool = False
-    """It was let in once, so its id is known to be this key's."""
+    """It was welcomed before, so its id is known to be this key's."""
     session: str = ""
-    """Empty: not welcome yet, or to say hello again."""
+    """Empty until the worker is welcomed, and after its session has ended."""
     codec: str = "json"
     credits: int = 0
     seq: int = 0
-    leaves: str | None = None
-    """Why it was told to leave."""
+    drain_reason: str | None = None
+    """Why it was asked to drain; None if it was not."""
     out: dict[str, SentStep] = {}
-    """By token; a step leaves when its result is there."""
+    """Steps in flight by token; removed when their results are received."""
     unacknowledged: dict[str, SentStep] = {}
-    """Results that are here and not durable yet."""
+    """Steps whose results were received and are not durable yet."""
     finished: OrderedDict[str, None]
-    """Tokens whose results are durable: who sends one again is told again."""
+    """Tokens whose results are durable: a repeated result is acknowledged again."""
     foreign: set[str] = set()
-    """What it holds from other hubs that are gone."""
+    """Tokens that it holds from other hubs, which are gone."""
     kept: set[str] = set()
-    """Those of them that somebody waits for: they are this hub's now."""
+    """Foreign tokens that this hub has taken over."""
     released: tuple[str, ...] = ()
-    """What it was told at its welcome to let go."""
+    """Tokens that its welcome released."""
 
     @property
     def id(self) -> str:
@@ -93,22 +105,92 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
 
     @property
     def draining(self) -> bool:
-        return self.leaves is not None
+        return self.drain_reason is not None
 
     @property
     def capacity(self) -> int:
-        """How many steps it runs at once. Of one that does not say, half of what it asked for at first: workers ask for
-        twice as many as they have places."""
+        """Number of steps that it runs at once. If its hello has none, half of its first credits: workers offer twice
+        as many credits as they have slots."""
         return self.hello.concurrency or (self.hello.credits + 1) // 2
 
     @property
     def free(self) -> int:
-        """How many more steps it would take now."""
-        return max(0, self.credits - len(self.out)) if self.session and self.leaves is None else 0
+        """Number of steps that it takes now."""
+        return max(0, self.credits - len(self.out)) if self.session and self.drain_reason is None else 0
 
     def knows(self, token: str) -> bool:
-        """Whether this hub gave it, or the worker has said that it holds it."""
-        return any(token in some for some in (self.out, self.unacknowledged, self.finished, self.foreign))
+        """True if this hub gave it, or the worker has listed it."""
+        return token in self.foreign or self._was_given(token)
+
+    def _was_given(self, token: str) -> bool:
+        return token in self.out or token in self.unacknowledged or token in self.finished
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """Tokens that this hub keeps although another gave them, or may have."""
+        again = (token for token, sent_step in self.out.items() if sent_step.again)
+        return tuple(sorted(self.kept.union(again)))
+
+    def succeed(self, before: WorkerEntry) -> None:
+        """Continues the session before, which is over."""
+        before.session = ""
+        self.out, self.unacknowledged, self.finished = before.out, before.unacknowledged, before.finished
+        self.bound = before.bound
+
+    def set_foreign(self, listed: Iterable[str]) -> None:
+        """Takes what the worker lists and this hub did not give for steps of other hubs."""
+        self.foreign = {token for token in listed if not self._was_given(token)}
+        self.kept &= self.foreign
+
+    def reconcile(self, listed: Set[str]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+        """Removes the steps that a new session does not list. Returns those that never arrived, since an older
+        ``steps`` is refused by the new session, and those that did, or may have through another hub: they are lost."""
+        missing = [sent_step for token, sent_step in self.out.items() if token not in listed]
+        lost = tuple(each.step for each in missing if each.received or each.again)
+        unseen = tuple(each.step for each in missing if not (each.received or each.again))
+        for each in self.out.values():
+            each.received, each.sends, each.receipts = True, 0, 0
+        for each in missing:
+            del self.out[each.step.token]
+        return unseen, lost
+
+    def refresh(self, listed: Mapping[str, str], grace: float) -> None:
+        """Applies the list of a heartbeat to all steps in flight."""
+        for token, sent_step in self.out.items():
+            sent_step.refresh(listed.get(token), self.last_seen, grace)
+
+    def take_forgotten(self) -> dict[str, list[Step]]:
+        """Removes and returns the steps that the worker has given up because they were taken back, by the reason."""
+        returned: dict[str, list[Step]] = {}
+        for token, sent_step in list(self.out.items()):
+            if sent_step.forgotten:
+                self.finish(token)
+                returned.setdefault(sent_step.taken_back, []).append(sent_step.step)
+        return returned
+
+    def still_cancelled(self, listed: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Tokens that were cancelled and have not ended, with the reasons."""
+        cancelled = [(token, sent_step.cancelled) for token, sent_step in self.out.items() if sent_step.cancelled]
+        return [(token, reason) for token, reason in cancelled if listed.get(token, "done") != "done"]
+
+    def take_missed(self, max_missed: int) -> tuple[Step, ...]:
+        """Removes and returns the steps that were missing in so many heartbeats in a row."""
+        lost = tuple(sent_step.step for sent_step in self.out.values() if sent_step.missed >= max_missed)
+        for step in lost:
+            del self.out[step.token]
+        return lost
+
+    def take_overdue(self, now: float, away: float) -> tuple[Step, ...]:
+        """Returns, once, the steps that run past their timeouts; the ``away`` seconds without a hub do not count."""
+        overdue: list[Step] = []
+        for sent_step in self.out.values():
+            if sent_step.ends_by is None:
+                continue
+            sent_step.ends_by += away
+            if now >= sent_step.ends_by:
+                sent_step.ends_by = None
+                overdue.append(sent_step.step)
+        return tuple(overdue)
 
     def finish(self, token: str) -> None:
         self.unacknowledged.pop(token, None)
@@ -119,7 +201,7 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
             self.finished.popitem(last=False)
 
     def matches(self, handler: str, labels: Mapping[str, str]) -> bool:
-        """Whether it has the handler, and every label that is asked for, with the same value."""
+        """True if it has the handler, and every one of these labels with the same value."""
         mine = self.hello.labels
         if any(mine.get(name) != value for name, value in labels.items()):
             return False

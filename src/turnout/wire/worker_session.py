@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from turnout.wire.batching import MessageWriter, NotEncodable, parcels
+from turnout.wire.batching import MessageWriter, NotEncodable, pack_batches
 from turnout.wire.documents import StepBatch, StepResults
 from turnout.wire.frames import JSON, UnknownKind, pack, unpack
 from turnout.wire.held_steps import HeldStep, HeldSteps, unsendable
@@ -242,7 +242,7 @@ class WorkerSession:
 
         assert self.welcome is not None
         parcel = MessageWriter(self._session_id, self.codec, self.welcome.max_message_bytes)
-        for some, frames in parcels(ended, batch, parcel):
+        for some, frames in pack_batches(ended, batch, parcel):
             if isinstance(frames, NotEncodable):
                 (held_step,) = some
                 assert held_step.result is not None

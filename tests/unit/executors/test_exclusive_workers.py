@@ -26,7 +26,7 @@ def worker_of(name: str) -> WorkerEntry:
         hello=hello,
         route=name.encode(),
         key=None,
-        heard=0.0,
+        last_seen=0.0,
         session="s",
         credits=PLACES,
         finished=OrderedDict(),
@@ -36,7 +36,7 @@ def worker_of(name: str) -> WorkerEntry:
 
 def give(worker: WorkerEntry, token: str) -> None:
     step = Step(step_id="s", task_id="t", step_name="n", handler_class="h", metadata=StepMetadata(token=token))
-    worker.out[token] = SentStep(step=step, batch_id="b", sent=0.0)
+    worker.out[token] = SentStep(step=step, batch_id="b", sent_at=0.0)
 
 
 class Hall:

@@ -23,7 +23,6 @@ from turnout.model.rows import Renewal, Session
 from turnout.model.spec import Body, TaskSpec
 from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
-from turnout.wire.hub_sessions import LONG
 from turnout.wire.messages import (
     Ack,
     Cancel,
@@ -37,6 +36,7 @@ from turnout.wire.messages import (
     Started,
     Welcome,
 )
+from turnout.wire.worker_entries import MAX_WAIT
 
 HANDLER = "tests:t"
 RUN = "0190c0de-0000-7000-8000-000000000000"
@@ -243,7 +243,7 @@ async def four_of_which_two_wait(desk: Desk, later: float) -> list[str]:
 
 def test_what_waits_for_long_goes_to_a_worker_that_could_begin_it() -> None:
     async def scenario() -> None:
-        desk, now = Desk(), time.monotonic() + 2 * LONG
+        desk, now = Desk(), time.monotonic() + 2 * MAX_WAIT
         first, second, third, fourth = await four_of_which_two_wait(desk, now)
         assert Started not in kinds(desk.said()), "nobody else is there"
         await desk.greet("idle", credits=3)
@@ -263,7 +263,7 @@ def test_what_waits_for_long_goes_to_a_worker_that_could_begin_it() -> None:
 
 def test_no_more_is_taken_back_than_others_could_begin() -> None:
     async def scenario() -> None:
-        desk, now = Desk(), time.monotonic() + 2 * LONG
+        desk, now = Desk(), time.monotonic() + 2 * MAX_WAIT
         tokens = await four_of_which_two_wait(desk, now)
         await desk.greet("busy", credits=2)
         await desk.execute(desk.assigned())
@@ -480,7 +480,7 @@ def test_an_attempt_that_its_worker_does_not_end_in_time_is_not_waited_for() -> 
             nonlocal clock
             for _ in range(2 * seconds):
                 clock += 0.5
-                worker.heard = clock
+                worker.last_seen = clock
                 desk.hub.protocol.tick(clock)
             desk.hub.pump()
             await desk.settle()

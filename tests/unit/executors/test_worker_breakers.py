@@ -31,7 +31,7 @@ def worker_of(name: str, incarnation: int = 0, host: str = "box") -> WorkerEntry
         name=name,
         host=host,
     )
-    return WorkerEntry(hello=hello, route=b"r", key=None, heard=0.0, session="s", credits=8, finished=OrderedDict())
+    return WorkerEntry(hello=hello, route=b"r", key=None, last_seen=0.0, session="s", credits=8, finished=OrderedDict())
 
 
 def flight_of(worker_id: str, number: int) -> InFlight:

@@ -13,9 +13,9 @@ from turnout.wire.documents import ResultMetadata, Step, StepMetadata, StepResul
 from turnout.wire.handshake import HubFacts
 from turnout.wire.held_steps import HeldSteps
 from turnout.wire.hub_events import (
-    Ended,
     ForeignResultsReceived,
     HelloReceived,
+    ResultsReceived,
     StartRequested,
     StepsLost,
     StepsReturned,
@@ -177,7 +177,7 @@ class Network:
             match event:
                 case HelloReceived():
                     self.hub.welcome(event.worker, [h.token for h in event.unknown if h.token not in self.waiting])
-                case Ended() | ForeignResultsReceived():
+                case ResultsReceived() | ForeignResultsReceived():
                     for result in event.results:
                         if result.token in self.waiting:
                             self.waiting.discard(result.token)

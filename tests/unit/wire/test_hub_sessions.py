@@ -12,9 +12,9 @@ from turnout.wire.documents import Step, StepBatch, StepResults
 from turnout.wire.frames import check_of, pack, unpack
 from turnout.wire.handshake import HubFacts
 from turnout.wire.hub_events import (
-    Ended,
     Event,
     HelloReceived,
+    ResultsReceived,
     StepNotEncodable,
     StepsLost,
     StepsOverdue,
@@ -135,7 +135,7 @@ def test_a_token_that_is_no_text_is_not_answered() -> None:
     hub.hear_document(
         "results", f'{{"batch_id": "b", "protocol_version": "1.0", "results": [{sound}, {bad}]}}'.encode()
     )
-    [ended] = [event for event in hub.events() if isinstance(event, Ended)]
+    [ended] = [event for event in hub.events() if isinstance(event, ResultsReceived)]
     assert [result.token for result in ended.results] == ["a.1"]
     assert hub.said() == []
 
@@ -204,7 +204,7 @@ def test_what_is_given_again_may_begin_also_if_the_worker_has_it_from_the_other_
     hub.beat(("a.1", "waiting"))
     assert hub.said() == [Heartbeat(seq=1, keep=("a.1",))]
     hub.hear(StepResults(batch_id="b", protocol_version="1.0", results=(done(step("a.1")),)))
-    assert [event.results[0].token for event in hub.events() if isinstance(event, Ended)] == ["a.1"]
+    assert [event.results[0].token for event in hub.events() if isinstance(event, ResultsReceived)] == ["a.1"]
 
 
 @pytest.mark.parametrize(

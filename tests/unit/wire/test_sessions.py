@@ -11,7 +11,7 @@ from kit.examples import examples
 from unit.wire.network import Network, Weather, Worker, done, hello, ids, step
 
 from turnout.wire.frames import pack, unpack
-from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.handshake import HelloCheck, HubFacts
 from turnout.wire.held_steps import HeldSteps
 from turnout.wire.hub_events import ForeignResultsReceived
 from turnout.wire.messages import Error, Heartbeat, Hello, Message, Start
@@ -212,13 +212,13 @@ def test_what_a_hub_has_disowned_goes_on_as_if_another_had_given_it() -> None:
 def test_what_could_forge_a_line_of_a_log_or_move_a_cursor_is_no_name(text: str, field: str) -> None:
     """Logs, tables and refusals say these words as they came."""
     said = {"labels": {"labels": {text: "a"}}, "values": {"labels": {"a": text}}, "handlers": {"handlers": (text,)}}
-    refusal = Greeting().refusal(hello("w", **said.get(field, {field: text})), None, None)
+    refusal = HelloCheck().refusal(hello("w", **said.get(field, {field: text})), None, None)
     assert refusal is not None and (refusal.code, refusal.retry) == ("bad_hello", False)
 
 
 def test_a_name_may_be_of_any_language() -> None:
     said = hello("w", name="Büro 3 – 東京", labels={"área": "süd"}, handlers=("Größe::prüfen",))
-    assert Greeting().refusal(said, None, None) is None
+    assert HelloCheck().refusal(said, None, None) is None
 
 
 def test_a_connection_is_of_one_worker() -> None:

@@ -36,22 +36,22 @@ from turnout.model.reasons import BREAKER_OPEN
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
-from turnout.wire.handshake import Greeting, HubFacts
+from turnout.wire.handshake import HelloCheck, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
-    Ended,
     Event,
     ForeignResultsReceived,
     HelloReceived,
     LinesReceived,
     ProgressReceived,
+    ResultsReceived,
     StartRequested,
     StepNotEncodable,
     StepsLost,
     StepsOverdue,
     StepsReturned,
     StepsWaiting,
-    Withdrawn,
+    StepsWithdrawn,
     WorkerLeft,
 )
 from turnout.wire.hub_sessions import HubProtocol
@@ -96,8 +96,8 @@ class WorkersExecutor(RemoteExecutor):
             max_message_bytes=self.settings.max_message_bytes,
         )
         self.authenticator = CurveAuthenticator.of(self.settings) if listens else None
-        greeting = None if self.authenticator is None else Greeting(self.authenticator.permission)
-        self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, greeting)
+        hello_check = None if self.authenticator is None else HelloCheck(self.authenticator.permission)
+        self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, hello_check)
         self._pump = Pump(self._process_events)
         self.pump = self._pump.run
         """Acts on what was heard or done, and sends what follows from it."""
@@ -366,7 +366,7 @@ class WorkersExecutor(RemoteExecutor):
 
     def _on(self, event: Event) -> None:
         match event:
-            case Ended():
+            case ResultsReceived():
                 self._ended(event)
             case CapacityChanged():
                 self.pool.changed()
@@ -379,7 +379,7 @@ class WorkersExecutor(RemoteExecutor):
                 self.outcomes.start(event)
             case StepsWaiting():
                 self.protocol.take_back(event.worker, self.pool.misplaced(event.worker), BETTER_ELSEWHERE)
-            case Withdrawn():
+            case StepsWithdrawn():
                 self.flights.withdrawn(event.tokens)
             case StepsReturned():
                 self.outcomes.returned([step.token for step in event.steps], event.reason)
@@ -396,13 +396,13 @@ class WorkersExecutor(RemoteExecutor):
             case WorkerLeft():
                 self.membership.on_left(event)
 
-    def _ended(self, event: Ended) -> None:
+    def _ended(self, event: ResultsReceived) -> None:
         """Hand in the results; those that a turn of the loop has no time for come first in the next."""
         until = time.monotonic() + TURN_SECONDS
         for number, result in enumerate(event.results, 1):
             self.outcomes.ended(event.worker, result)
             if number < len(event.results) and time.monotonic() >= until:
-                self._events.appendleft(Ended(event.worker, event.results[number:]))
+                self._events.appendleft(ResultsReceived(event.worker, event.results[number:]))
                 return
 
     # -- time ---------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class StepSender:
             self._full_since.pop(worker_id, None)
             return
         worker = self._protocol.workers.get(worker_id)
-        takes_some = worker is not None and worker.session and worker.leaves is None and worker.credits > 0
+        takes_some = worker is not None and worker.session and worker.drain_reason is None and worker.credits > 0
         if takes_some and now - self._full_since.setdefault(worker_id, now) < CREDIT_TIMEOUT:
             self._queued[worker_id] = steps
             return
@@ -74,7 +74,7 @@ class StepSender:
         reason = "its worker has gone" if worker is None else "its worker takes no more"
         for step in steps:
             flight = self._flights.get(step.token)
-            if flight is not None and flight.event.again and worker is not None and worker.leaves is None:
+            if flight is not None and flight.event.again and worker is not None and worker.drain_reason is None:
                 self._queued.setdefault(worker_id, []).append(step)
             elif flight is not None:
                 self._outcomes.not_sent(flight, reason)

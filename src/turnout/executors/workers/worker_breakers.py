@@ -176,7 +176,7 @@ class WorkerBreakers:
             breaker=state.value,
             cause="" if known is None or state is BreakerState.CLOSED else known.cause,
             draining=worker.draining,
-            silent_seconds=max(0.0, round(self._clock() - worker.heard, 3)),
+            silent_seconds=max(0.0, round(self._clock() - worker.last_seen, 3)),
         )
 
 

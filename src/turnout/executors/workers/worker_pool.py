@@ -135,7 +135,7 @@ class WorkerPool:
         found: list[str] = []
         for token, given in worker.out.items():
             # What needs leave to begin is between its worker and whoever grants it.
-            if not given.waits or given.step.metadata.confirm_start:
+            if not given.is_waiting or given.step.metadata.confirm_start:
                 continue
             handler, labels = given.step.handler_class, given.step.metadata.labels
             able = (each for each in idle if self._protocol.workers[each].matches(handler, labels))
@@ -149,7 +149,7 @@ class WorkerPool:
     def _idle(self, worker: WorkerEntry) -> int:
         """Places where nothing runs, as far as can be told: workers ask for twice as many steps as they have places."""
         busy = len(worker.out) + self._reserved[worker.id]
-        waits = any(given.waits for given in worker.out.values())
+        waits = any(given.is_waiting for given in worker.out.values())
         if waits or self._breakers.is_blocked(worker.id) or self._exclusive.closed_to_others(worker):
             return 0
         return min((worker.hello.credits + 1) // 2 - busy, worker.free)
