@@ -251,7 +251,8 @@ def test_a_submission_that_was_refused_leaves_nothing_in_memory(runner, counted)
     def refused() -> list[weakref.ref[Any]]:
         request = core.submitter.request(counted.workflow, (2,), {}, Options(key="taken"))
         with pytest.raises(IdempotencyConflict):
-            runner._submit([request])
+            core.submitter.submit([request])
+            request.accepted.result()
         return [weakref.ref(request.accepted), weakref.ref(request.final)]
 
     left = [each for _ in range(5) for each in refused()]

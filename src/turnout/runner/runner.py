@@ -133,7 +133,7 @@ class RunHandle(SubmittedRun, Generic[R]):
 
         Tasks that changed since, or take a parameter that ``input`` changes, run again, and so does what follows them.
         """
-        return Submitting(self._core).submit_all([self._core.submitter.rerun(self.id, from_task, input)])[0]
+        return _submit(self._core, [self._core.submitter.rerun(self.id, from_task, input)])[0]
 
 
 def _awake(final: Future[FinishedRun], timeout: float | None) -> FinishedRun:
@@ -160,7 +160,7 @@ class Submitting:
 
     def submit(self, workflow: Workflow[P, R], /, *args: P.args, **kwargs: P.kwargs) -> RunHandle[R]:
         """Starts a run; returns once it is durable."""
-        return self.submit_all([self._core.submitter.request(workflow, args, kwargs)])[0]
+        return _submit(self._core, [self._core.submitter.request(workflow, args, kwargs)])[0]
 
     def submit_with(
         self,
@@ -174,16 +174,17 @@ class Submitting:
     ) -> RunHandle[R]:
         """Starts a run with an idempotency key, a priority or a timeout; keyword parameters go into ``input``."""
         options = Options.of(key, priority, timeout)
-        return self.submit_all([self._core.submitter.request(workflow, args, input or {}, options)])[0]
+        return _submit(self._core, [self._core.submitter.request(workflow, args, input or {}, options)])[0]
 
     def owns(self, run_id: str) -> bool:
         """True if this Runner is the run's owner now."""
         return self._core.admin.owns(run_id)
 
-    def submit_all(self, requests: Sequence[Submission]) -> builtins.list[RunHandle[Any]]:
-        """Hands in checked submissions; returns once all are durable."""
-        self._core.submitter.submit(requests)
-        return [RunHandle(self._core, request.accepted.result(), request.final) for request in requests]
+
+def _submit(core: Core, requests: Sequence[Submission]) -> list[RunHandle[Any]]:
+    """Hands in checked submissions; returns once all are durable."""
+    core.submitter.submit(requests)
+    return [RunHandle(core, request.accepted.result(), request.final) for request in requests]
 
 
 class Runner(Submitting):
@@ -269,7 +270,7 @@ class Runner(Submitting):
         self, workflow: Workflow[..., R], inputs: Iterable[Mapping[str, Any]], *, priority: int = 0
     ) -> builtins.list[RunHandle[R]]:
         """Starts a run for each input (parameters by name); returns once all are durable."""
-        return self.submit_all(self._core.submitter.request_many(workflow, inputs, priority))
+        return _submit(self._core, self._core.submitter.request_many(workflow, inputs, priority))
 
     # -- reading ------------------------------------------------------------------------------------------------
     def get(self, run_id: str) -> RunHandle[Any]:
