@@ -121,7 +121,7 @@ def api_part() -> list[str]:
 # -- errors and waiting reasons ----------------------------------------------------------------------------------------
 
 
-def exceptions() -> list[type[Exception]]:
+def exceptions() -> list[type[Any]]:
     """Returns every exception of ``turnout.errors``, in the order of the module."""
     from turnout import errors
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.children import eventually
 from turnout.errors import StoreUnreachable
-from turnout.store.postgres.listener import Listener
+from turnout.store.postgres import Listener
 from turnout.store.sqlite.connection import SqliteDatabase
 
 

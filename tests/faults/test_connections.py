@@ -21,7 +21,7 @@ from tests.faults.scale import FULL, PATIENCE, scaled
 from tests.postgres import OwnServer
 from turnout import Runner, Workflow, task, workflow
 from turnout.model.states import RunState
-from turnout.orchestration.coordination.backpressure import FLOOR, MAX_PATIENCE, MIN_PATIENCE
+from turnout.orchestration.coordination.backpressure import MAX_QUIET, MIN_FACTOR, MIN_QUIET
 from turnout.orchestration.coordination.settings import CoordinatorSettings
 from turnout.runner import EngineSettings
 from turnout.store.postgres import PostgresStore
@@ -105,7 +105,7 @@ class Demand:
         turns = sum((first > 0) is not (second > 0) for first, second in itertools.pairwise(steps))
         assert coordinator.started_at is not None
         looks = (coordinator._clock() - coordinator.started_at) / WATCHFUL.coordinator.backpressure_interval_seconds
-        tries = math.log2(MAX_PATIENCE / MIN_PATIENCE) + 1 + looks / MAX_PATIENCE
+        tries = math.log2(MAX_QUIET / MIN_QUIET) + 1 + looks / MAX_QUIET
         assert turns <= 2 * tries, factors
         print(f"the factor went {factors}: {turns} turns in {looks:.0f} looks")
 
@@ -137,7 +137,7 @@ def test_connections_that_others_hold_slow_us_down_until_they_are_released(
     with ExitStack() as stack:
         for _ in range(held):
             stack.enter_context(pool_of(runner).lend())
-        demand.slows_down(FLOOR if held == CONNECTIONS else 0.7)
+        demand.slows_down(MIN_FACTOR if held == CONNECTIONS else 0.7)
         if held < CONNECTIONS:
             eventually("calls from before it are over", lambda: (s := demand.look()).active <= s.limit)
         assert demand.engine.status.read().condition == "degraded"

@@ -17,7 +17,7 @@ from turnout.model.states import RunState
 from turnout.model.texts import MAX_KEY_LENGTH, MAX_REASON_LENGTH
 from turnout.model.transition import Transition
 from turnout.model.workers import WorkerView
-from turnout.orchestration.active_run import RunCommand
+from turnout.orchestration.active_runs import RunCommand
 from turnout.runner import AsyncRunner, EngineSettings
 from turnout.runner.live_sessions import drain
 from turnout.store import connect

@@ -13,7 +13,7 @@ from small_worker import SmallWorker
 from turnout import Runner, Workflow, remote, task, workflow
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.executors.workers.settings import HubSettings
-from turnout.orchestration.stages.shadows import ShadowMetrics
+from turnout.orchestration.stages.results import ShadowMetrics
 from turnout.wire.documents import ResultMetadata, Step, StepResult
 
 QUICK = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=1.0, resend=0.2)

@@ -16,8 +16,8 @@ from turnout.authoring.workflow import Workflow
 from turnout.errors import RunFailed
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
-from turnout.orchestration.loading.graph_cache import GraphCache
-from turnout.orchestration.loading.loader import StoreLoader
+from turnout.orchestration.loaders.loader import StoreLoader
+from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.store import connect
 
 PATIENCE = 30.0

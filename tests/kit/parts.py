@@ -20,48 +20,35 @@ from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
 from turnout.model.transition import Transition
 from turnout.model.values import MAX_BYTES
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.background import Background
-from turnout.orchestration.capacity_queue import CapacityQueue
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, RunTimers
+from turnout.orchestration.background import Background, StoreThreads, Wakeups
 from turnout.orchestration.children.child_runs import ChildRuns
 from turnout.orchestration.children.propagation import Propagation
 from turnout.orchestration.children.requests import ChildRequests
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.capacity import CapacityQueue, Reservations
 from turnout.orchestration.stages.claims import Claims, ClaimScope
-from turnout.orchestration.stages.commands import Commands
+from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
-from turnout.orchestration.stages.pending_submissions import PendingSubmissions
-from turnout.orchestration.stages.reservations import Reservations
-from turnout.orchestration.stages.result_check import ResultCheck
-from turnout.orchestration.stages.result_intake import ResultIntake
+from turnout.orchestration.stages.pending_submissions import PendingSubmissions, SubmissionReplies
+from turnout.orchestration.stages.results import ResultCheck, ResultIntake, Shadows
 from turnout.orchestration.stages.scheduler import Scheduler
-from turnout.orchestration.stages.shadows import Shadows
 from turnout.orchestration.stages.stage import Stage, WorkQueue
-from turnout.orchestration.stages.stored_versions import StoredVersions
-from turnout.orchestration.stages.submission import SubmissionStage
-from turnout.orchestration.stages.submission_replies import SubmissionReplies
+from turnout.orchestration.stages.submission import StoredVersions, SubmissionStage
 from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
-from turnout.orchestration.stages.timers import RunTimers
 from turnout.orchestration.stages.waiters import Waiters
-from turnout.orchestration.stages.withdrawal import Withdrawal
-from turnout.orchestration.store_threads import StoreThreads
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.inbox import Inbox
-from turnout.orchestration.upkeep.lost_attempts import LostAttempts
-from turnout.orchestration.upkeep.notifications import Notifications
+from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
-from turnout.orchestration.upkeep.redelivery import Redelivery
-from turnout.orchestration.upkeep.sweeper import Sweeper
-from turnout.orchestration.upkeep.unknown_runs import UnknownRuns
-from turnout.orchestration.upkeep.wakeups import Wakeups
+from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
 
 ME, OTHER = "session-1", "session-2"
 
@@ -195,8 +182,8 @@ class Parts:
             self.session,
             self.runs,
             submissions=self.submissions,
-            births=self.child_requests,
-            following=self.propagation,
+            requests=self.child_requests,
+            propagation=self.propagation,
             background=self.background,
             wakeups=self.wakeups,
         )
@@ -228,7 +215,7 @@ class Parts:
             self.runs,
             reservations=self.reservations,
             capacity_queue=self.capacity_queue,
-            suspects=self.exclusive_tasks,
+            exclusive_tasks=self.exclusive_tasks,
             children=self.child_runs,
             polled=self.polled,
         )

@@ -90,7 +90,7 @@ def _effective(config: Config, key: Key) -> EffectiveSetting:
 
 
 def _redacted(key: Key, value: Any) -> Any:
-    from turnout.store.urls import shown_url
+    from turnout.store.database import shown_url
 
     if key == ("database",):
         return shown_url(value)

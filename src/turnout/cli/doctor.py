@@ -131,7 +131,7 @@ def _routing(config: Config) -> Iterator[Check]:
 def _database(database: str | None) -> Iterator[Check]:
     from turnout.runner.settings import configuration, database_url
     from turnout.store import connect
-    from turnout.store.urls import shown_url
+    from turnout.store.database import shown_url
 
     try:
         url = database_url(database)

@@ -29,7 +29,7 @@ from turnout.runner.composition import Plan
 from turnout.runner.config import Config
 from turnout.runner.settings import url_in
 from turnout.runner.views import MAX_SHOWN_FAILURES
-from turnout.store.urls import shown_url
+from turnout.store.database import shown_url
 
 AnyWorkflow = Workflow[..., Any]
 

@@ -156,7 +156,7 @@ def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any
 
 
 def _ready(runner: Runner) -> Ready:
-    from turnout.store.urls import shown_url
+    from turnout.store.database import shown_url
 
     core = runner.core
     authenticator = core.workers.authenticator if core.workers is not None else None

@@ -8,11 +8,13 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import msgspec
 
 from turnout.contracts.store import MessageStore
 from turnout.errors import StoreError, StoreRejected
+from turnout.model.bisection import bisect_failing
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 
 log = logging.getLogger(__name__)
@@ -69,37 +71,38 @@ class Outbox:
             if self._stopping.is_set():
                 return
 
-    def _post(self, poller: str, results: list[ExecutionResult]) -> None:
+    def _post(self, poller: str, results: Sequence[ExecutionResult]) -> None:
+        """Posts results. One that the database refuses does not hold up the others."""
+        for part, rejection in bisect_failing(results, partial(self._attempt, poller), bool):
+            if rejection is not None:
+                self._refuse(poller, part[0], rejection)
+
+    def _attempt(self, poller: str, results: Sequence[ExecutionResult]) -> StoreRejected | None:
         pause = INITIAL_BACKOFF
         while True:
             try:
                 self._store.post_results(poller, results)
                 self._accepted(results)
-                return
+                return None
             except StoreRejected as error:
-                self._split(poller, results, error)
-                return
+                return error
             except Exception as error:
                 if not isinstance(error, StoreError):
                     log.exception("results could not be posted")
                 log.warning("%d results wait for the store: %s", len(results), error)
                 if time.monotonic() > self._until:
-                    return
+                    return None
                 time.sleep(pause)
                 pause = INITIAL_BACKOFF if self._stopping.is_set() else min(pause * 2, MAX_PAUSE)
 
-    def _split(self, poller: str, results: list[ExecutionResult], error: StoreRejected) -> None:
-        """One result that the database refuses must not hold up the others: halve the batch down to it."""
-        if len(results) > 1:
-            middle = len(results) // 2
-            self._post(poller, results[:middle])
-            self._post(poller, results[middle:])
-        elif results[0].status is ExecutionStatus.FAILED and results[0].error == _refusal(error):
-            log.error("the store refuses even the refusal of %s: %s", results[0].task_id, error)
-            self._accepted(results)
+    def _refuse(self, poller: str, result: ExecutionResult, error: StoreRejected) -> None:
+        """Posts a failure in place of a result that the database refuses."""
+        if result.status is ExecutionStatus.FAILED and result.error == _refusal(error):
+            log.error("the store refuses even the refusal of %s: %s", result.task_id, error)
+            self._accepted([result])
         else:
             refused = msgspec.structs.replace(
-                results[0], status=ExecutionStatus.FAILED, output=None, retryable=False, error=_refusal(error)
+                result, status=ExecutionStatus.FAILED, output=None, retryable=False, error=_refusal(error)
             )
             self._post(poller, [refused])
 

@@ -1,1 +1,1 @@
-"""What happens: stages, the ledger, and the engine that drives runs."""
+"""Drives runs: stages, the ledger, upkeep, and the engine that composes them."""

@@ -1,29 +1,155 @@
-"""The runs that this orchestrator owns, and what has come in for each of them."""
+"""Holds the runs that this orchestrator owns: their state, what has come in for each of them, and their timers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+import time
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import msgspec
 
 from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Delivery
 from turnout.errors import StoreUnreachable
-from turnout.model.events import ExecutionResult
-from turnout.orchestration.active_run import ActiveRun, PendingResult, RunCommand
+from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.names import split_task_id
+from turnout.model.reasons import RUN_TIMED_OUT
+from turnout.model.rows import TaskRow
+from turnout.model.run_machine import RunMachine
+from turnout.orchestration.background import Background
 from turnout.orchestration.stages.stage import Stage, WorkQueue
+
+NO_REASONS: Mapping[Hashable, str] = {}
+
+
+class PendingResult(msgspec.Struct, frozen=True, gc=False):
+    """A result that waits for the run's next transition. A poller's has its inbox row and its holder."""
+
+    pos: int
+    result: ExecutionResult
+    inbox: int | None = None
+    holder: str | None = None
+
+
+def first_results(results: list[PendingResult], max_characters: int) -> list[PendingResult]:
+    """Returns the first results whose outputs have at most this many characters together, and at least one."""
+    total = 0
+    for number, pending in enumerate(results):
+        total += len(pending.result.output or "")
+        if total > max_characters and number:
+            return results[:number]
+    return results
+
+
+class RunCommand:
+    """A command that waits for the run's next transition: from another process (a row) or from this one (a future)."""
+
+    __slots__ = ("done", "ends_hooks", "kind", "reason", "row", "withdrawal")
+
+    def __init__(
+        self, kind: str, reason: str | None, *, row: int | None = None, done: asyncio.Future[None] | None = None
+    ) -> None:
+        self.kind = kind
+        self.reason = reason
+        self.row = row
+        self.done = done
+        self.ends_hooks: bool | None = None
+        """Of a cancel that was applied once: True if the run was being cancelled already."""
+        self.withdrawal: asyncio.Future[None] | None = None
+        """Of a pause or cancel: done when every attempt of the run has begun or never will."""
+
+    def acknowledge(self) -> None:
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: BaseException) -> None:
+        if self.done is not None and not self.done.done():
+            self.done.set_exception(error)
+
+
+def failure_site(error: BaseException) -> str:
+    """Returns the exception's type and the line that raised it. Messages may differ from one time to the next."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = "" if last is None else f" in {last.tb_frame.f_code.co_filename}:{last.tb_lineno}"
+    return f"{type(error).__name__}{where}"
+
+
+class ActiveRun:
+    """A run that this orchestrator owns: its machine, what has come in for it, and where it is queued."""
+
+    __slots__ = (
+        "busy",
+        "commands",
+        "dropped",
+        "ends_at",
+        "grace",
+        "has_lost_attempts",
+        "just_claimed",
+        "last_failure",
+        "machine",
+        "queued",
+        "queued_for",
+        "results",
+        "timer",
+        "wait_reasons",
+        "waiting_since",
+    )
+
+    def __init__(self, machine: RunMachine) -> None:
+        self.machine = machine
+        self.results: list[PendingResult] = []
+        """In order of arrival."""
+        self.commands: list[RunCommand] = []
+        self.queued = False
+        """True if it is in the queue of a stage. A run is in one queue at a time, and in none while it is busy."""
+        self.busy = False
+        """True if one of its transitions is in the ledger."""
+        self.just_claimed = False
+        """True until the first transition after a claim, which resumes what an earlier owner left undone."""
+        self.grace: dict[tuple[int, int], float] = {}
+        """By position and attempt of what workers or pollers held when it was claimed: the ``boot_time`` until which it
+        is not lost because a lease is over."""
+        self.has_lost_attempts = False
+        """True if an attempt of it was lost: some of its tasks may have to run exclusively."""
+        self.dropped = False
+        self.last_failure = ""
+        """Where its last transition raised; empty once one was applied."""
+        self.queued_for: set[Hashable] = set()
+        """Keys of the capacity queues that it is in."""
+        self.wait_reasons: Mapping[Hashable, str] = NO_REASONS
+        """By queue key: the reason last recorded for its waiting tasks. A queue without one: for capacity."""
+        self.waiting_since: dict[Hashable, float] = {}
+        """By queue key: since when it waits, which is its rank there until it gets a slot."""
+        self.timer: Any = None
+        self.ends_at: float | None = None
+        """The monotonic time at which its timeout is over."""
+
+    def is_repeated_failure(self, error: BaseException) -> bool:
+        """True if the same exception was raised at the same line the time before."""
+        site = failure_site(error)
+        repeated, self.last_failure = site == self.last_failure, site
+        return repeated
+
+    @property
+    def run_id(self) -> str:
+        return self.machine.new.run_id
 
 
 class ActiveRuns(Mapping[str, ActiveRun]):
-    """Owned runs by id. A run that has something to do is put into the queue of a stage, once at a time."""
+    """Owned runs by id. A run that has something to do is put into the queue of one stage."""
 
     def __init__(self, registry: Registry, delivery: Delivery, queues: Mapping[Stage, WorkQueue]) -> None:
         self._registry = registry
         self._delivery = delivery
-        self._to_start = queues[Stage.START]
-        self._with_news = queues[Stage.RESULT]
-        self._finished = queues[Stage.FINISH]
+        self._start_queue = queues[Stage.START]
+        self._result_queue = queues[Stage.RESULT]
+        self._finish_queue = queues[Stage.FINISH]
         self._runs: dict[str, ActiveRun] = {}
         self.get = self._runs.get
-        """As that of any mapping, without a detour: every result asks for its run."""
+        """The dict's own method: every result looks its run up."""
 
     def __getitem__(self, run_id: str) -> ActiveRun:
         return self._runs[run_id]
@@ -38,15 +164,15 @@ class ActiveRuns(Mapping[str, ActiveRun]):
         return run_id in self._runs
 
     def add(self, owned: ActiveRun) -> None:
-        """Drives this run from now on, in place of an earlier state of it."""
+        """Drives this run from now on, in place of an earlier state of the same run."""
         self._runs[owned.run_id] = owned
 
     def enqueue(self, owned: ActiveRun) -> None:
-        """Puts a run into the queue of the stage that takes its next turn: one queue for runs with results or orders,
-        one for runs with tasks to start. A run in a queue or in the ledger is looked at again when that is settled."""
+        """Puts a run into the queue of the stage that computes its next transition: one for runs with results or
+        commands, one for runs with tasks to start. A run that is queued or in the ledger is enqueued after that."""
         if not (owned.queued or owned.busy or owned.dropped):
             owned.queued = True
-            (self._with_news if owned.results or owned.commands else self._to_start).put(owned)
+            (self._result_queue if owned.results or owned.commands else self._start_queue).put(owned)
 
     def deliver(
         self,
@@ -61,15 +187,15 @@ class ActiveRuns(Mapping[str, ActiveRun]):
         owned.results.append(PendingResult(pos, result, inbox, holder))
         self.enqueue(owned)
 
-    def command(self, owned: ActiveRun, order: RunCommand) -> None:
-        """Gives a run an order to pause, resume or cancel."""
-        owned.commands.append(order)
+    def command(self, owned: ActiveRun, command: RunCommand) -> None:
+        """Gives a run a command to pause, resume or cancel."""
+        owned.commands.append(command)
         self.enqueue(owned)
 
     def finish(self, owned: ActiveRun) -> None:
         """Puts a run that has ended into the queue of the last stage."""
         owned.dropped = True
-        self._finished.put(owned)
+        self._finish_queue.put(owned)
 
     def release(self, owned: ActiveRun) -> None:
         """Stops driving a run: it has ended, or has another owner."""
@@ -82,13 +208,49 @@ class ActiveRuns(Mapping[str, ActiveRun]):
         if owned.timer is not None:
             owned.timer.cancel()
         if owned.results and self._delivery.acknowledges:
-            self._delivery.reassign([answer.result for answer in owned.results])
-        for order in owned.commands:
+            self._delivery.reassign([pending.result for pending in owned.results])
+        for command in owned.commands:
             if ended:
-                order.acknowledge()
+                command.acknowledge()
             else:
-                order.fail(StoreUnreachable("the run changed hands; ask again"))
+                command.fail(StoreUnreachable("the run has another owner now; retry"))
 
     def discard(self, run_id: str) -> None:
         """Forgets a run that was never stored."""
         self._runs.pop(run_id, None)
+
+
+class RunTimers:
+    """Sets the timers of the runs that are driven here. A run's next owner sets them again from what is stored."""
+
+    def __init__(self, runs: ActiveRuns, background: Background, cancel_grace: float) -> None:
+        self._runs = runs
+        self._background = background
+        self._cancel_grace = cancel_grace
+
+    def retry(self, owned: ActiveRun, row: TaskRow) -> None:
+        """Enqueues the run when this ready task may be retried."""
+
+        def due() -> None:
+            if not owned.dropped:
+                owned.machine.clear_delay(row.pos)
+                self._runs.enqueue(owned)
+
+        self._background.later(row.retry_in or 0.0, due)
+
+    def deadline(self, owned: ActiveRun, age: float) -> None:
+        """Cancels the run when its timeout is over."""
+        timeout = owned.machine.new.timeout
+        if timeout is not None and not owned.machine.row.state.terminal:
+            command, remaining = RunCommand("cancel", RUN_TIMED_OUT), max(0.0, timeout - age)
+            owned.ends_at = time.monotonic() + remaining
+            owned.timer = self._background.later(remaining, lambda: self._runs.command(owned, command))
+
+    def cancel_timeout(self, owned: ActiveRun, event: TaskReadyEvent) -> None:
+        """Ends a cancelled attempt that does not stop within the grace period."""
+
+        def overdue() -> None:
+            if not owned.dropped:
+                self._runs.deliver(owned, split_task_id(event.task_id)[1], ExecutionResult.cancelled(event))
+
+        self._background.later(self._cancel_grace, overdue)

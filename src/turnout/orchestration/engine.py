@@ -1,6 +1,6 @@
-"""One orchestrator: how its parts are put together, and how it starts and stops.
+"""Composes the parts of one orchestrator, and starts and stops them.
 
-Everything here and in the parts runs on the orchestrator's own event loop; only store calls leave it, for threads.
+The parts run on the orchestrator's own event loop; only store calls run in threads.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from turnout.dispatcher.no_dispatcher import NoDispatcher
 from turnout.errors import StoreError
 from turnout.model.rows import RunWrite
 from turnout.model.values import MAX_BYTES
-from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.background import Background
-from turnout.orchestration.capacity_queue import CapacityQueue
+from turnout.orchestration.active_runs import ActiveRuns, RunTimers
+from turnout.orchestration.background import Background, StoreThreads, Wakeups
 from turnout.orchestration.children.child_runs import ChildRuns
 from turnout.orchestration.children.propagation import Propagation
 from turnout.orchestration.children.requests import ChildRequests
@@ -30,40 +29,28 @@ from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoor
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.status import StatusReader, StatusSnapshot
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.capacity import CapacityQueue, Reservations
 from turnout.orchestration.stages.claims import Claims, ClaimScope
-from turnout.orchestration.stages.commands import Commands
+from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
-from turnout.orchestration.stages.pending_submissions import PendingSubmissions
-from turnout.orchestration.stages.reservations import Reservations
-from turnout.orchestration.stages.result_check import ResultCheck
-from turnout.orchestration.stages.result_intake import ResultIntake
+from turnout.orchestration.stages.pending_submissions import PendingSubmissions, SubmissionReplies, Throttle
+from turnout.orchestration.stages.results import ResultCheck, ResultIntake, Shadows
 from turnout.orchestration.stages.scheduler import Scheduler
-from turnout.orchestration.stages.shadows import Shadows
 from turnout.orchestration.stages.stage import Stage, WorkQueue
-from turnout.orchestration.stages.stored_versions import StoredVersions
-from turnout.orchestration.stages.submission import SubmissionStage
-from turnout.orchestration.stages.submission_replies import SubmissionReplies
+from turnout.orchestration.stages.submission import StoredVersions, SubmissionStage
 from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
-from turnout.orchestration.stages.timers import RunTimers
 from turnout.orchestration.stages.waiters import Waiters
-from turnout.orchestration.stages.withdrawal import Withdrawal
-from turnout.orchestration.store_threads import StoreThreads
-from turnout.orchestration.throttle import Throttle
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.inbox import Inbox
-from turnout.orchestration.upkeep.lost_attempts import LostAttempts
-from turnout.orchestration.upkeep.notifications import Notifications
+from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
-from turnout.orchestration.upkeep.redelivery import Redelivery
-from turnout.orchestration.upkeep.sweeper import Sweeper
-from turnout.orchestration.upkeep.unknown_runs import UnknownRuns
-from turnout.orchestration.upkeep.wakeups import Wakeups
+from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
 
 log = logging.getLogger("turnout.engine")
 
@@ -71,7 +58,7 @@ NO_SCOPE = ClaimScope()
 
 
 class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What an orchestrator is for."""
+    """The role of an orchestrator."""
 
     drives: bool = True
     """False: it starts nothing and claims nothing by itself. What is submitted to it is stored for others."""
@@ -99,11 +86,11 @@ class Engine:
         self.settings = settings
         self._polled: Collection[str] | None = options.polled if dispatcher is not None else None
         self._answered_at = -math.inf
-        """When a commit got through after others had not."""
-        self._looking: list[asyncio.Task[None]] = []
+        """The monotonic time at which a commit succeeded after others had failed."""
+        self._loops: list[asyncio.Task[None]] = []
         queues = {stage: WorkQueue() for stage in Stage}
 
-        # What the stages share.
+        # Shared by the stages.
         self.store_threads = StoreThreads(settings.connections, settings.coordinator.max_db_pool_usage)
         self.background = Background(loop, self.store_threads)
         self.session = OrchestratorSession(
@@ -111,7 +98,7 @@ class Engine:
             settings,
             workflows=lambda: tuple(registry.workflows),
             drives=options.drives,
-            lost=lambda: self.background.call_soon(self._session_lost),
+            on_lost=lambda: self.background.call_soon(self._session_lost),
             health=self._health,
         )
         self.runs = ActiveRuns(registry, self.dispatcher, queues)
@@ -121,7 +108,9 @@ class Engine:
             max_commit=settings.max_commit,
             topics_of=self._topics,
             width=lambda: max(len(pool.executors) for pool in self.pools.values()),
-            trouble=lambda trouble: self.background.call_soon(self._store_failed if trouble else self._store_answered),
+            on_outage=lambda failing: self.background.call_soon(
+                self._store_failed if failing else self._store_answered
+            ),
         )
         self.wakeups = Wakeups()
         self.shadows = Shadows()
@@ -132,7 +121,7 @@ class Engine:
         self.submissions = PendingSubmissions(queues[Stage.SUBMIT], self.ledger)
         self._intake = ResultIntake(self.runs, self.dispatcher, self.shadows)
 
-        # How runs come in, go on and end.
+        # The stages.
         self.claims = Claims(
             store,
             registry,
@@ -156,7 +145,7 @@ class Engine:
         )
         self.waiters = Waiters(store, self.runs, self.claims, self.background, settings.max_owned_runs)
         self.commands = Commands(store, self.runs, self.claims, self.background)
-        births = ChildRequests(
+        requests = ChildRequests(
             store,
             registry,
             self.graphs,
@@ -172,8 +161,8 @@ class Engine:
             self.session,
             self.runs,
             submissions=self.submissions,
-            births=births,
-            following=Propagation(self.session, self.runs, self.claims, self.commands, births, self.background),
+            requests=requests,
+            propagation=Propagation(self.session, self.runs, self.claims, self.commands, requests, self.background),
             background=self.background,
             wakeups=self.wakeups,
         )
@@ -189,14 +178,14 @@ class Engine:
             timers=timers,
             background=self.background,
         )
-        suspects = ExclusiveTasks(self.dispatcher, self.session, capacity_queue)
+        exclusive_tasks = ExclusiveTasks(self.dispatcher, self.session, capacity_queue)
         self._starter = TaskStarter(
             self.dispatcher,
             self.session,
             self.runs,
             reservations=reservations,
             capacity_queue=capacity_queue,
-            suspects=suspects,
+            exclusive_tasks=exclusive_tasks,
             children=children,
             polled=self._polled,
         )
@@ -206,7 +195,7 @@ class Engine:
             self.runs,
             commits=commits,
             starter=self._starter,
-            checks=ResultCheck(registry, suspects),
+            checks=ResultCheck(registry, exclusive_tasks),
             withdrawal=Withdrawal(self.dispatcher, self.runs, self.background, settings.lease),
             children=children,
             commands=self.commands,
@@ -225,7 +214,7 @@ class Engine:
             settings=settings,
         )
 
-        # What sizes, watches and cleans up.
+        # Coordination and upkeep.
         self.rebalance = Rebalance(
             store,
             registry,
@@ -288,7 +277,7 @@ class Engine:
         self.pruner = Pruner(store, self.session, self.commands, self.background, settings.retention)
 
     def _make_pools(self, queues: dict[Stage, WorkQueue]) -> dict[Stage, ExecutorPool]:
-        # Two stages do the same: what brings a run to them differs, and so what their figures mean.
+        # Two stages share one function: they differ in what brings a run to them, and in their metrics.
         process = {
             Stage.SUBMIT: self._admission.process,
             Stage.CLAIM: self.claims.process,
@@ -301,10 +290,10 @@ class Engine:
                 stage,
                 queues[stage],
                 process[stage],
-                getattr(self.settings.executor_pools, stage.value),
+                getattr(self.settings.executor_pools, stage.config_name),
                 self.settings.coordinator,
                 idle=self.claims.request if stage is Stage.CLAIM else lambda: None,
-                excuse=self._excuse,
+                store_outage=self._store_outage,
             )
             for stage in Stage
         }
@@ -322,7 +311,7 @@ class Engine:
             await in_thread(self.session.end)
             raise
         await self.coordinator.start()
-        self._looking = [
+        self._loops = [
             self.background.spawn(self.snapshot.keep_fresh()),
             self.background.spawn(self.ledger.heap.keep_trimmed()),
         ]
@@ -337,38 +326,38 @@ class Engine:
         await self.sweeper.stop()
 
     async def stop(self, timeout: float) -> None:
-        """Hands over: nothing new starts, running bodies get the grace, the rest goes to other orchestrators."""
+        """Hands over: nothing new starts, running bodies get the timeout, other orchestrators get the runs."""
         self.session.begin_stopping()
         deadline = time.monotonic() + timeout
         stopping = asyncio.ensure_future(self.dispatcher.stop(timeout))
-        while not stopping.done() or (self._unsettled and time.monotonic() < deadline):
-            await self._let_go()
+        while not stopping.done() or (self._has_work_in_flight and time.monotonic() < deadline):
+            await self._release_idle()
             await asyncio.sleep(0.01)
         await self.coordinator.stop(max(0.1, deadline - time.monotonic()))
-        for looking in self._looking:
-            looking.cancel()
+        for loop in self._loops:
+            loop.cancel()
         self.submissions.close()
         self.session.stop_renewing()
         self.ledger.close()
         try:
             await asyncio.wait_for(self.background.in_thread(self.session.end), 5.0)
         except (StoreError, TimeoutError) as error:
-            log.warning("could not hand over, the lease will run out instead: %s", error)
+            log.warning("the session was not ended, its lease will expire: %s", error)
         self.submissions.abandon()
         self.store_threads.close()
         self.waiters.close()
 
     @property
-    def _unsettled(self) -> bool:
+    def _has_work_in_flight(self) -> bool:
         return any(run.busy or run.queued for run in self.runs.values())
 
-    async def _let_go(self) -> None:
-        """Gives the runs that have nothing under way here to other orchestrators, at once."""
-        flying = {event.run_id for event in self.dispatcher.in_flight().values()}
+    async def _release_idle(self) -> None:
+        """Releases runs that have nothing in flight here, so that other orchestrators claim them at once."""
+        in_flight = {event.run_id for event in self.dispatcher.in_flight().values()}
         idle = [
             owned
             for owned in self.runs.values()
-            if not (owned.busy or owned.queued or owned.results or owned.run_id in flying)
+            if not (owned.busy or owned.queued or owned.results or owned.run_id in in_flight)
         ]
         if not idle:
             return
@@ -385,7 +374,7 @@ class Engine:
 
     # -- the session --------------------------------------------------------------------------------------------
     def _session_lost(self) -> None:
-        """Forgets everything and comes back as new: others have declared this session dead, and may own its runs."""
+        """Drops all runs and opens a new session: others have declared this one dead, and may own its runs."""
         log.error("session %s was declared dead: its runs are dropped here", self.session.id)
         self._versions.forget()
         for owned in list(self.runs.values()):
@@ -394,9 +383,9 @@ class Engine:
         for event in list(self.dispatcher.in_flight().values()):
             self.dispatcher.cancel(event)
         if not self.session.stopping:
-            self.background.spawn(self._come_back())
+            self.background.spawn(self._reopen())
 
-    async def _come_back(self) -> None:
+    async def _reopen(self) -> None:
         while not self.session.stopping:
             try:
                 await self.background.in_thread(self.session.open)
@@ -409,8 +398,8 @@ class Engine:
                 return self.claims.request()
 
     # -- the database -------------------------------------------------------------------------------------------
-    def _excuse(self) -> str | None:
-        """Why a batch may take long; also for a while after an outage, until all that had gathered is written."""
+    def _store_outage(self) -> str | None:
+        """Returns why batches may take long: during an outage, and until the backlog of one is written."""
         if self.ledger.outage is not None:
             return "the database does not answer"
         recent = time.monotonic() - self._answered_at < self.settings.coordinator.degraded_after_seconds

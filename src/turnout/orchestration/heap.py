@@ -1,7 +1,7 @@
-"""Gives memory that large values have used back to the system.
+"""Returns memory that large values have used to the operating system.
 
 The allocator keeps what was freed for its next use, in an arena for each thread. After runs with hundreds of megabytes
-of values that may be gigabytes which nobody uses.
+of values that may be gigabytes of unused memory.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from functools import cache
 
 from turnout.model.rows import RunWrite
 
-LOOK = 1.0
-"""Seconds from one look to the next."""
-WORTH = 16 * 1024 * 1024
-"""Characters of values that passed since the last time, from which on it is worth the trouble."""
-MUCH = 8 * WORTH
-"""The same for as long as values keep passing."""
+CHECK_INTERVAL = 1.0
+"""Seconds between two checks."""
+MIN_CHARACTERS = 16 * 1024 * 1024
+"""Characters of values since the last trim from which on the next one is made, once no more come."""
+MAX_CHARACTERS = 8 * MIN_CHARACTERS
+"""Characters of values since the last trim from which on the next one is made at once."""
 
 
 def weight(write: RunWrite) -> int:
-    """Roughly how many characters of values a write has."""
+    """Returns roughly how many characters of values a write has."""
     total = 0 if write.insert is None else len(write.insert.input)
     for rows in (write.tasks, write.items):
         for row in rows:
@@ -34,7 +34,7 @@ def weight(write: RunWrite) -> int:
 
 
 class Heap:
-    """Counts what passes, and trims once it is quiet. Used on one event loop."""
+    """Counts characters of values that are written, and trims the heap when no more come. Used on one event loop."""
 
     def __init__(self, trim: Callable[[], None] | None = None) -> None:
         self._trim = trim or trimmer()
@@ -46,9 +46,9 @@ class Heap:
 
     async def keep_trimmed(self) -> None:
         while True:
-            await asyncio.sleep(LOOK)
-            # While values pass, the allocator would only ask for the same memory again, but it must not grow for ever.
-            if self._passed >= MUCH or (self._passed >= WORTH and self._passed == self._last):
+            await asyncio.sleep(CHECK_INTERVAL)
+            # While values come, the allocator would ask for the same memory again, but the heap must stay bounded.
+            if self._passed >= MAX_CHARACTERS or (self._passed >= MIN_CHARACTERS and self._passed == self._last):
                 self._passed = 0
                 await asyncio.to_thread(self._trim)
             self._last = self._passed
@@ -56,7 +56,7 @@ class Heap:
 
 @cache
 def trimmer() -> Callable[[], None]:
-    """``malloc_trim`` of the C library; nothing where it has none."""
+    """Returns ``malloc_trim`` of the C library; a function that does nothing where there is none."""
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""How state changes reach the database: everything that is ready to be written goes into one transaction.
+"""Writes state changes to the database by group commit: all writes that are ready go into one transaction.
 
 A lane is a thread that makes one commit at a time. When a lane is free the ledger flushes at once; while all are
 busy, writes gather. A run has at most one write in the ledger, so its changes stay in order whichever lane takes them.
@@ -15,12 +15,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
 from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
+from turnout.model.bisection import bisect_failing
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.orchestration.heap import Heap, weight
 from turnout.rate_limited_log import RateLimitedLog
@@ -28,17 +30,17 @@ from turnout.rate_limited_log import RateLimitedLog
 log = logging.getLogger("turnout.ledger")
 
 INITIAL_BACKOFF, MAX_BACKOFF = 0.05, 1.0
-OUTAGE_AFTER = 1.0
-"""Seconds without a commit before the database counts as gone; a shorter trouble is only waited out."""
+OUTAGE_TIMEOUT = 1.0
+"""Seconds of failing commits after which submissions are refused; a shorter failure is only retried."""
 
-
-LARGEST = 8 * 1024 * 1024
-"""Characters of values in one commit, unless a single turn has more: a commit is held in memory several times over, and
-connections keep buffers of the size of the largest."""
+MAX_COMMIT_CHARACTERS = 8 * 1024 * 1024
+"""Characters of values in one commit, unless a single transition has more: a commit is held in memory several times,
+and connections keep buffers of the size of the largest."""
 MIN_LANES = 2
-"""One commit is worked out while another is under way, however small the pools are."""
+"""One batch is computed while another is committed, however small the pools are."""
 
 YIELD_EVERY, YIELD_SECONDS = 32, 0.00002
+"""Items of a batch between two yields to the lanes, and how long one takes."""
 T = TypeVar("T")
 
 
@@ -51,7 +53,7 @@ class LedgerMetrics(msgspec.Struct):
 
 
 class Ledger:
-    """Group commit over a few lanes: ``width`` says how many, within what the store has."""
+    """Commits writes over a few lanes: ``width`` returns how many, up to those of the store."""
 
     def __init__(
         self,
@@ -60,28 +62,29 @@ class Ledger:
         max_commit: int,
         topics_of: Callable[[Sequence[RunWrite]], frozenset[str]],
         width: Callable[[], int] = lambda: MIN_LANES,
-        trouble: Callable[[bool], None] = lambda troubled: None,
+        on_outage: Callable[[bool], None] = lambda failing: None,
     ) -> None:
         self._store = store
         self._max_commit = max_commit
         self._topics_of = topics_of
-        self._trouble = trouble
+        self._on_outage = on_outage
+        """Called with True when a commit fails, with False when one succeeds after that."""
         self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]], int]] = []
-        """Writes, who waits for them, and how much text they have."""
+        """Writes, the future of their outcomes, and their characters of values."""
         self.heap = Heap()
         self._width = width
-        self._under_way = 0
-        self._unbroken = 0
-        """Items that were worked through on the event loop since it last gave way."""
+        self._in_flight = 0
+        self._since_yield = 0
+        """Items that were processed on the event loop since it last yielded."""
         self._lanes = ThreadPoolExecutor(store.lanes, thread_name_prefix="turnout-lane")
         self._closed = threading.Event()
         self.outage: StoreError | None = None
-        """Set while commits fail for want of a database: what is submitted meanwhile is refused at once."""
+        """Set while the database is away: submissions are refused at once."""
         self.metrics = LedgerMetrics()
         self._rate_limited_log = RateLimitedLog(log)
 
     def write(self, writes: Sequence[RunWrite]) -> asyncio.Future[list[WriteOutcome]]:
-        """The outcomes of these writes, in order, once they are durable. Fails only when the ledger is closed."""
+        """Returns a future of the durable outcomes, in order. It fails only when the ledger is closed."""
         future: asyncio.Future[list[WriteOutcome]] = asyncio.get_running_loop().create_future()
         if self._closed.is_set():
             future.set_exception(StoreUnreachable("the ledger is closed"))
@@ -93,19 +96,18 @@ class Ledger:
         return future
 
     def yielding(self, items: Sequence[T]) -> Iterator[T]:
-        """The items, with a moment for the lanes in between while they are at work.
+        """Iterates over items and releases the GIL every 32 items while a commit runs in a lane thread.
 
-        A lane needs the interpreter several times during a commit, and Python lets a waiting thread have it only every
-        5 ms while another computes. A long batch on the event loop, or many small ones after one another, would so
-        make each commit ten times as long.
+        A lane needs the interpreter several times during a commit, and a waiting thread gets it only every 5 ms while
+        another computes. Without yields, long batches on the event loop would make each commit ten times as long.
         """
         for start in range(0, len(items), YIELD_EVERY):
-            if self._unbroken >= YIELD_EVERY and self._under_way:
+            if self._since_yield >= YIELD_EVERY and self._in_flight:
                 time.sleep(YIELD_SECONDS)
-                self._unbroken = 0
-            some = items[start : start + YIELD_EVERY]
-            self._unbroken += len(some)
-            yield from some
+                self._since_yield = 0
+            part = items[start : start + YIELD_EVERY]
+            self._since_yield += len(part)
+            yield from part
 
     def close(self) -> None:
         self._closed.set()
@@ -116,23 +118,26 @@ class Ledger:
         self._pending.clear()
 
     def _flush(self) -> None:
-        while self._pending and self._under_way < self._lanes_now() and not self._closed.is_set():
+        while self._pending and self._in_flight < self._lane_limit() and not self._closed.is_set():
             batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
             count = size = 0
             while self._pending and (
                 not batch
-                or (count + len(self._pending[0][0]) <= self._max_commit and size + self._pending[0][2] <= LARGEST)
+                or (
+                    count + len(self._pending[0][0]) <= self._max_commit
+                    and size + self._pending[0][2] <= MAX_COMMIT_CHARACTERS
+                )
             ):
-                writes, future, more = self._pending.pop(0)
+                writes, future, characters = self._pending.pop(0)
                 batch.append((writes, future))
                 count += len(writes)
-                size += more
-            self._under_way += 1
-            writes = [write for some, _ in batch for write in some]
+                size += characters
+            self._in_flight += 1
+            writes = [write for part, _ in batch for write in part]
             task = asyncio.get_running_loop().run_in_executor(self._lanes, self._commit, writes)
             task.add_done_callback(lambda done, batch=batch: self._committed(batch, done))
 
-    def _lanes_now(self) -> int:
+    def _lane_limit(self) -> int:
         return min(self._store.lanes, max(MIN_LANES, self._width()))
 
     def _committed(
@@ -140,7 +145,7 @@ class Ledger:
         batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]],
         done: asyncio.Future[list[WriteOutcome]],
     ) -> None:
-        self._under_way -= 1
+        self._in_flight -= 1
         error = None if done.cancelled() else done.exception()
         start = 0
         for writes, future in batch:
@@ -154,27 +159,44 @@ class Ledger:
         self._flush()
 
     # -- in the lane's thread -----------------------------------------------------------------------------------
-    def _commit(self, writes: list[RunWrite], unsure: bool = False) -> list[WriteOutcome]:
-        wake = self._topics_of(writes)
+    def _commit(self, writes: list[RunWrite]) -> list[WriteOutcome]:
+        """Commits these writes. If the database refuses them, they are halved down to the run at fault."""
+        outcomes: list[WriteOutcome] = []
+        uncertain: set[str] = set()
+        for part, result in bisect_failing(writes, partial(self._attempt, uncertain), _is_rejection):
+            if isinstance(result, str):
+                log.error("run %s was rejected by the store: %s", part[0].run_id, result)
+                outcomes.append(WriteOutcome(part[0].run_id, rejected=result))
+            else:
+                outcomes += result
+        return outcomes
+
+    def _attempt(self, uncertain: set[str], writes: Sequence[RunWrite]) -> list[WriteOutcome] | str:
+        """Commits these writes, as often as it takes. Returns an error text if the database refuses them.
+
+        ``uncertain`` holds the runs whose writes were sent before without an answer."""
+        unsure = bool(uncertain) and writes[0].run_id in uncertain
+        topics = self._topics_of(writes)
         backoff, since = INITIAL_BACKOFF, time.monotonic()
         while True:
             try:
-                outcomes = self._store.commit(writes, wake=wake)
+                outcomes = self._store.commit(writes, wake=topics)
                 if unsure:
                     outcomes = [self._read_back(*each) for each in zip(writes, outcomes, strict=True)]
             except StoreRejected as error:
-                return self._split(writes, str(error), unsure)
+                return self._rejected(writes, str(error))
             except StoreError as error:
                 known = isinstance(error, StoreFull | StoreReadOnly | StoreUnusable) and not unsure
                 if self._closed.is_set() or (known and all(write.insert is not None for write in writes)):
-                    # Nothing was written, for a reason that will not pass by itself: submissions are told at once.
+                    # Nothing was written, for a reason that lasts: submissions are refused at once.
                     raise
-                self._rate_limited_log.failure("commit of %d runs will be tried again: %s", len(writes), error)
+                self._rate_limited_log.failure("commit of %d runs will be retried: %s", len(writes), error)
                 self.metrics.retries += 1
-                if time.monotonic() - since > OUTAGE_AFTER:
+                if time.monotonic() - since > OUTAGE_TIMEOUT:
                     self.outage = error
                 unsure = True
-                self._trouble(True)
+                uncertain.update(write.run_id for write in writes)
+                self._on_outage(True)
                 self._closed.wait(backoff)
                 backoff = min(backoff * 2, MAX_BACKOFF)
                 continue
@@ -182,28 +204,23 @@ class Ledger:
                 if self._closed.is_set():
                     raise
                 log.exception("commit of %d runs failed", len(writes))
-                return self._split(writes, f"{type(error).__name__}: {error}", unsure)
+                return self._rejected(writes, f"{type(error).__name__}: {error}")
             self.outage = None
             if unsure:
                 self._rate_limited_log.recovered("commits get through again")
-                self._trouble(False)
+                self._on_outage(False)
             self.metrics.commits += 1
             self.metrics.writes += len(writes)
             self.metrics.stale += sum(bool(outcome.stale) for outcome in outcomes)
             return outcomes
 
-    def _split(self, writes: list[RunWrite], error: str, unsure: bool) -> list[WriteOutcome]:
-        """Something in the batch was refused: find the run at fault, so that it alone fails."""
+    def _rejected(self, writes: Sequence[RunWrite], error: str) -> str:
         self.outage = None
-        if len(writes) == 1:
-            log.error("run %s was rejected by the store: %s", writes[0].run_id, error)
-            return [WriteOutcome(writes[0].run_id, rejected=error)]
-        self.metrics.splits += 1
-        half = len(writes) // 2
-        return self._commit(writes[:half], unsure) + self._commit(writes[half:], unsure)
+        self.metrics.splits += len(writes) > 1
+        return error
 
     def _read_back(self, write: RunWrite, outcome: WriteOutcome) -> WriteOutcome:
-        """The commit was sent twice and the first may have counted: a row that is as I wanted it counts as applied."""
+        """Corrects the outcome of a write that was sent twice: a row that is as the write has it counts as applied."""
         if write.insert is not None:
             mine = outcome.existing == write.run_id and (write.insert.parent_run is None or self._inserted(write))
             return WriteOutcome(write.run_id) if mine else outcome
@@ -221,6 +238,10 @@ class Ledger:
         return WriteOutcome(write.run_id, tuple(stale))
 
     def _inserted(self, write: RunWrite) -> bool:
-        """Whether this very write inserted the child run: its id alone does not tell, others derive it too."""
+        """True if this write inserted the child run. Its id alone does not tell: other owners derive the same one."""
         run = self._store.run(write.run_id)
         return run is not None and (run.owner, run.epoch) == (write.owner, write.epoch)
+
+
+def _is_rejection(result: list[WriteOutcome] | str) -> bool:
+    return isinstance(result, str)

@@ -17,11 +17,10 @@ from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine, EngineOptions
-from turnout.orchestration.loading.loader import MemoryLoader
+from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.upkeep.log_writer import LogWriter
-from turnout.orchestration.upkeep.run_numbers import StoredRunNumbers
-from turnout.orchestration.upkeep.worker_sessions import WorkerSessions
+from turnout.orchestration.upkeep.worker_sessions import StoredRunNumbers, WorkerSessions
 from turnout.runner.administration import Administration
 from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in_child, registry_of, validate_all
 from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
@@ -30,7 +29,7 @@ from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
 from turnout.runtime.capture import capture
 from turnout.store import connect
-from turnout.store.urls import shown_url
+from turnout.store.database import shown_url
 
 if TYPE_CHECKING:
     from turnout.executors.workers.executor import WorkersExecutor

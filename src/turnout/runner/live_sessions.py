@@ -16,7 +16,7 @@ from turnout.model.rows import SessionHealth
 from turnout.model.spec import TaskSpec
 from turnout.model.texts import MAX_REASON_LENGTH, checked_text
 from turnout.model.workers import WorkerFacts, WorkerFigures, WorkerReport, WorkerView, over_hubs
-from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.stage import Stage
 from turnout.runner.open_runs import OpenCounts
 from turnout.wire.step_codec import handler_of
@@ -38,7 +38,7 @@ def live_orchestrators(store: OwnershipStore) -> list[Orchestrator]:
             status=read_status(one.health, one.age),
         )
         for one in store.session_health()
-        if one.session.kind == ORCHESTRATOR and not seen_dead(one.session)
+        if one.session.kind == ORCHESTRATOR and not process_is_gone(one.session)
     ]
 
 
@@ -79,7 +79,7 @@ def live_workers(store: OwnershipStore, orchestrators: Sequence[Orchestrator] = 
     found = [
         _view(one, at.get(one.session.id, {}), addresses)
         for one in store.session_health()
-        if one.session.kind == WORKER and not seen_dead(one.session)
+        if one.session.kind == WORKER and not process_is_gone(one.session)
     ]
     return sorted(found, key=lambda view: (view.name, view.id))
 

@@ -10,7 +10,7 @@ from turnout.contracts.store import Store
 from turnout.model.driver import Driver, driver
 from turnout.model.rows import Holder, StoredRun
 from turnout.model.states import RUN_TERMINAL, RunState, TaskState
-from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.session import process_is_gone
 from turnout.runner.views import RunView, run_view
 
 MAX_SHOWN_RUNS = 50
@@ -64,7 +64,7 @@ def drivers_of(store: Store, runs: Sequence[StoredRun]) -> list[Driver]:
     """Returns for each of these runs whether it is driven."""
     owners = sorted({run.owner for run in runs if run.owner is not None and not run.row.state.terminal})
     known = store.holders(owners) if owners else {}
-    gone = {name for name, holder in known.items() if seen_dead(holder.session)}
+    gone = {name for name, holder in known.items() if process_is_gone(holder.session)}
     return [driver(run.row.state, known.get(run.owner or ""), gone=run.owner in gone) for run in runs]
 
 
@@ -95,5 +95,5 @@ def open_counts(store: Store) -> OpenCounts:
 
 def _drives(owner: Holder | None) -> bool:
     """True if runs of this owner that have not ended are driven."""
-    gone = owner is not None and seen_dead(owner.session)
+    gone = owner is not None and process_is_gone(owner.session)
     return driver(RunState.RUNNING, owner, gone=gone) is Driver.DRIVEN

@@ -10,9 +10,9 @@ from turnout.authoring.workflow import Workflow
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
-from turnout.orchestration.lease import this_session
-from turnout.orchestration.loading.claimed_loader import ClaimedLoader
-from turnout.orchestration.loading.graph_cache import GraphCache
+from turnout.orchestration.loaders.loader import ClaimedLoader
+from turnout.orchestration.loaders.stored_runs import GraphCache
+from turnout.orchestration.session import this_session
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.composition import registry_of
 from turnout.runner.settings import database_url as default_url

@@ -20,8 +20,7 @@ from turnout.model.rows import HistoryRow, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.engine import Engine
-from turnout.orchestration.loading.graph_cache import GraphCache
-from turnout.orchestration.loading.results import run_result, task_output
+from turnout.orchestration.loaders.stored_runs import GraphCache, run_result, task_output
 from turnout.orchestration.messages import FinishedRun
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.engine_loop import EngineLoop

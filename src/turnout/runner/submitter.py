@@ -26,7 +26,7 @@ from turnout.model.spec import WorkflowSpec
 from turnout.model.texts import MAX_KEY_LENGTH, checked_text
 from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
-from turnout.orchestration.loading.reruns import reused_rows
+from turnout.orchestration.loaders.stored_runs import reused_rows
 from turnout.orchestration.messages import Submission
 from turnout.rendering.text import text_diagram
 from turnout.runner.composition import refuse_workers

@@ -1,4 +1,4 @@
-"""Where is it kept? ``connect`` gives the store that a URL names: SQLite or PostgreSQL."""
+"""Connects to the store that a URL names: SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from urllib.parse import parse_qs
 from turnout.contracts.store import Store
 from turnout.errors import InvalidSetting
 from turnout.model.extras import optional_packages
-from turnout.store.urls import shown_url
+from turnout.store.database import shown_url
 
 
 def connect(url: str, *, lanes: int = 8, connections: int = 10, create: bool = True) -> Store:
-    """The store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
+    """Returns the store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
     ``postgresql://user@host/database``. It is not opened yet.
 
-    With ``create=False`` opening it makes nothing: it raises DatabaseNotFound where no store has been.
+    With ``create=False`` opening it creates nothing: it raises DatabaseNotFound if there is no store.
 
     ``lanes`` and ``connections`` are for PostgreSQL: commits in flight at once, and connections for the rest. SQLite
     has one writer."""

@@ -1,4 +1,4 @@
-"""What do the parts of a store ask of their database? The one small interface that both dialects fill in."""
+"""Defines what the parts of a store ask of their database: the one interface that both dialects fill in."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ Execute: TypeAlias = Callable[..., Rows]
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """The escape of a NUL; not a backslash before the letters u0000, which is text in a text."""
+_USER_INFO = re.compile(r"(?<=://)([^/@:]*):([^@]*)@")
+_PARAMETER = re.compile(r"(?i)\b(password|sslpassword|passfile)=('[^']*'|[^\s&]*)")
 
 
 class Database(Protocol):
@@ -27,28 +29,28 @@ class Database(Protocol):
     def dialect(self) -> Dialect: ...
 
     def read(self, block: str, **params: Any) -> Rows:
-        """One SELECT; tried once more on a fresh connection if the old one was broken."""
+        """Runs one SELECT; retried once on a new connection if the old one was broken."""
         ...
 
     def write(self, block: str, *, wake: str | None = None, **params: Any) -> Rows:
-        """One statement as a transaction of its own; ``wake`` is notified with it."""
+        """Runs one statement as a transaction; the topic ``wake`` is notified with it."""
         ...
 
     def write_apart(self, block: str, **params: Any) -> Rows:
-        """One statement as a transaction of its own, on the connection that nothing else uses."""
+        """Runs one statement as a transaction, on the connection that is reserved for the lease."""
         ...
 
     def transaction(self) -> AbstractContextManager[Execute]:
-        """Several statements that hold together; the writer's lock is taken at the start where there is only one."""
+        """Runs several statements as a transaction; with one writer, its lock is taken at the start."""
         ...
 
     def transaction_apart(self) -> AbstractContextManager[Execute]:
-        """The same on the connection that nothing else uses, so that no queue delays it."""
+        """Runs several statements on the connection that is reserved for the lease, so that no queue delays them."""
         ...
 
 
 def json_list(values: Sequence[Any]) -> str:
-    """How a set of values is handed to a block."""
+    """Returns a set of values as the parameter of a block."""
     text = json_text(values)
     if "\\u0000" in text and _NUL.search(text):
         raise StoreRejected("the data holds a NUL character")
@@ -56,8 +58,19 @@ def json_list(values: Sequence[Any]) -> str:
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON; StoreRejected if it holds text that is none."""
+    """Returns the value as JSON. Raises StoreRejected if it holds invalid text."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError as error:
         raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+
+
+def shown_url(url: str) -> str:
+    """Returns the URL without secrets.
+
+    >>> shown_url("postgresql://ada:s3cret@db.example/turnout?sslmode=require")
+    'postgresql://ada:***@db.example/turnout?sslmode=require'
+    >>> shown_url("sqlite:///.turnout/turnout.db")
+    'sqlite:///.turnout/turnout.db'
+    """
+    return _PARAMETER.sub(r"\1=***", _USER_INFO.sub(r"\1:***@", url))

@@ -1,4 +1,4 @@
-"""What did attempts say?"""
+"""Reads and writes the log lines of attempts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from turnout.store.database import Database, json_list
 from turnout.store.row_codec import canonical
 
 BUCKETS = 64
-"""Writers of different runs rarely meet in one, and the locks of one write stay few."""
+"""Locks of PostgreSQL: writers of different runs rarely share one, and a write takes few of them."""
 
 
 class Logs:
-    """Lines, as they were said."""
+    """Log lines and progress, by run."""
 
     _database: Database
 

@@ -1,4 +1,4 @@
-"""How do others reach a run's owner? Commands from anywhere, and results from pollers that claimed an attempt."""
+"""Reads and writes messages to owners of runs: commands, and results of attempts that pollers claimed."""
 
 from __future__ import annotations
 

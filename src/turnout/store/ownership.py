@@ -1,4 +1,4 @@
-"""Who owns which runs, and until when does a session count as alive?"""
+"""Reads and writes sessions, their leases, the runs that they own, and the numbers of runs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Ownership:
         self, session_id: str, workflows: Sequence[str], limit: int, inline: int, versions: Sequence[str] = ()
     ) -> list[LoadedRun]:
         names = json_list(workflows)
-        # Most looks find nothing, and a look must not queue for the writer's lock.
+        # Most claims find nothing, and must not queue for the writer's lock.
         if not versions and not self._database.read("any_claimable", workflows=names):
             return []
         with self._database.transaction() as execute:
@@ -130,6 +130,17 @@ class Ownership:
         with self._database.transaction() as execute:
             found = execute("claimable_listed", ids=json_list(known), session=session_id)
             return _take(execute, session_id, [row[0] for row in found], inline)
+
+    def run_numbers(self, run_ids: Sequence[str]) -> dict[str, int]:
+        wanted = json_list(sorted(run_ids))
+        found = self._numbers(wanted)
+        if len(found) < len(set(run_ids)):
+            self._database.write("number_runs", ids=wanted)
+            found = self._numbers(wanted)
+        return found
+
+    def _numbers(self, wanted: str) -> dict[str, int]:
+        return {str(run_id): number for run_id, number in self._database.read("numbers_of", ids=wanted)}
 
 
 def _session(row: tuple[Any, ...]) -> Session:
@@ -153,7 +164,7 @@ def _release(execute: Execute) -> None:
 
 
 def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) -> list[LoadedRun]:
-    """Own these locked runs under a new epoch. The tasks are read later than they are fenced."""
+    """Claims these locked runs under a new epoch. The tasks are fenced before they are read."""
     if not run_ids or not execute("session_stands", id=session_id):
         return []
     ids = json_list(sorted(run_ids))

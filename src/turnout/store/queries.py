@@ -1,4 +1,4 @@
-"""Which SQL does a name stand for, in which dialect? Blocks are read from ``sql/``, by ``-- name: …`` lines.
+"""Loads named blocks of SQL, by dialect, from the ``-- name: …`` lines of the files in ``sql/``.
 
 ``sql/shared`` serves both dialects; a dialect's own folder adds to it. Shared SQL is written as for SQLite:
 
@@ -28,7 +28,7 @@ _CLOCK = "extract(epoch from clock_timestamp())::double precision"
 
 @cache
 def load_blocks(dialect: Dialect) -> Mapping[str, str]:
-    """Every named block of the dialect, ready to be executed."""
+    """Returns every named block of the dialect, ready to be executed."""
     blocks: dict[str, str] = {}
     for folder in ("shared", dialect):
         for file in sorted(files("turnout.store").joinpath("sql", folder).iterdir(), key=lambda file: file.name):

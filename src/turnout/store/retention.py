@@ -1,4 +1,4 @@
-"""What goes when runs are deleted, and what else is of no use any more?"""
+"""Deletes runs, and rows that nothing refers to any more."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from turnout.store.database import Database, json_list
 from turnout.store.row_codec import canonical
 
 RUN_TABLES = ("log", "history", "inbox", "command", "run_number", "task")
-"""Every table with a ``run_id``, in the order in which its rows go; the run itself goes last."""
+"""Every table with a ``run_id``, in the order of deletion; the run itself is deleted last."""
 
 
 class RetentionOfRuns:
-    """Deletes what has ended, a bounded number of rows at a time."""
+    """Deletes runs that have ended, a bounded number of rows at a time."""
 
     _database: Database
 

@@ -1,15 +1,16 @@
-"""How do rows of the database become values of the model, and foreign ids canonical ones?"""
+"""Translates rows of the database into values of the model, and checks the writes of a commit."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from turnout.model.events import ErrorInfo
-from turnout.model.rows import NewRun, RunRow, StoredRun, TaskRow
-from turnout.model.states import RunState, TaskState
+from turnout.model.rows import NewRun, RunRow, RunWrite, StoredRun, TaskRow
+from turnout.model.states import RUN_TERMINAL, RunState, TaskState
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _labels = msgspec.json.Decoder(dict[str, str]).decode
@@ -21,7 +22,7 @@ TASK_COLUMNS = 25
 
 
 def canonical(run_id: str) -> str | None:
-    """The id as it is stored, or None when no run can have it."""
+    """Returns the id as it is stored, or None if no run can have it."""
     try:
         return str(uuid.UUID(run_id))
     except ValueError:
@@ -29,7 +30,7 @@ def canonical(run_id: str) -> str | None:
 
 
 def stored_run(row: tuple[Any, ...]) -> StoredRun:
-    """A run from the columns of the blocks ``run`` and ``claimed_runs``."""
+    """Returns a run from the columns of the blocks ``run`` and ``claimed_runs``."""
     run_id, workflow, version, input, created_at, key, digest, priority, timeout = row[:9]
     rerun_of, parent_run, parent_pos, parent_attempt, depth = row[9:14]
     state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[14:RUN_COLUMNS]
@@ -65,7 +66,7 @@ def stored_run(row: tuple[Any, ...]) -> StoredRun:
 
 
 def task_row(row: tuple[Any, ...]) -> TaskRow:
-    """A task from the columns of the blocks ``tasks`` and ``claimed_tasks``, whose first is the run's id."""
+    """Returns a task from the columns of the blocks ``tasks`` and ``claimed_tasks``, whose first is the run's id."""
     _, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_in, executor, decision = row[:13]
     labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo = row[13:23]
     group, index = row[23:TASK_COLUMNS]
@@ -95,3 +96,21 @@ def task_row(row: tuple[Any, ...]) -> TaskRow:
         group=group,
         index=index,
     )
+
+
+def check(writes: Sequence[RunWrite]) -> None:
+    """Raises unless there is one write per run and one image per row: of two only one would be applied."""
+    if len({write.run_id for write in writes}) != len(writes):
+        raise ValueError("a run has two writes in one commit; fold them into one")
+    for write in writes:
+        tasks = [*write.tasks, *write.items] if write.items else write.tasks
+        if len(tasks) > 1 and len({task.pos for task in tasks}) != len(tasks):
+            raise ValueError(f"run {write.run_id} has two images of one task in one commit; fold them into one")
+
+
+def last_seq(write: RunWrite) -> int:
+    return max([row.seq for row in write.history], default=0)
+
+
+def finishes(write: RunWrite) -> bool:
+    return write.run is not None and write.run.state in RUN_TERMINAL

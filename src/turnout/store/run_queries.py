@@ -1,4 +1,4 @@
-"""What has happened, and what is there now?"""
+"""Reads runs, tasks, history and workflow versions."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class RunQueries:
         return rows[0][0] if rows else None
 
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
-        # Two processes may pick the same number for different versions: the loser counts again.
+        # Two processes may pick the same number for different versions: one of them retries.
         for _ in range(20):
             if self._database.write("use_workflow", version=version):
                 return

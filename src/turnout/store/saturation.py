@@ -1,4 +1,4 @@
-"""How much of their time do callers spend waiting for the store instead of using it?"""
+"""Measures which share of their time callers wait for a connection instead of using it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turnout.model.rows import StoreUse
 
 
 class Saturation:
-    """Counts who waits and who is served, from any thread."""
+    """Counts callers that wait and that are served. Used from any thread."""
 
     def __init__(self, size: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.size = size
@@ -28,7 +28,7 @@ class Saturation:
             self._waiting += 1
 
     def is_served(self) -> int:
-        """Returns what ``leaves`` wants to know."""
+        """Returns the argument for ``leaves``."""
         with self._lock:
             self._advance()
             self._waiting -= 1
@@ -48,17 +48,17 @@ class Saturation:
             self._fresh -= served == self._looks
 
     def excuse(self, excused: bool) -> None:
-        """While the ledger writes, nobody's waiting counts: that it is busy is no sign of saturation."""
+        """Ignores waiting callers while the ledger writes: a busy ledger is no sign of saturation."""
         with self._lock:
             self._advance()
             self._excused = excused
 
     def look(self) -> StoreUse:
-        """The state now, and the share since the last look.
+        """Returns the state now, and the share since the last call.
 
-        Of those who are served, only the ones that came since the last look count: connections that somebody keeps
-        would else make those who wait in vain look like few among many. And the share is never above the part of the
-        time in which anybody waited: one call that waited for a moment says nothing."""
+        Of the callers that are served, only those that came since the last call count: connections that are held for
+        long would otherwise hide the callers that wait. The share is never above the part of the time in which any
+        caller waited: a single short wait is no saturation."""
         with self._lock:
             self._advance()
             total, window = self._waited + self._used, self._since - self._looked_at

@@ -28,9 +28,9 @@ from turnout.model.states import RunState, TaskState
 from turnout.model.transition import Transition
 from turnout.model.values import dump_output
 from turnout.model.verdict import Limits, checked_condition
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.loading.graph_cache import GraphCache
-from turnout.orchestration.loading.loader import MemoryLoader
+from turnout.orchestration.active_runs import ActiveRun
+from turnout.orchestration.loaders.loader import MemoryLoader
+from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.runner.views import failure_of
 from turnout.runtime.execution import info_for, run_body
 from turnout.runtime.outcome import describe

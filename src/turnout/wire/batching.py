@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from turnout.model.bisection import bisect_failing
 from turnout.wire.frames import pack
 from turnout.wire.messages import Message
 
@@ -46,10 +47,6 @@ def pack_batches(
     items: Sequence[T], message_of: Callable[[Sequence[T]], Message], writer: MessageWriter
 ) -> Iterator[tuple[Sequence[T], list[bytes] | NotEncodable]]:
     """Items and the frames that hold them; a single one that cannot travel, and why."""
-    frames = writer.of(message_of(items))
-    if isinstance(frames, list) or len(items) == 1:
-        yield items, frames
-        return
-    half = len(items) // 2
-    yield from pack_batches(items[:half], message_of, writer)
-    yield from pack_batches(items[half:], message_of, writer)
+    return bisect_failing(
+        items, lambda part: writer.of(message_of(part)), lambda frames: isinstance(frames, NotEncodable)
+    )

@@ -19,7 +19,7 @@ from turnout.cli.run import input_file
 from turnout.cli.watch import as_text
 from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
-from turnout.store.urls import shown_url
+from turnout.store.database import shown_url
 
 
 def test_columns_are_aligned() -> None:

@@ -13,7 +13,7 @@ from turnout.errors import StoreUnreachable
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
-from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.active_runs import ActiveRun, RunCommand
 from turnout.orchestration.stages.stage import Stage
 
 GRAPH = graph_of(task("a"))

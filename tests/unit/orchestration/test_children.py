@@ -28,7 +28,7 @@ from turnout.model.graph import Graph
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.verdict import Limits
-from turnout.orchestration.active_run import RunCommand
+from turnout.orchestration.active_runs import RunCommand
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.stage import Stage
 

@@ -19,11 +19,11 @@ from turnout.model.reasons import TURN_FAILED
 from turnout.model.rows import Holder, Session
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.active_run import RunCommand
+from turnout.orchestration.active_runs import RunCommand
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.stages.stage import Stage
-from turnout.orchestration.upkeep.grace import LEAST
+from turnout.orchestration.stages.takeover import MIN_GRACE
 from turnout.runtime.process_info import boot_id, pid_namespace
 
 GRAPH = graph_of(task("a"), task("b", "a"))
@@ -82,7 +82,7 @@ def test_no_more_runs_are_claimed_than_there_is_room_for(build: Build) -> None:
     for number in range(5):
         parts.stored(GRAPH, run_id=f"run-{number}")
     claim(parts)
-    assert len(parts.runs) == 2 and parts.claims.more
+    assert len(parts.runs) == 2 and parts.claims.may_have_more
     assert len(parts.queues[Stage.CLAIM]) == 1, "there is room for more, and more to claim"
     claim(parts)
     assert len(parts.runs) == 3
@@ -94,7 +94,7 @@ def test_a_claim_that_gets_less_than_it_asked_for_is_the_last(build: Build) -> N
     parts = build(GRAPH)
     parts.stored(GRAPH)
     claim(parts)
-    assert not parts.claims.more and len(parts.queues[Stage.CLAIM]) == 0
+    assert not parts.claims.may_have_more and len(parts.queues[Stage.CLAIM]) == 0
 
 
 @pytest.mark.parametrize("why", ["fenced", "bystander"])
@@ -188,7 +188,7 @@ def test_what_a_live_session_holds_goes_on(build: Build) -> None:
     assert parts.states()["a"] == "running" and parts.dispatcher.dispatched == []
 
 
-@pytest.mark.parametrize(("lease", "seconds"), [(30.0, 30.0), (1.0, LEAST)])
+@pytest.mark.parametrize(("lease", "seconds"), [(30.0, 30.0), (1.0, MIN_GRACE)])
 def test_a_worker_whose_lease_is_over_has_a_grace_to_come_back(build: Build, lease: float, seconds: float) -> None:
     parts = build(GRAPH)
     before = boot_time()

@@ -14,7 +14,7 @@ from turnout.model.reasons import STORE_REJECTED
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
 from turnout.model.transition import Transition
-from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.active_runs import ActiveRun, RunCommand
 from turnout.orchestration.messages import PendingCommit
 
 GRAPH = graph_of(task("a"), task("b", "a"))

@@ -15,7 +15,8 @@ from turnout.model.breaker import BreakerState
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.reasons import BREAKER_OPEN, WAITING_TO_RUN_ALONE
 from turnout.model.states import TaskState
-from turnout.orchestration.active_run import ActiveRun, PendingResult
+from turnout.orchestration.active_runs import ActiveRun, PendingResult
+from turnout.orchestration.stages.capacity import SelectorQueue
 from turnout.orchestration.stages.exclusive_tasks import ISOLATED
 
 GRAPH = graph_of(task("a", attempts=5), task("b"))
@@ -82,12 +83,15 @@ def test_a_suspect_of_an_executor_whose_breaker_is_open_says_so(build: Build) ->
     assert parts.store.tables["run-1"].tasks[0].reason == BREAKER_OPEN
 
 
-def test_a_suspect_of_workers_waits_in_a_line_of_its_own(build: Build) -> None:
+def test_a_suspect_of_workers_waits_in_a_queue_of_its_own(build: Build) -> None:
     parts = build(GRAPH, default=4)
     parts.dispatcher.assigners["default"] = FakeAssigner()
     owned = lost_twice(parts)
     transition(parts, owned)
-    assert owned.queued_for == {"default alone", "default any"} and parts.dispatcher.reserved_alone == []
+    assert (
+        owned.queued_for == {SelectorQueue("default", "alone"), SelectorQueue("default", "any")}
+        and parts.dispatcher.reserved_alone == []
+    )
 
 
 def test_a_task_that_was_lost_once_is_no_suspect(build: Build) -> None:
@@ -107,7 +111,7 @@ def isolated_result(parts: Parts, owned: ActiveRun, error: str, status: Executio
         status=status,
         error=ErrorInfo(error, "no module named shop"),
     )
-    return parts.exclusive_tasks.taken(owned, PendingResult(0, result))
+    return parts.exclusive_tasks.accepted(owned, PendingResult(0, result))
 
 
 def test_a_body_that_another_process_does_not_find_goes_back_to_where_the_rules_sent_it(build: Build) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnout.model.rows import Holder, Session
-from turnout.orchestration.upkeep.grace import LEAST, grace
+from turnout.orchestration.stages.takeover import MIN_GRACE, grace
 
 
 @pytest.mark.parametrize("kind", ["worker", "poller"])
@@ -15,7 +15,7 @@ def test_workers_and_pollers_have_one_lease_to_come_back(kind: str, alive: bool)
 
 
 def test_a_short_lease_leaves_time_for_the_next_try_of_a_worker() -> None:
-    assert grace(Holder(session=Session(id="h", kind="worker"), alive=False, lease=0.5), gone=False) == LEAST
+    assert grace(Holder(session=Session(id="h", kind="worker"), alive=False, lease=0.5), gone=False) == MIN_GRACE
 
 
 @pytest.mark.parametrize("kind", ["orchestrator", "bystander"])

@@ -128,7 +128,7 @@ def test_an_idle_ledger_flushes_at_once() -> None:
 
 def test_a_commit_holds_no_more_text_than_it_may_unless_one_write_does() -> None:
     def heavy(run_id: str, share: float) -> RunWrite:
-        row = msgspec.structs.replace(completed(), output="x" * int(module.LARGEST * share))
+        row = msgspec.structs.replace(completed(), output="x" * int(module.MAX_COMMIT_CHARACTERS * share))
         return write(run_id, row)
 
     async def scenario() -> list[list[str]]:
@@ -426,7 +426,7 @@ def test_an_error_that_the_store_did_not_foresee_is_treated_as_a_refusal_of_the_
 
 
 def test_a_refusal_ends_an_outage_as_a_commit_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "OUTAGE_AFTER", -1.0)
+    monkeypatch.setattr(module, "OUTAGE_TIMEOUT", -1.0)
     store = HeldStore()
     store.script = [StoreUnreachable("gone"), StoreRejected("poison")]
     outcomes, ledger = outcomes_of(store, write("a"))
@@ -438,7 +438,7 @@ def test_a_refusal_ends_an_outage_as_a_commit_does(monkeypatch: pytest.MonkeyPat
 def test_while_commits_do_not_get_through_for_long_the_ledger_says_so(
     patience: float, said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "OUTAGE_AFTER", patience)
+    monkeypatch.setattr(module, "OUTAGE_TIMEOUT", patience)
     store = HeldStore()
     seen: list[StoreError | None] = []
 

@@ -10,8 +10,8 @@ from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.rows import NewRun, RunWrite, TaskRow
 from turnout.model.states import TaskState
 from turnout.orchestration import heap as module
-from turnout.orchestration.active_run import PendingResult, portion
-from turnout.orchestration.heap import WORTH, Heap, trimmer, weight
+from turnout.orchestration.active_runs import PendingResult, first_results
+from turnout.orchestration.heap import MIN_CHARACTERS, Heap, trimmer, weight
 
 
 def answer(size: int) -> PendingResult:
@@ -27,13 +27,13 @@ def test_the_weight_of_a_write_is_what_its_values_have() -> None:
 
 @pytest.mark.parametrize(("sizes", "taken"), [([], 0), ([500], 1), ([10, 20, 30], 3), ([60, 60, 60], 1), ([1, 500], 1)])
 def test_a_turn_takes_as_many_answers_as_fit_a_commit_and_at_least_one(sizes: list[int], taken: int) -> None:
-    assert len(portion([answer(size) for size in sizes], 100)) == taken
+    assert len(first_results([answer(size) for size in sizes], 100)) == taken
 
 
 def test_memory_is_given_back_when_enough_has_passed_and_nothing_passes_any_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "LOOK", 0.001)
+    monkeypatch.setattr(module, "CHECK_INTERVAL", 0.001)
 
     async def use() -> list[str]:
         done: list[str] = []
@@ -46,7 +46,7 @@ def test_memory_is_given_back_when_enough_has_passed_and_nothing_passes_any_more
 
         heap = Heap(trim)
         keeping = asyncio.ensure_future(heap.keep_trimmed())
-        heap.passed(WORTH - 1)
+        heap.passed(MIN_CHARACTERS - 1)
         for _ in range(20):
             await asyncio.sleep(0.001)
         assert done == []

@@ -10,7 +10,7 @@ import pytest
 
 from turnout.contracts.store import Store
 from turnout.model.rows import Lease, Session
-from turnout.orchestration.lease import LeaseKeeper
+from turnout.orchestration.session import LeaseKeeper
 
 WAIT = 20.0
 
@@ -45,7 +45,7 @@ def keep(renewals: Renewals) -> Iterator[Callable[..., LeaseKeeper]]:
                 heartbeat=heartbeat,
                 lease=3 * heartbeat,
                 self_fence=2 * heartbeat,
-                lost=lambda: None,
+                on_lost=lambda: None,
                 health=health,
             )
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.orchestration.upkeep.outage import Outage
+from turnout.orchestration.upkeep.dead_sessions import Outage
 
 LEASE = 15.0
 

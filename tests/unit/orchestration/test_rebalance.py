@@ -20,7 +20,7 @@ from turnout.model.executor_status import ExecutorStatus
 from turnout.model.health import OrchestratorStatus
 from turnout.model.rows import RunRow, Session, SessionHealth
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.active_runs import ActiveRun, RunCommand
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.upkeep.rebalance import MIN_WAIT

@@ -11,7 +11,7 @@ from kit.runs import graph_of, task
 
 from turnout.model.rows import Holder, RunRow, Session
 from turnout.model.states import RunState
-from turnout.orchestration.active_run import ActiveRun, RunCommand
+from turnout.orchestration.active_runs import ActiveRun, RunCommand
 
 GRAPH = graph_of(task("a"))
 Build = Callable[..., Parts]

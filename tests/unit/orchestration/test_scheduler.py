@@ -18,9 +18,9 @@ from turnout.model.names import task_id
 from turnout.model.reasons import BREAKER_OPEN, NO_CAPACITY, TURN_FAILED
 from turnout.model.rows import Holder, Session
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.active_run import ActiveRun, RunCommand
-from turnout.orchestration.capacity_queue import PATIENCE
+from turnout.orchestration.active_runs import ActiveRun, RunCommand
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.capacity import OVERTAKE_TIMEOUT, SelectorQueue
 from turnout.orchestration.stages.stage import Stage
 
 A = graph_of(task("a"))
@@ -121,7 +121,7 @@ def test_tasks_of_one_run_start_by_their_own_priority(build: Build) -> None:
     assert parts.dispatcher.names() == ["high", "middle"]
 
 
-@pytest.mark.parametrize(("waited", "starts"), [(-LONG, True), (PATIENCE * 3, False)])
+@pytest.mark.parametrize(("waited", "starts"), [(-LONG, True), (OVERTAKE_TIMEOUT * 3, False)])
 def test_a_run_goes_straight_on_until_another_has_waited_too_long(build: Build, waited: float, starts: bool) -> None:
     parts = build(A, default=1)
     before, owned = parts.idle_run(A, run_id="before"), parts.idle_run(A, run_id="owned")
@@ -221,7 +221,7 @@ def test_an_executor_that_assigns_names_the_holder_of_the_attempt(build: Build) 
     transition(parts, owned)
     assert row(parts, 0).holder == "one" and parts.dispatcher.dispatched[0][1].holder == "one"
     assert (row(parts, 1).state, row(parts, 1).reason) == (TaskState.READY, "no_worker")
-    assert assigner.free == {"one": 0} and owned.queued_for == {"hub any"}
+    assert assigner.free == {"one": 0} and owned.queued_for == {SelectorQueue("hub", "any")}
 
 
 def test_a_holder_is_not_kept_when_its_executor_has_no_slot(build: Build) -> None:
@@ -336,7 +336,7 @@ def test_the_items_of_a_mapped_task_start_as_far_as_there_is_room(build: Build) 
     assert states == ["running", "running", "running", "ready"]
 
 
-# -- trouble ---------------------------------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------------------------------
 def test_a_turn_that_fails_once_is_taken_again_and_nothing_is_lost(build: Build, loop: ManualLoop) -> None:
     parts = build(PAIR, default=2)
     owned = parts.idle_run(PAIR)
@@ -348,7 +348,7 @@ def test_a_turn_that_fails_once_is_taken_again_and_nothing_is_lost(build: Build,
     assert not owned.queued
     loop.advance(0.2)
     parts.drive()
-    assert parts.dispatcher.names() == ["a", "b"] and owned.trouble == ""
+    assert parts.dispatcher.names() == ["a", "b"] and owned.last_failure == ""
 
 
 def test_a_turn_that_fails_twice_in_the_same_way_fails_its_run(build: Build, loop: ManualLoop) -> None:

@@ -7,9 +7,9 @@ import logging
 import msgspec
 import pytest
 
-import turnout.orchestration.stages.shadows as module
+import turnout.orchestration.stages.results as module
 from turnout.model.events import ExecutionResult, TaskReadyEvent
-from turnout.orchestration.stages.shadows import Shadows
+from turnout.orchestration.stages.results import Shadows
 
 EVENT = TaskReadyEvent(run_id="run", task_id="run.0", task_name="public::embedded::w::t", attempt=1, max_attempts=1)
 SHADOW = msgspec.structs.replace(EVENT, shadow=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnout.model.spec import FromParam, FromTask
-from turnout.orchestration.loading.split_lists import ENTRY, SplitLists
+from turnout.orchestration.loaders.arguments import LIST_OVERHEAD, SplitLists
 
 SOURCE = FromTask("list", ("items",))
 
@@ -18,7 +18,7 @@ def test_a_list_is_kept_as_the_text_of_each_of_its_items() -> None:
 
 
 def test_the_lists_that_were_used_least_recently_are_forgotten() -> None:
-    lists = SplitLists(limit=3 * ENTRY)
+    lists = SplitLists(limit=3 * LIST_OVERHEAD)
     for run in ("a", "b", "c"):
         lists.split(run, SOURCE, [])
     assert lists.get("a", SOURCE) == []
@@ -27,7 +27,7 @@ def test_the_lists_that_were_used_least_recently_are_forgotten() -> None:
 
 
 def test_a_list_that_is_larger_than_all_room_is_kept_alone_until_the_next_comes() -> None:
-    lists = SplitLists(limit=ENTRY)
+    lists = SplitLists(limit=LIST_OVERHEAD)
     lists.split("a", SOURCE, ["x" * 5_000])
     assert lists.get("a", SOURCE) is not None
     lists.split("a", SOURCE, [])

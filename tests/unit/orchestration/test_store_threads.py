@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from turnout.orchestration.store_threads import StoreThreads
+from turnout.orchestration.background import StoreThreads
 
 WAIT = 20.0
 

@@ -278,7 +278,7 @@ def test_a_topic_is_followed_by_a_look_at_what_it_names(
     build: Build, loop: ManualLoop, topic: str, asked: set[str]
 ) -> None:
     parts = build(GRAPH)
-    loop.run(parts.notifications.follow({topic}))
+    loop.run(parts.notifications.handle({topic}))
     assert {name for name, _ in parts.store.asked} == asked
     assert claims_wanted(parts) == (topic in ("runs", "any"))
 
@@ -286,7 +286,7 @@ def test_a_topic_is_followed_by_a_look_at_what_it_names(
 def test_notifications_of_the_store_are_followed_until_they_are_stopped(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     loop.run(parts.notifications.start())
-    following = loop.start(parts.notifications.keep_following())
+    following = loop.start(parts.notifications.run())
     parts.dead_sessions.outdated = False
     parts.store.wake("runs")
     loop.settle()
@@ -305,7 +305,7 @@ def test_a_notification_that_could_not_be_followed_is_not_the_last(
     build: Build, loop: ManualLoop, error: Exception
 ) -> None:
     parts = build(GRAPH)
-    loop.start(parts.notifications.keep_following())
+    loop.start(parts.notifications.run())
     parts.store.errors["inbox_for"] = error
     for _ in range(2):
         parts.wakeups.announce("inbox")
@@ -315,7 +315,7 @@ def test_a_notification_that_could_not_be_followed_is_not_the_last(
 
 def test_everything_is_looked_at_no_more_than_ten_times_a_second(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
-    loop.start(parts.notifications.keep_following())
+    loop.start(parts.notifications.run())
     for _ in range(100):
         parts.wakeups.announce("any")
         loop.advance(0.01)

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import pytest
 
 from turnout.errors import TooBusy
-from turnout.orchestration.throttle import MAX_RETRY, MIN_RETRY, Throttle
+from turnout.orchestration.stages.pending_submissions import MAX_RETRY, MIN_RETRY, Throttle
 
 DONE: Future[str] = Future()
 

@@ -13,7 +13,7 @@ from turnout.model.events import ExecutionStatus
 from turnout.model.reasons import RUN_TIMED_OUT
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
-from turnout.orchestration.active_run import ActiveRun
+from turnout.orchestration.active_runs import ActiveRun
 from turnout.orchestration.settings import EngineSettings
 
 GRAPH = graph_of(task("a"))
@@ -81,7 +81,7 @@ def test_a_cancelled_attempt_that_does_not_answer_is_given_up_after_its_grace(bu
     parts = build(GRAPH, settings=EngineSettings(cancel_grace=10.0))
     parts.submit(GRAPH)
     owned = parts.runs["run-1"]
-    parts.timers.give_up(owned, parts.event("a"))
+    parts.timers.cancel_timeout(owned, parts.event("a"))
     loop.advance(9.0)
     assert owned.results == []
     loop.advance(1.5)
@@ -93,7 +93,7 @@ def test_an_attempt_of_a_run_that_was_let_go_is_not_given_up_here(build: Build, 
     parts = build(GRAPH)
     parts.submit(GRAPH)
     owned = parts.runs["run-1"]
-    parts.timers.give_up(owned, parts.event("a"))
+    parts.timers.cancel_timeout(owned, parts.event("a"))
     parts.runs.release(owned)
     loop.advance(60.0)
     assert owned.results == []

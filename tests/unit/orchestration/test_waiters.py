@@ -97,7 +97,7 @@ def test_a_claim_is_requested_when_half_of_the_room_is_free_and_runs_were_left(
     parts = build(GRAPH, settings=EngineSettings(max_owned_runs=4))
     for number in range(4):
         parts.submit(GRAPH, run_id=f"run-{number}")
-    parts.claims.more = more
+    parts.claims.may_have_more = more
     for number in range(4):
         owned = parts.runs[f"run-{number}"]
         parts.loop.run(parts.waiters.process([owned]))

@@ -1,6 +1,6 @@
-"""Keeps a child run and its parent in step: commands go down to the child, its end comes up.
+"""Propagates commands from a parent run to its child, and the end of the child to its parent.
 
-Everything here follows from what is stored of the two, so it may be done twice, and by the next owner.
+All of it follows from what is stored of the two, so it may be done twice, and by the next owner.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from turnout.model.events import ExecutionResult
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.background import Background
 from turnout.orchestration.children.requests import ChildRequests
 from turnout.orchestration.session import OrchestratorSession
@@ -27,7 +26,7 @@ log = logging.getLogger("turnout.children")
 
 
 class Propagation:
-    """Tells children what their parents do, and parents how their children ended."""
+    """Sends commands to children, and delivers their results to the parents' attempts."""
 
     def __init__(
         self,
@@ -35,73 +34,74 @@ class Propagation:
         runs: ActiveRuns,
         claims: Claims,
         commands: Commands,
-        births: ChildRequests,
+        requests: ChildRequests,
         background: Background,
     ) -> None:
         self._session = session
         self._runs = runs
         self._claims = claims
         self._commands = commands
-        self._births = births
+        self._requests = requests
         self._spawn = background.spawn
-        self._told: dict[str, asyncio.Task[None]] = {}
-        """By the child's id: a command is on its way."""
+        self._sending: dict[str, asyncio.Task[None]] = {}
+        """By the child's id: the task that carries out a command."""
 
-    def keep_up(self, owned: ActiveRun, row: TaskRow, child: str, stored: StoredRun | None = None) -> None:
-        """The child exists, in memory or as it is stored: its end is taken up, or it does as its parent does."""
-        mine = self._runs.get(child)
-        if mine is not None:
-            self._tell(owned, row, child, command_for_child(owned.machine.row, mine.machine.row))
+    def follow_up(self, owned: ActiveRun, row: TaskRow, child: str, stored: StoredRun | None = None) -> None:
+        """Delivers the result of an existing child that has ended, or sends it the command that its parent's state asks
+        for."""
+        local = self._runs.get(child)
+        if local is not None:
+            self._send(owned, row, child, command_for_child(owned.machine.row, local.machine.row))
         elif stored is not None and stored.row.state.terminal:
-            self._spawn(self._arrive(owned, row, stored))
+            self._spawn(self._deliver_end(owned, row, stored))
         elif stored is not None:
             unowned, timeout = stored.owner is None, stored.new.timeout
             overdue = unowned and timeout is not None and stored.age > timeout
-            told = command_for_child(owned.machine.row, stored.row, overdue=overdue)
-            self._tell(owned, row, child, told)
-            if told is None and unowned and self._session.may_start and not self.has_one_here(owned):
+            command = command_for_child(owned.machine.row, stored.row, overdue=overdue)
+            self._send(owned, row, child, command)
+            if command is None and unowned and self._session.may_start and not self.drives_child(owned):
                 self._spawn(self._claim(child))
 
-    def has_one_here(self, owned: ActiveRun) -> bool:
-        """Whether this orchestrator drives a child of the run, too."""
+    def drives_child(self, owned: ActiveRun) -> bool:
+        """True if this orchestrator drives a child of the run."""
         children = (child_run_id(owned.run_id, row.pos, row.attempt) for row in awaited(owned.machine))
         return any(child in self._runs for child in children)
 
-    async def heard(self, children: Iterable[str]) -> bool:
-        """Waits until the commands to these children are carried out; False if there were none."""
-        told = [self._told[child] for child in children if child in self._told]
-        if told:
-            await asyncio.wait(told)
-        return bool(told)
+    async def wait_for(self, children: Iterable[str]) -> bool:
+        """Waits until the commands to these children are carried out. Returns False if there were none."""
+        sending = [self._sending[child] for child in children if child in self._sending]
+        if sending:
+            await asyncio.wait(sending)
+        return bool(sending)
 
-    def answer(self, owned: ActiveRun, row: TaskRow, result: ExecutionResult) -> None:
-        """The parent's attempt has ended."""
+    def deliver(self, owned: ActiveRun, row: TaskRow, result: ExecutionResult) -> None:
+        """Delivers the result of the parent's attempt."""
         if not owned.dropped:
             self._runs.deliver(owned, row.pos, result)
 
-    def _tell(self, owned: ActiveRun, row: TaskRow, child: str, told: ChildCommand | None) -> None:
-        if told is not None and child not in self._told:
-            self._told[child] = self._spawn(self._carry(owned, row, child, told))
+    def _send(self, owned: ActiveRun, row: TaskRow, child: str, command: ChildCommand | None) -> None:
+        if command is not None and child not in self._sending:
+            self._sending[child] = self._spawn(self._carry_out(owned, row, child, command))
 
-    async def _carry(self, owned: ActiveRun, row: TaskRow, child: str, told: ChildCommand) -> None:
+    async def _carry_out(self, owned: ActiveRun, row: TaskRow, child: str, command: ChildCommand) -> None:
         try:
-            await self._commands.carry_out(child, told.kind, told.reason)
+            await self._commands.carry_out(child, command.kind, command.reason)
         except (StoreError, RunNotFound) as error:
-            log.warning("child run %s is told by the next sweep: %s", child, error)
+            log.warning("the command to child run %s is sent by the next sweep: %s", child, error)
         finally:
-            self._told.pop(child, None)
+            self._sending.pop(child, None)
         if not owned.dropped and child in self._runs:
-            # The parent may have changed its mind meanwhile.
-            self.keep_up(owned, row, child)
+            # The parent's state may have changed meanwhile.
+            self.follow_up(owned, row, child)
 
-    async def _arrive(self, owned: ActiveRun, row: TaskRow, stored: StoredRun) -> None:
-        """The child has ended. Its parent's inbox says so too; the second answer to an attempt changes nothing."""
+    async def _deliver_end(self, owned: ActiveRun, row: TaskRow, stored: StoredRun) -> None:
+        """Delivers the result of an ended child. The parent's inbox has it too; a second one changes nothing."""
         try:
-            result = await self._births.with_output(child_result(stored.new, stored.row))
+            result = await self._requests.with_output(child_result(stored.new, stored.row))
         except StoreError as error:
-            log.warning("the end of child run %s arrives with the next sweep: %s", stored.new.run_id, error)
+            log.warning("the result of child run %s is delivered by the next sweep: %s", stored.new.run_id, error)
         else:
-            self.answer(owned, row, result)
+            self.deliver(owned, row, result)
 
     async def _claim(self, child: str) -> None:
         try:
@@ -111,7 +111,7 @@ class Propagation:
 
 
 def awaited(machine: RunMachine) -> Iterator[TaskRow]:
-    """The running attempts that are child runs."""
+    """Yields the running attempts that are child runs."""
     for pos in machine.graph.children:
         group = machine.groups.get(pos)
         for each in (pos,) if group is None else group.items:

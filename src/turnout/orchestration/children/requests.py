@@ -1,4 +1,4 @@
-"""Submissions of child runs, and the outputs that they leave to their parents' tasks."""
+"""Makes the submissions of child runs, and reads the outputs that they leave to their parents' tasks."""
 
 from __future__ import annotations
 
@@ -28,19 +28,16 @@ from turnout.model.rows import NewRun, StoredRun, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.background import Background
-from turnout.orchestration.loading.graph_cache import GraphCache
-from turnout.orchestration.loading.loader import MemoryLoader
-from turnout.orchestration.loading.reruns import reused_rows
-from turnout.orchestration.loading.results import run_result
+from turnout.orchestration.loaders.loader import MemoryLoader
+from turnout.orchestration.loaders.stored_runs import GraphCache, reused_rows, run_result
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.session import OrchestratorSession
 
 
 class ChildRequests:
-    """Makes the requests for child runs, and reads what they returned."""
+    """Makes the submissions of child runs, and reads what they returned."""
 
     def __init__(
         self,
@@ -64,7 +61,7 @@ class ChildRequests:
         self._max_output_bytes = max_output_bytes
 
     async def request(self, owned: ActiveRun, row: TaskRow, child: str) -> Submission | None:
-        """The child's submission, checked like any other; None if its code is not here any more.
+        """Returns the child's submission, checked like any other; None if its workflow is not registered any more.
 
         Raises the InputError with which the parent's task fails.
         """
@@ -81,8 +78,8 @@ class ChildRequests:
             text = dump_output(input, limit=self._max_output_bytes, what="input")
         except InputError as error:
             code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
-            said = f"the child run {row.name!r} cannot start: {error.message}"
-            raise InvalidInput(said, code=code) from error
+            message = f"the child run {row.name!r} cannot start: {error.message}"
+            raise InvalidInput(message, code=code) from error
         former: StoredRun | None = None
         reuse: list[TaskRow] = []
         if row.attempt > 1 or machine.new.rerun_of is not None:
@@ -107,17 +104,16 @@ class ChildRequests:
         return Submission(graph, new, Future(), Future(), reuse)
 
     def _check_depth(self, machine: RunMachine, work: Work) -> None:
-        deepest = self._max_depth
-        if machine.new.depth >= deepest:
+        if machine.new.depth >= self._max_depth:
             raise InvalidInput(
-                f"it would be {machine.new.depth + 1} runs deep, and the limit is {deepest}: call its tasks directly, "
-                "or raise EngineSettings(limits=Limits(depth=…))",
+                f"it would be {machine.new.depth + 1} runs deep, and the limit is {self._max_depth}: call its tasks "
+                "directly, or raise EngineSettings(limits=Limits(depth=…))",
                 code=CHILD_TOO_DEEP,
                 task=work.task.full_name,
             )
 
     def _former(self, machine: RunMachine, row: TaskRow, workflow: str) -> StoredRun | None:
-        """The child that did not complete, of the attempt before this one, or of the run that this is a rerun of."""
+        """Returns the child that did not complete, of the previous attempt, or of the run that this is a rerun of."""
         store, new = self._store, machine.new
         if row.attempt > 1:
             former = store.run(child_run_id(new.run_id, row.pos, row.attempt - 1))
@@ -130,7 +126,7 @@ class ChildRequests:
 
     # -- the end --------------------------------------------------------------------------------------------------
     async def with_output(self, result: ExecutionResult) -> ExecutionResult:
-        """The result with what the child returned; a failure if that cannot be kept."""
+        """Returns the result with the child's output; a failure if that cannot be stored."""
         if result.status is not ExecutionStatus.COMPLETED:
             return result
         return await self._in_thread(self._with_output, result)

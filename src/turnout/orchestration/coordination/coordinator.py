@@ -1,4 +1,4 @@
-"""Sizes and supervises the pools: three slow loops that ask the pure decisions and carry them out."""
+"""Sizes and supervises the pools: three slow loops that carry out pure decisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNUSED = StoreUse(size=0, active=0, waiting=0, saturation=0.0)
 
 
 class OrchestrationLoopCoordinator:
-    """Sizes the pools by their load, replaces stage executors that are beyond help, slows all down for the database."""
+    """Sizes the pools by their load, replaces unhealthy stage executors, and applies backpressure for the database."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class OrchestrationLoopCoordinator:
         ]
 
     async def stop(self, timeout: float) -> None:
-        """A planned end: nobody is replaced or missed any more."""
+        """Stops the loops, then the pools."""
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
@@ -77,21 +77,21 @@ class OrchestrationLoopCoordinator:
             try:
                 await action()
             except Exception:
-                log.exception("the coordinator stumbled and goes on")
+                log.exception("a check of the coordinator failed")
 
     # -- health -------------------------------------------------------------------------------------------------
     async def check_health(self) -> None:
-        """Replace who is unhealthy at once, and who has grown old when he has finished his batch."""
+        """Replaces unhealthy stage executors at once and aged ones after their batch."""
         before, self._looked_at = self._looked_at, self._clock()
         now, settings = self._looked_at, self.settings
         if now - before > settings.health_check_interval_seconds + settings.degraded_after_seconds / 2:
-            return  # this look comes late itself: the loop was held up, and says nothing of those who live on it
+            return  # this check is late itself: the loop was blocked, so heartbeats on it mean nothing
         for pool in self.pools.values():
             for executor, health in pool.health():
                 if health.state is HealthState.UNHEALTHY:
                     await pool.replace(executor, drain=False)
                     self._note("replaced", pool, f"{executor.id}: {health.reason}", logging.WARNING)
-                elif executor.aged(now):
+                elif executor.is_aged(now):
                     await pool.replace(executor, drain=True)
                     self._note("restarted", pool, f"{executor.id}: {health.items_processed} items", logging.INFO)
 
@@ -126,13 +126,13 @@ class OrchestrationLoopCoordinator:
         self._note("backpressure", None, detail, logging.INFO)
 
     def store_failed(self) -> None:
-        """A commit did not get through: pools that have a batch in hand count it against their breakers."""
+        """Called when a commit failed: pools with a batch in flight count it against their breakers."""
         for pool in self.pools.values():
             if any(executor.busy for executor in pool.executors):
                 pool.gate.failed()
 
     def store_answered(self) -> None:
-        """A commit got through after others had not."""
+        """Called when a commit succeeded after others had failed."""
         for pool in self.pools.values():
             pool.gate.reset()
 
@@ -142,7 +142,7 @@ class OrchestrationLoopCoordinator:
         self._note("breaker", pool, f"{after.state.value} after {failures} failures in a row", level)
 
     def _note(self, kind: str, pool: ExecutorPool | None, detail: str, level: int) -> None:
-        name = pool.stage.value if pool else None
+        name = pool.stage.config_name if pool else None
         count = len(pool.executors) if pool else 0
         self.events.append(Event(at=time.time(), kind=kind, pool=name, detail=detail, executors=count))
         log.log(level, "%s %s: %s", kind, name or "all pools", detail)

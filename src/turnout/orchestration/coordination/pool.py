@@ -1,4 +1,4 @@
-"""The stage executors of one stage: who is there, who comes, who goes, and what they did together."""
+"""Holds the stage executors of one stage: adds, removes and replaces them, and sums up their metrics."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from turnout.orchestration.stages.stage import Stage, StageMetrics, WorkQueue
 from turnout.orchestration.stages.stage_executor import Process, StageExecutor
 
 
-class Look(msgspec.Struct, frozen=True):
-    """Totals of a pool at one moment; two of them make a rate."""
+class Sample(msgspec.Struct, frozen=True):
+    """Totals of a pool at one time; two of them make a rate."""
 
     at: float
     metrics: StageMetrics
 
 
 class ExecutorPool:
-    """Grows and shrinks between its bounds. Who leaves finishes the batch in hand; what is not finished returns."""
+    """Grows and shrinks between its bounds. A removed executor finishes its batch, or returns it to the queue."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class ExecutorPool:
         coordinator: CoordinatorSettings,
         *,
         idle: Callable[[], None] = lambda: None,
-        excuse: Callable[[], str | None] = lambda: None,
+        store_outage: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.stage = stage
         self.settings = settings
@@ -50,16 +50,23 @@ class ExecutorPool:
         self.scaled_down = 0
         self._coordinator = coordinator
         self._new = lambda: StageExecutor(
-            stage, self.queue, process, settings, gate=self.gate, coordinator=coordinator, idle=idle, excuse=excuse
+            stage,
+            self.queue,
+            process,
+            settings,
+            gate=self.gate,
+            coordinator=coordinator,
+            idle=idle,
+            store_outage=store_outage,
         )
         self._factor = 1.0
         self._retired = StageMetrics()
-        self._leaving: dict[asyncio.Task[None], StageExecutor] = {}
-        self._last = Look(time.monotonic(), StageMetrics())
+        self._stopping: dict[asyncio.Task[None], StageExecutor] = {}
+        self._last = Sample(time.monotonic(), StageMetrics())
         self._utilisations: deque[tuple[float, float]] = deque()
-        """Of the looks within the last cooldown, with their times."""
+        """Times and utilisations of the samples within the last cooldown."""
         self.throughput = 0.0
-        """Items a second between the last two looks."""
+        """Items per second between the last two samples."""
         self.utilisation = 0.0
 
     async def start(self) -> None:
@@ -67,10 +74,10 @@ class ExecutorPool:
 
     async def stop(self, timeout: float) -> None:
         await asyncio.gather(*(executor.stop(timeout) for executor in self.executors))
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=timeout)
+        if self._stopping:
+            await asyncio.wait(self._stopping, timeout=timeout)
 
-    # -- coming and going ---------------------------------------------------------------------------------------
+    # -- membership ---------------------------------------------------------------------------------------------
     async def add(self, count: int) -> None:
         for _ in range(count):
             executor = self._new()
@@ -79,50 +86,50 @@ class ExecutorPool:
             await executor.start()
 
     def remove(self, count: int) -> None:
-        """Let some go, those without a batch in hand first. They take nothing more; the rest happens by itself."""
-        for executor in sorted(self.executors, key=lambda one: one.busy)[:count]:
-            self._dismiss(executor, self._coordinator.drain_timeout_seconds)
+        """Removes executors, idle ones first. They take no further batch."""
+        for executor in sorted(self.executors, key=lambda executor: executor.busy)[:count]:
+            self._retire(executor, self._coordinator.drain_timeout_seconds)
 
     async def replace(self, executor: StageExecutor, *, drain: bool) -> None:
-        """Put a new one in its place. One that is beyond help is given no time."""
-        self._dismiss(executor, self._coordinator.drain_timeout_seconds if drain else 0.0)
+        """Replaces an executor by a new one. Without ``drain`` it gets no time to finish its batch."""
+        self._retire(executor, self._coordinator.drain_timeout_seconds if drain else 0.0)
         if drain:
             self.restarted += 1
         else:
             self.replaced += 1
         await self.add(1)
 
-    def _dismiss(self, executor: StageExecutor, timeout: float) -> None:
+    def _retire(self, executor: StageExecutor, timeout: float) -> None:
         self.executors.remove(executor)
-        leaving = asyncio.ensure_future(executor.stop(timeout))
-        self._leaving[leaving] = executor
-        leaving.add_done_callback(self._left)
+        stopping = asyncio.ensure_future(executor.stop(timeout))
+        self._stopping[stopping] = executor
+        stopping.add_done_callback(self._stopped)
 
-    def _left(self, leaving: asyncio.Task[None]) -> None:
-        self._retired = _sum([self._retired, self._leaving.pop(leaving).metrics_now()])
+    def _stopped(self, stopping: asyncio.Task[None]) -> None:
+        self._retired = _sum([self._retired, self._stopping.pop(stopping).metrics_now()])
 
     def apply_backpressure(self, factor: float) -> None:
         self._factor = factor
         for executor in self.executors:
             executor.apply_backpressure(factor)
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- load and health ----------------------------------------------------------------------------------------
     def health(self) -> list[tuple[StageExecutor, StageHealth]]:
         return [(executor, executor.health()) for executor in self.executors]
 
     def totals(self) -> StageMetrics:
-        """Of all who are here, are leaving or have left: a total never falls."""
-        everybody = (*self.executors, *self._leaving.values())
-        return _sum([self._retired, *(executor.metrics_now() for executor in everybody)])
+        """Returns the totals of present, stopping and former executors: a total never falls."""
+        present = (*self.executors, *self._stopping.values())
+        return _sum([self._retired, *(executor.metrics_now() for executor in present)])
 
     def look(self, now: float, *, saturation: float) -> PoolLoad:
-        """What it did since the last look."""
-        before, self._last = self._last, Look(now, self.totals())
+        """Returns the load since the last sample."""
+        before, self._last = self._last, Sample(now, self.totals())
         after, wall = self._last.metrics, max(now - before.at, 1e-6)
         count = len(self.executors)
         batches = after.batches - before.metrics.batches
         self.throughput = max(0.0, (after.items_processed - before.metrics.items_processed) / wall)
-        # Where no batch was taken since, what the next one would leave behind speaks for it.
+        # If no batch was taken since, the items that the next one would leave are counted.
         left_behind = (
             (after.left_behind - before.metrics.left_behind) / batches
             if batches

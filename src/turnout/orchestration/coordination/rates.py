@@ -1,4 +1,4 @@
-"""Growth a second of totals that are read every now and then."""
+"""Computes rates per second of totals that are sampled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 WINDOW = 5.0
 """Seconds that a rate is taken over."""
-SAMPLES = 50
-"""How many looks the window remembers; more frequent ones replace one another."""
+MAX_SAMPLES = 50
+"""Samples in the window; more frequent ones replace one another."""
 
 
 class Rates:
@@ -23,15 +23,15 @@ class Rates:
     def see(self, now: float, totals: Mapping[str, float]) -> None:
         with self._lock:
             seen = self._seen
-            if len(seen) > 1 and now - seen[-2][0] < self._window / SAMPLES:
+            if len(seen) > 1 and now - seen[-2][0] < self._window / MAX_SAMPLES:
                 seen.pop()
             seen.append((now, totals))
-            # The first that is kept is as old as the window, or older.
+            # The first sample that is kept is at least as old as the window.
             while len(seen) > 2 and seen[1][0] <= now - self._window:
                 seen.popleft()
 
     def of(self, name: str) -> float:
-        """A second. Who was not there at the beginning of the window has grown from nothing in it."""
+        """Returns the growth per second. A total that was not in the first sample counts as 0 there."""
         with self._lock:
             if len(self._seen) < 2:
                 return 0.0

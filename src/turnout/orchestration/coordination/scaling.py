@@ -1,4 +1,4 @@
-"""Whether a pool should have more stage executors, or fewer: a pure function of its load since the last look."""
+"""Decides whether a pool gets more stage executors or fewer, by its load since the last sample."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import msgspec
 
 from turnout.orchestration.coordination.settings import CoordinatorSettings
 
-HIGHEST_THRESHOLD = 0.95
+MAX_THRESHOLD = 0.95
 """Utilisation cannot exceed 1, so a threshold of target x 1.2 has to stay below it."""
 
 
 class PoolLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """A pool since the last look."""
+    """The load of a pool since the last sample."""
 
     executors: int
     min_executors: int
@@ -21,11 +21,11 @@ class PoolLoad(msgspec.Struct, frozen=True, kw_only=True):
     utilisation: float
     """Busy time over wall time, on average over its executors."""
     peak: float = 0.0
-    """The highest utilisation of the looks within the last cooldown. A load that comes in bursts makes a pool grow at
-    once, but a pool shrinks only after it had little to do for all that time."""
+    """The highest utilisation of the samples within the last cooldown. A burst makes a pool grow at once, but a pool
+    shrinks only after a cooldown of low utilisation."""
     left_behind: float = 0.0
     """Items that were left in the queue when a batch was taken, on average. Without any, one more executor would only
-    take away from the others' batches, and group commit would put them together again."""
+    make the batches smaller, and group commit would join them again."""
     backlog: int = 0
     """Items in the queue now."""
     error_rate: float = 0.0
@@ -41,7 +41,7 @@ class ScalingAction(msgspec.Struct, frozen=True):
 
 
 def scale(load: PoolLoad, settings: CoordinatorSettings) -> ScalingAction:
-    """By how many executors the pool should change, and why."""
+    """Returns by how many executors the pool should change, and why."""
     count, low, high = load.executors, load.min_executors, load.max_executors
     if count < low:
         return ScalingAction(low - count, "below its minimum")
@@ -50,7 +50,7 @@ def scale(load: PoolLoad, settings: CoordinatorSettings) -> ScalingAction:
     if load.since_change < settings.scaling_cooldown_seconds:
         return ScalingAction(0, "cooling down")
     target = settings.target_utilization
-    if load.utilisation > min(target * 1.2, HIGHEST_THRESHOLD):
+    if load.utilisation > min(target * 1.2, MAX_THRESHOLD):
         if (why_not := _why_not_up(load, settings)) is not None:
             return ScalingAction(0, why_not)
         # Between a threshold that was capped and a target above it, the factor is below 1: that is no reason to shrink.

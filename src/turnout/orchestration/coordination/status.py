@@ -18,16 +18,16 @@ from turnout.model.health import OrchestratorStatus
 from turnout.model.reasons import NO_WORKER_MATCHES
 from turnout.model.workers import HubStatus
 from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.capacity_queue import CapacityQueue, rest_of
 from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoordinator
 from turnout.orchestration.coordination.health import HealthState
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.stages.capacity import CapacityQueue
+from turnout.orchestration.stages.pending_submissions import Throttle
 from turnout.orchestration.stages.stage import Stage
 from turnout.orchestration.stages.stage_executor import StageExecutor
-from turnout.orchestration.throttle import Throttle
 from turnout.orchestration.upkeep.rebalance import Rebalance
 
 log = logging.getLogger("turnout.coordinator")
@@ -184,7 +184,7 @@ class StatusReader:
     def _hub(self) -> HubStatus | None:
         """Returns the status of the hub, with the reasons of tasks that wait for workers that are not connected."""
         for key, assigner in self._dispatcher.assigners.items():
-            reasons = {assigner.wait_reason(rest_of(line)) for line in self._capacity_queue.waited_for(key)}
+            reasons = {assigner.wait_reason(queue.selector) for queue in self._capacity_queue.selector_queues(key)}
             missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
             return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:MAX_WAITS]))
         return None

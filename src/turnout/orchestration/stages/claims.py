@@ -1,4 +1,4 @@
-"""Claims stored runs that have no owner. Stage ``task_claimer``, and reloads."""
+"""Claims stored runs that have no owner, and reloads owned ones. Stage ``task_claimer``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from turnout.authoring.registry import Registry
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
 from turnout.model.spec import WorkflowSpec, decode_spec
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.background import Background
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
@@ -24,16 +23,16 @@ from turnout.rate_limited_log import RateLimitedLog
 log = logging.getLogger("turnout.adoption")
 
 INITIAL_BACKOFF, MAX_BACKOFF = 0.5, 5.0
-"""Seconds until a run that could not be read anew is tried again. There may be many of them."""
+"""Seconds until the reload of a run is retried."""
 
 
 class ClaimScope(msgspec.Struct, frozen=True):
-    """Which runs an orchestrator claims."""
+    """The runs that an orchestrator claims."""
 
     only: frozenset[str] | None = None
-    """Workflows whose runs are claimed; None: all that there is the code for."""
+    """Workflows whose runs are claimed; None: all that are registered."""
     drives_stored: Callable[[WorkflowSpec], bool] | None = None
-    """Says whether runs of a workflow can be driven by what is stored of it alone; None: none can."""
+    """Returns whether runs of a workflow can be driven without its code; None: none can."""
 
 
 class Claims:
@@ -62,35 +61,34 @@ class Claims:
         self._settings = settings
         self.scope = scope
         self._rate_limited_log = RateLimitedLog(log)
-        self._wanted = False
-        """A claim is queued."""
+        self._claim_queued = False
         self.claiming = 0
-        """Claims under way: the database may name runs as owned here that are not known here yet."""
-        self.more = False
-        """As far as this orchestrator knows, runs were left for claimers."""
+        """The number of claims in flight, during which the store may name runs as owned that are not active yet."""
+        self.may_have_more = False
+        """True if the last claim may have left runs unowned."""
         self._stored_drivable: dict[str, bool] = {}
 
     def request(self) -> None:
-        """Looks for runs to claim, soon and once."""
-        if not self._wanted and not self._session.stopping:
-            self._wanted = True
+        """Queues a claim, unless one is queued."""
+        if not self._claim_queued and not self._session.stopping:
+            self._claim_queued = True
             self._queue.put(None)
 
-    async def process(self, wishes: list[None]) -> None:
-        self._wanted, self.more = False, True
+    async def process(self, requests: list[None]) -> None:
+        self._claim_queued, self.may_have_more = False, True
         limit = min(self._settings.max_owned_runs - len(self._runs), self._settings.claim_batch)
         only, drives_stored = self.scope.only, self.scope.drives_stored
         names = [name for name in self._registry.workflows if only is None or name in only]
         if limit <= 0 or not (names or drives_stored) or not self._session.may_start:
             return
-        # A claim on its way is followed to its end, also if the stage executor that asked is replaced meanwhile.
+        # A claim runs to its end, also if the stage executor that began it is replaced meanwhile.
         claim = self._background.spawn(self._claim(names, limit))
         try:
             await asyncio.wait({claim})
             claim.result()
         except BaseException:
-            self._wanted = True  # the wishes go back to the queue
-            claim.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else asks how it went
+            self._claim_queued = True  # the requests go back to the queue
+            claim.add_done_callback(lambda done: done.cancelled() or done.exception())  # marks it as retrieved
             raise
 
     async def _claim(self, names: list[str], limit: int) -> None:
@@ -107,41 +105,41 @@ class Claims:
         finally:
             self.claiming -= 1
         self._rate_limited_log.recovered("runs can be claimed again")
-        self.more = len(claimed) == limit
-        if self.more and len(self._runs) < self._settings.max_owned_runs:
+        self.may_have_more = len(claimed) == limit
+        if self.may_have_more and len(self._runs) < self._settings.max_owned_runs:
             self.request()
 
     async def _without_code(
         self, names: list[str], drives_stored: Callable[[WorkflowSpec], bool] | None
     ) -> Sequence[str]:
-        """Versions of runs that wait for an owner, and need no code of a program to be driven."""
+        """Returns versions of unowned runs that can be driven without their code."""
         if drives_stored is None:
             return ()
-        known = self._stored_drivable
+        drivable = self._stored_drivable
         found = await self._background.in_thread(self._store.unclaimed_versions, names)
         for version in found:
-            if version not in known:
+            if version not in drivable:
                 text = await self._background.in_thread(self._store.workflow, version)
-                known[version] = text is not None and drives_stored(decode_spec(text))
-        return [version for version in found if known[version]]
+                drivable[version] = text is not None and drives_stored(decode_spec(text))
+        return [version for version in found if drivable[version]]
 
     async def claim(self, run_ids: Sequence[str]) -> int:
-        """Drives these runs, as far as no other session owns them. Returns how many were claimed."""
+        """Claims those of these runs that no other session owns. Returns how many were claimed."""
         claimed = await self._background.in_thread(
             self._store.claim_listed, self._session.id, run_ids, self._settings.limits.inline_output
         )
         await self._takeover.take_over(claimed)
         return len(claimed)
 
-    async def reload(self, owned: ActiveRun, pause: float = INITIAL_BACKOFF) -> None:
-        """Reads a run anew under a new epoch, since memory and database disagree about it, or lets it go."""
+    async def reload(self, owned: ActiveRun, backoff: float = INITIAL_BACKOFF) -> None:
+        """Claims a run again under a new epoch, since memory and store differ. Releases it if it has another owner."""
         try:
             if await self.claim([owned.run_id]):
                 return
         except StoreError as error:
-            log.debug("run %s will be read anew later: %s", owned.run_id, error)
-            again = min(pause * 2, MAX_BACKOFF)
-            self._background.later(pause, lambda: self._background.spawn(self.reload(owned, again)))
+            log.debug("the reload of run %s is retried: %s", owned.run_id, error)
+            longer = min(backoff * 2, MAX_BACKOFF)
+            self._background.later(backoff, lambda: self._background.spawn(self.reload(owned, longer)))
             return
         log.info("run %s belongs to another orchestrator now", owned.run_id)
         self._runs.release(owned)

@@ -1,30 +1,84 @@
-"""Cancel, pause and resume from this process, whichever orchestrator owns the run."""
+"""Carries out pause, resume and cancel, whichever orchestrator owns the run."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
+from turnout.contracts.dispatcher import Delivery
 from turnout.contracts.executor import BEGIN_WITHIN
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreError, StoreUnreachable, TurnoutError
-from turnout.model.reasons import TURN_FAILED
+from turnout.model.children import CHILD
+from turnout.model.events import TaskReadyEvent
+from turnout.model.reasons import CANCELLED, PAUSED, TURN_FAILED
 from turnout.model.states import TaskState
-from turnout.orchestration.active_run import RunCommand
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, RunCommand
 from turnout.orchestration.background import Background
 from turnout.orchestration.stages.claims import Claims
-from turnout.orchestration.stages.withdrawal import STOPS
 
+STOPS = {"pause": PAUSED, "cancel": CANCELLED}
+"""Commands after which nothing new begins, and the reason of the attempts that are taken back."""
 log = logging.getLogger("turnout.commands")
+POLL_INTERVAL = 0.05
+"""Seconds between two checks whether another owner has carried a command out."""
 
-PAUSE = 0.05
-"""Seconds between two looks whether another owner has done it."""
+
+class Withdrawal:
+    """Takes back attempts that have not begun before their run is paused or cancelled.
+
+    A pause or a cancel is committed, and so acknowledged, only when every attempt of the run has begun or never will.
+    Until then the run gets no new attempts. An attempt that was taken back ends as ``returned``: it costs no budget,
+    also if the command is not carried out after all.
+    """
+
+    def __init__(self, delivery: Delivery, runs: ActiveRuns, background: Background, timeout: float) -> None:
+        self._delivery = delivery
+        self._runs = runs
+        self._background = background
+        self._timeout = timeout
+        """Seconds that an executor has to report what has begun."""
+
+    def ready_commands(self, owned: ActiveRun) -> tuple[list[RunCommand], Sequence[RunCommand]]:
+        """Returns the run's commands that may be applied now, and those that are deferred, in their order."""
+        for count, command in enumerate(owned.commands):
+            if command.kind in STOPS and not self._is_withdrawn(owned, command):
+                return owned.commands[:count], owned.commands[count:]
+        return list(owned.commands), ()
+
+    def _is_withdrawn(self, owned: ActiveRun, command: RunCommand) -> bool:
+        if command.withdrawal is None:
+            waits = self._delivery.withdraw(_running(owned), STOPS[command.kind])
+            if waits:
+                command.withdrawal = self._background.spawn(self._wait(owned, waits))
+        return command.withdrawal is None or command.withdrawal.done()
+
+    async def _wait(self, owned: ActiveRun, waits: Collection[asyncio.Future[Any]]) -> None:
+        _, late = await asyncio.wait(waits, timeout=self._timeout)
+        if late:
+            log.warning("run %s: an executor did not report within %g s what has begun", owned.run_id, self._timeout)
+        # In a later iteration of the loop, when this task is done.
+        self._background.later(0.0, lambda: self._resume(owned.run_id))
+
+    def _resume(self, run_id: str) -> None:
+        owned = self._runs.get(run_id)
+        if owned is not None:
+            self._runs.enqueue(owned)
+
+
+def _running(owned: ActiveRun) -> list[TaskReadyEvent]:
+    machine = owned.machine
+    return [
+        machine.event(row.pos, row)
+        for row in machine.tasks
+        if row.state is TaskState.RUNNING and row.holder != CHILD and row.pos not in machine.graph.mapped
+    ]
 
 
 class Commands:
-    """Gives a run's order to this orchestrator if it is the owner, else leaves a row for the one that is."""
+    """Gives a command to the run if it is owned here, else stores it for the run's owner."""
 
     def __init__(self, store: Store, runs: ActiveRuns, claims: Claims, background: Background) -> None:
         self._store = store
@@ -33,13 +87,13 @@ class Commands:
         self._in_thread = background.in_thread
 
     async def carry_out(self, run_id: str, kind: str, reason: str | None = None) -> None:
-        """Returns when the order is committed, and attempts that pollers hold have begun or never will."""
+        """Returns when the command is committed, and attempts that pollers hold have begun or never will."""
         await self._commit(run_id, kind, reason)
         if kind in STOPS and await self._polled(run_id):
             await asyncio.sleep(BEGIN_WITHIN)
 
     async def _polled(self, run_id: str) -> bool:
-        """Whether a poller holds an attempt of the run that may not have begun, or held it until now."""
+        """True if a poller holds an attempt of the run that may not have begun, or held it until now."""
         try:
             sessions = await self._in_thread(self._store.live_sessions)
             pollers = {session.id for session in sessions if session.kind == "poller"}
@@ -49,16 +103,16 @@ class Commands:
         return any(row.holder in pollers and row.state in (TaskState.RUNNING, TaskState.CANCELLED) for row in rows)
 
     async def _commit(self, run_id: str, kind: str, reason: str | None) -> None:
-        """Returns when the order is committed; a run that has ended needs none."""
+        """Returns when the command is committed, or the run has ended."""
         row: int | None = None
         while True:
             owned = self._runs.get(run_id)
             if owned is not None:
-                order = RunCommand(kind, reason, row=row, done=asyncio.get_running_loop().create_future())
-                self._runs.command(owned, order)
-                assert order.done is not None
+                command = RunCommand(kind, reason, row=row, done=asyncio.get_running_loop().create_future())
+                self._runs.command(owned, command)
+                assert command.done is not None
                 try:
-                    return await order.done
+                    return await command.done
                 except StoreUnreachable:
                     continue
             stored = await self._in_thread(self._store.run, run_id)
@@ -75,12 +129,12 @@ class Commands:
                 if refusal is not None:
                     raise TurnoutError(f"run {run_id} cannot do this: {refusal}", code=TURN_FAILED, run_id=run_id)
                 return
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(POLL_INTERVAL)
 
     async def refuse(self, rows: Sequence[int], why: str) -> None:
-        """These commands of others cannot be carried out, and must not come back."""
+        """Marks stored commands as refused, so that they are not read again."""
         try:
             if rows:
                 await self._in_thread(self._store.refuse_commands, rows, why)
         except StoreError as error:
-            log.warning("commands %s will be refused again: %s", rows, error)
+            log.warning("the refusal of commands %s is retried: %s", rows, error)

@@ -1,4 +1,4 @@
-"""What follows from a commit: memory advances, tasks are dispatched and callers answered by what was applied."""
+"""Commits transitions, then advances memory, dispatches tasks and answers callers by what was applied."""
 
 from __future__ import annotations
 
@@ -19,24 +19,21 @@ from turnout.model.rows import WriteOutcome
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RUN_TERMINAL, TaskState
 from turnout.model.transition import Transition
-from turnout.orchestration.active_run import ActiveRun, PendingResult
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult, RunTimers
 from turnout.orchestration.background import Background
 from turnout.orchestration.children.child_runs import ChildRuns
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.messages import PendingCommit
+from turnout.orchestration.messages import PendingCommit, error_of, given_up
+from turnout.orchestration.stages.capacity import Reservations
 from turnout.orchestration.stages.claims import Claims
-from turnout.orchestration.stages.failures import error_of, given_up
-from turnout.orchestration.stages.reservations import Reservations
-from turnout.orchestration.stages.shadows import Shadows
-from turnout.orchestration.stages.submission_replies import SubmissionReplies
-from turnout.orchestration.stages.timers import RunTimers
+from turnout.orchestration.stages.pending_submissions import SubmissionReplies
+from turnout.orchestration.stages.results import Shadows
 
 log = logging.getLogger("turnout.settlement")
 
 
 class Commits:
-    """Hands turns to the ledger and acts on its answers."""
+    """Hands pending commits to the ledger and acts on their outcomes."""
 
     def __init__(
         self,
@@ -66,17 +63,17 @@ class Commits:
         self.release = reservations.release
 
     async def write(self, batch: list[PendingCommit]) -> None:
-        """Commit these turns; returns when they are settled."""
+        """Commits these transitions. Returns when their effects are done."""
         written = self._ledger.write([pending.write for pending in batch])
-        # Effects hang on the ledger's answer, not on the stage executor that asked: it may be replaced meanwhile.
-        written.add_done_callback(partial(self._settle, batch))
+        # Effects follow from the ledger's outcome, not from the stage executor, which may be replaced meanwhile.
+        written.add_done_callback(partial(self._on_written, batch))
         await asyncio.wait({written})
 
-    def _settle(self, batch: list[PendingCommit], written: asyncio.Future[list[WriteOutcome]]) -> None:
+    def _on_written(self, batch: list[PendingCommit], written: asyncio.Future[list[WriteOutcome]]) -> None:
         if written.cancelled() or written.exception() is not None:
             error = None if written.cancelled() else written.exception()
             for pending in batch:
-                self._fail(pending, error or StoreUnreachable("the ledger is closed"))
+                self._on_closed(pending, error or StoreUnreachable("the ledger is closed"))
             return
         dispatches: dict[str, list[TaskReadyEvent]] = {}
         durable: list[PendingResult] = []
@@ -87,23 +84,23 @@ class Commits:
                     durable += pending.results
                     self._applied(pending, dispatches)
                 else:
-                    self._refused(pending, outcome)
+                    self._not_applied(pending, outcome)
             except Exception as error:
-                # One run's trouble is its own: it is read anew, and the others of the commit go on.
-                log.exception("run %s: what follows from its commit failed", pending.owned.run_id)
+                # A failure concerns one run: it is reloaded, and the others of the commit go on.
+                log.exception("run %s: the effects of its commit failed", pending.owned.run_id)
                 if outcome.applied:
                     self.release(
                         [(key, event) for key, event in pending.events if event not in dispatches.get(key, ())]
                     )
-                self._stumbled(pending, error)
-        self.settled(durable)
+                self._effects_failed(pending, error)
+        self.acknowledge(durable)
         for key, events in dispatches.items():
             self._dispatcher.dispatch(key, events)
 
-    def _stumbled(self, pending: PendingCommit, error: Exception) -> None:
+    def _effects_failed(self, pending: PendingCommit, error: Exception) -> None:
         owned = pending.owned
         owned.busy = True
-        if owned.fails_again(error) and not owned.machine.row.state.terminal:
+        if owned.is_repeated_failure(error) and not owned.machine.row.state.terminal:
             self._spawn(self.write([given_up(owned, error_of(error))]))
         else:
             self._spawn(self._claims.reload(owned))
@@ -128,23 +125,23 @@ class Commits:
         if machine.graph.children:
             self._children.applied(owned, transition, pending.commands)
         else:
-            for order in pending.commands:
-                order.acknowledge()
+            for command in pending.commands:
+                command.acknowledge()
         if machine.graph.hooks:
             self._warn_of_hooks(owned, transition)
-        self._go_on(owned, transition)
-        owned.trouble = ""
+        self._advance(owned, transition)
+        owned.last_failure = ""
 
-    def settled(self, answers: Sequence[PendingResult]) -> None:
-        """These results have done what they can: who sent them need not keep them."""
-        if answers and self._dispatcher.acknowledges:
+    def acknowledge(self, results: Sequence[PendingResult]) -> None:
+        """Acknowledges results to the executors that keep them."""
+        if results and self._dispatcher.acknowledges:
             try:
-                self._dispatcher.acknowledge([answer.result for answer in answers])
+                self._dispatcher.acknowledge([pending.result for pending in results])
             except Exception:
-                log.exception("who sent %d results could not be told that they have arrived", len(answers))
+                log.exception("%d results could not be acknowledged", len(results))
 
-    def _go_on(self, owned: ActiveRun, transition: Transition) -> None:
-        """Bring the run to where it has to go next."""
+    def _advance(self, owned: ActiveRun, transition: Transition) -> None:
+        """Puts the run into the queue of its next stage."""
         machine = owned.machine
         if machine.row.state in RUN_TERMINAL:
             if machine.new.parent_run is not None:
@@ -164,20 +161,20 @@ class Commits:
 
     @staticmethod
     def _warn_of_hooks(owned: ActiveRun, transition: Transition) -> None:
-        """The failure of a hook changes nothing, so somebody has to be told."""
+        """Logs failures of hooks, which change no run."""
         for pos, row in transition.rows.items():
             if pos in owned.machine.graph.hooks and row.state is TaskState.FAILED:
-                said = f"{row.error.type}: {row.error.message}" if row.error else row.reason
-                log.warning("run %s: hook %s failed: %s", owned.run_id, owned.machine.graph.tasks[pos].name, said)
+                failure = f"{row.error.type}: {row.error.message}" if row.error else row.reason
+                log.warning("run %s: hook %s failed: %s", owned.run_id, owned.machine.graph.tasks[pos].name, failure)
 
     def _shadow(self, machine: RunMachine, event: TaskReadyEvent, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
         pos = split_task_id(event.task_id)[1]
         decision = self._dispatcher.shadow(machine.spec_of(pos), machine.graph.spec, event.run_id)
         if decision is None:
             return
-        # A shadow never delays the run: without room for it, there is none.
+        # A shadow never delays the run: without capacity for it, there is none.
         key, reservations = decision.executor_key, self._reservations
-        holder = reservations.reserve(key, reservations.line(machine, machine.tasks[pos], decision), event.body)
+        holder = reservations.reserve(reservations.queue_key(machine, machine.tasks[pos], decision), event.body)
         if holder is None:
             self._shadows.metrics.without_room += 1
         else:
@@ -186,13 +183,13 @@ class Commits:
 
     def _cancel_attempt(self, owned: ActiveRun, pos: int) -> None:
         if owned.machine.tasks[pos].holder == CHILD:
-            return  # it follows its parent by itself, and ends when it has
+            return  # a child run follows its parent, and the attempt ends with it
         event = owned.machine.event(pos)
         self._dispatcher.cancel(event)
-        self._timers.give_up(owned, event)
+        self._timers.cancel_timeout(owned, event)
 
     # -- not applied --------------------------------------------------------------------------------------------
-    def _refused(self, pending: PendingCommit, outcome: WriteOutcome) -> None:
+    def _not_applied(self, pending: PendingCommit, outcome: WriteOutcome) -> None:
         owned = pending.owned
         self.release(pending.events)
         if pending.submission is not None:
@@ -206,11 +203,11 @@ class Commits:
             self._spawn(self.write([given_up(owned, error, STORE_REJECTED)]))
         else:
             if outcome.rejected is None:
-                log.info("run %s: the database disagrees on %s; reading it anew", owned.run_id, outcome.stale)
+                log.info("run %s: stale at %s; reloading it", owned.run_id, outcome.stale)
             self._spawn(self._claims.reload(owned))
 
-    def _fail(self, pending: PendingCommit, error: BaseException) -> None:
-        """The ledger is closed: whoever owns these runs next finds them as they are stored."""
+    def _on_closed(self, pending: PendingCommit, error: BaseException) -> None:
+        """Called when the ledger is closed. The next owner of the run finds it as it is stored."""
         self.release(pending.events)
         pending.owned.results[:0] = pending.results
         if pending.submission is not None:

@@ -1,7 +1,7 @@
-"""Tasks that were lost twice, and so may be what their processes died of.
+"""Starts tasks that were lost twice, and so may have killed their processes, with exclusive use of something.
 
-A suspect gets a process of its own, if its body can run in one: nothing else is lost with it, and nothing waits for it.
-Otherwise it runs alone in its executor, and ``dispatcher.solitude`` says for how long others make way.
+Such a task gets a process of its own, if its body can run in one: nothing else is lost with it, and nothing waits for
+it. Otherwise it has exclusive use of its executor, and ``dispatcher.exclusive`` decides for how long others make way.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from turnout.model.run_machine import RunMachine
 from turnout.model.spec import TaskSpec
 from turnout.model.transition import Transition
 from turnout.model.verdict import must_run_exclusively
-from turnout.orchestration.active_run import ActiveRun, PendingResult
-from turnout.orchestration.capacity_queue import CapacityQueue
+from turnout.orchestration.active_runs import ActiveRun, PendingResult
 from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.stages.capacity import CapacityQueue
 
 log = logging.getLogger("turnout.suspects")
 
 CLOSED = BreakerState.CLOSED.value
 ISOLATED = "lost twice: in a process of its own"
-"""Why a task goes to another executor than the rules say."""
+"""The reason of a decision for another executor than the routing rules name."""
 
 
 class ExclusiveTasks:
-    """The places that suspects get."""
+    """Decides where tasks run that were lost twice, and starts those that need an executor exclusively."""
 
     def __init__(self, dispatcher: Dispatcher, session: OrchestratorSession, capacity_queue: CapacityQueue) -> None:
         self._dispatcher = dispatcher
         self._session = session
         self._capacity_queue = capacity_queue
         self._not_importable: set[str] = set()
-        """Bodies that another process did not find, whatever their names promised."""
+        """Bodies that another process could not import."""
 
     def decide(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
-        """To an executor that gives it a process of its own, in place of the stored decision; else that one."""
+        """Returns a decision for an executor that isolates the task, or the stored one if there is none."""
         dispatcher = self._dispatcher
         task = _task(machine, row)
         importable = task.body.ref not in self._not_importable
@@ -55,10 +55,10 @@ class ExclusiveTasks:
             return decision
         return DispatchDecision(isolated, ISOLATED)
 
-    def place(
+    def start_ready(
         self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]
     ) -> list[int]:
-        """Starts those that have to be alone in their executor, or lets them wait; returns the other tasks."""
+        """Starts tasks that need their executor exclusively, or lets them wait. Returns the other tasks."""
         dispatcher = self._dispatcher
         others: list[int] = []
         for pos in list(ready):
@@ -69,7 +69,7 @@ class ExclusiveTasks:
             decision = self.decide(owned.machine, row)
             key = decision.executor_key
             if key in dispatcher.assigners or dispatcher.isolation(key, _task(owned.machine, row)) == key:
-                # It has to be alone on a worker, and waits for one in a line of its own; or it has its own process.
+                # It needs a worker exclusively, and waits for one in a queue of its own; or it has its own process.
                 others.append(pos)
             elif dispatcher.reserve(key, exclusive=True):
                 events.append((key, transition.start(pos, decision, self._session.id)))
@@ -80,9 +80,9 @@ class ExclusiveTasks:
                 self._capacity_queue.add_exclusive(owned, key)
         return others
 
-    def taken(self, owned: ActiveRun, answer: PendingResult) -> ExecutionResult:
-        """The result as it counts: a body that another process does not find goes back to where the rules sent it."""
-        result, row = answer.result, owned.machine.tasks[answer.pos]
+    def accepted(self, owned: ActiveRun, pending: PendingResult) -> ExecutionResult:
+        """Returns the result as it counts. A body that a process cannot import goes back to its routed executor."""
+        result, row = pending.result, owned.machine.tasks[pending.pos]
         error = result.error
         if row.decision != ISOLATED or result.status is not ExecutionStatus.FAILED or error is None:
             return result
@@ -91,7 +91,7 @@ class ExclusiveTasks:
         ref = _task(owned.machine, row).body.ref
         self._not_importable.add(ref)
         log.warning("%s was lost twice and cannot have a process of its own: %s", ref, error.message)
-        return ExecutionResult.returned(owned.machine.event(answer.pos, row), NotImportable.code)
+        return ExecutionResult.returned(owned.machine.event(pending.pos, row), NotImportable.code)
 
 
 def _task(machine: RunMachine, row: TaskRow) -> TaskSpec:

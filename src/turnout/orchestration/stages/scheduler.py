@@ -1,7 +1,7 @@
-"""The next transition of a run. Stages ``step_enqueuer`` and ``step_result_processor``.
+"""Computes the next transition of a run. Stages ``step_enqueuer`` and ``step_result_processor``.
 
-They differ in what brings a run to them. What they do is one thing, a turn: results and orders in, ready tasks placed,
-the end noticed, one write.
+The two differ in what brings a run to them. Both do the same: results and commands in, ready tasks started, the end
+noticed, one write.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.reasons import TURN_FAILED
 from turnout.model.states import RunState
 from turnout.model.transition import Transition
-from turnout.orchestration.active_run import ActiveRun, RunCommand, portion
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, RunCommand, first_results
 from turnout.orchestration.background import Background
 from turnout.orchestration.children.child_runs import ChildRuns
-from turnout.orchestration.ledger import LARGEST
-from turnout.orchestration.messages import PendingCommit
+from turnout.orchestration.ledger import MAX_COMMIT_CHARACTERS
+from turnout.orchestration.messages import PendingCommit, error_of, given_up
 from turnout.orchestration.session import OrchestratorSession
-from turnout.orchestration.stages.commands import Commands
+from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
-from turnout.orchestration.stages.failures import error_of, given_up
-from turnout.orchestration.stages.result_check import ResultCheck
+from turnout.orchestration.stages.results import ResultCheck
 from turnout.orchestration.stages.task_starter import TaskStarter
-from turnout.orchestration.stages.withdrawal import Withdrawal
 
 log = logging.getLogger("turnout.turns")
 
-RETRY_TURN = 1.0
+TRANSITION_RETRY_INTERVAL = 1.0
+"""Seconds until a transition that raised is retried."""
 
 
 class Scheduler:
-    """Takes turns for runs that have news."""
+    """Computes and commits transitions of runs that have results, commands or ready tasks."""
 
     def __init__(
         self,
@@ -70,122 +68,124 @@ class Scheduler:
         for owned in self._commits.yielding(runs):
             owned.queued = False
             if not (owned.busy or owned.dropped):
-                pending = self._guarded(owned)
+                pending = self._guarded_transition(owned)
                 if pending is not None:
                     owned.busy = True
                     batch.append(pending)
         if batch:
             await self._commits.write(batch)
 
-    def _guarded(self, owned: ActiveRun) -> PendingCommit | None:
-        """One run's trouble is its own: nothing of it is lost, and the others of the batch go on."""
+    def _guarded_transition(self, owned: ActiveRun) -> PendingCommit | None:
+        """Keeps a failure to its run: its reservations are released, and the others of the batch go on."""
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
-            return self._turn(owned, events)
+            return self._transition(owned, events)
         except Exception as error:
             self._commits.release(events)
-            if owned.fails_again(error):
-                return self._without(owned, error)
-            log.exception("run %s: its turn failed and will be taken again", owned.run_id)
-            self._background.later(RETRY_TURN, lambda: self._runs.enqueue(owned))
+            if owned.is_repeated_failure(error):
+                return self._give_up(owned, error)
+            log.exception("run %s: its transition failed and will be retried", owned.run_id)
+            self._background.later(TRANSITION_RETRY_INTERVAL, lambda: self._runs.enqueue(owned))
             return None
 
-    def _without(self, owned: ActiveRun, error: Exception) -> PendingCommit | None:
-        """A turn that failed twice in the same way is not taken a third time: orders that wait are refused, and without
-        any the run fails."""
-        said = error_of(error)
+    def _give_up(self, owned: ActiveRun, error: Exception) -> PendingCommit | None:
+        """Refuses pending commands after a transition has failed twice in the same way; without any the run fails."""
+        info = error_of(error)
         if not owned.commands:
-            log.error("run %s fails, since its turn failed twice: %s", owned.run_id, said.message)
-            return given_up(owned, said)
+            log.error("run %s fails, since its transition failed twice: %s", owned.run_id, info.message)
+            return given_up(owned, info)
         log.error(
-            "run %s refuses %d orders: its turn failed twice: %s", owned.run_id, len(owned.commands), said.message
+            "run %s refuses %d commands: its transition failed twice: %s",
+            owned.run_id,
+            len(owned.commands),
+            info.message,
         )
-        orders, owned.commands = owned.commands, []
-        for order in orders:
-            order.fail(TurnoutError(f"run {owned.run_id} cannot do this: {said.message}", code=TURN_FAILED))
-        rows = [order.row for order in orders if order.row is not None]
-        self._background.spawn(self._commands.refuse(rows, said.message))
+        commands, owned.commands = owned.commands, []
+        for command in commands:
+            command.fail(TurnoutError(f"run {owned.run_id} cannot do this: {info.message}", code=TURN_FAILED))
+        rows = [command.row for command in commands if command.row is not None]
+        self._background.spawn(self._commands.refuse(rows, info.message))
         self._background.later(0.0, lambda: self._runs.enqueue(owned))
         return None
 
-    def _turn(self, owned: ActiveRun, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit | None:
+    def _transition(self, owned: ActiveRun, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit | None:
         transition = Transition(owned.machine, time.time(), random.random)
-        results, orders = portion(owned.results, LARGEST), owned.commands
-        held: Sequence[RunCommand] = ()
-        if orders:
-            orders, held = self._withdrawal.prepared(owned)
-        for answer in results:
-            if answer.holder is not None:
-                result = answer.result
-                owned.machine.observe_claim(answer.pos, result.attempt, answer.holder, result.started_at)
-            transition.result(self._checks.checked(owned, answer), answer.pos)
-        to_cancel = self._take_up(owned, transition) if owned.just_claimed else []
-        if orders:
-            to_cancel += self._obey(transition, orders)
-        if not held:
+        results, commands = first_results(owned.results, MAX_COMMIT_CHARACTERS), owned.commands
+        deferred: Sequence[RunCommand] = ()
+        if commands:
+            commands, deferred = self._withdrawal.ready_commands(owned)
+        for pending in results:
+            if pending.holder is not None:
+                result = pending.result
+                owned.machine.observe_claim(pending.pos, result.attempt, pending.holder, result.started_at)
+            transition.result(self._checks.checked(owned, pending), pending.pos)
+        to_cancel = self._resume_claimed(owned, transition) if owned.just_claimed else []
+        if commands:
+            to_cancel += self._apply_commands(transition, commands)
+        if not deferred:
             self._starter.start_ready(owned, transition, events)
         transition.finish()
         owned.results, owned.just_claimed = owned.results[len(results) :], False
-        if orders:
-            owned.commands = [*held]
-        inbox = [answer.inbox for answer in results if answer.inbox is not None]
-        commands = [order.row for order in orders if order.row is not None]
-        if transition.empty and not inbox and not commands:
-            for order in orders:
-                order.acknowledge()
-            self._commits.settled(results)
+        if commands:
+            owned.commands = [*deferred]
+        inbox = [pending.inbox for pending in results if pending.inbox is not None]
+        command_rows = [command.row for command in commands if command.row is not None]
+        if transition.empty and not inbox and not command_rows:
+            for command in commands:
+                command.acknowledge()
+            self._commits.acknowledge(results)
             if owned.results:
                 self._runs.enqueue(owned)
             return None
         write = transition.write()
-        if inbox or commands:
-            write.inbox_done, write.commands_done = inbox, commands
-        # The run keeps its list of orders if it was empty, so the pending must not hold it.
-        return PendingCommit(owned, transition, write, events, orders or (), to_cancel or (), results)
+        if inbox or command_rows:
+            write.inbox_done, write.commands_done = inbox, command_rows
+        # The run keeps its list of commands if it was empty, so the pending commit must not hold it.
+        return PendingCommit(owned, transition, write, events, commands or (), to_cancel or (), results)
 
-    def _take_up(self, owned: ActiveRun, transition: Transition) -> list[int]:
-        """Go on where an earlier owner, or an earlier epoch, left off; returns the attempts to be stopped here."""
+    def _resume_claimed(self, owned: ActiveRun, transition: Transition) -> list[int]:
+        """Resumes a run from an earlier owner or epoch. Returns positions of attempts to cancel locally."""
         if owned.machine.graph.children:
-            self._children.take_up(owned)
+            self._children.resume(owned)
         if transition.run_row.state is RunState.CANCELLING:
-            return self._stop_elsewhere(transition, transition.go_on_cancelling())
+            return self._cancel_elsewhere(transition, transition.go_on_cancelling())
         transition.begin()
         return []
 
-    def _obey(self, transition: Transition, orders: Sequence[RunCommand]) -> list[int]:
-        """Carry out orders; returns the attempts whose executors here must be asked to stop."""
+    def _apply_commands(self, transition: Transition, commands: Sequence[RunCommand]) -> list[int]:
+        """Applies pending commands to the transition. Returns positions of attempts to cancel locally."""
         running: list[int] = []
-        for order in orders:
-            match order.kind:
+        for command in commands:
+            match command.kind:
                 case "cancel":
-                    running += self._cancel(transition, order)
+                    running += self._cancel(transition, command)
                 case "pause":
-                    transition.pause(order.reason or "paused")
+                    transition.pause(command.reason or "paused")
                 case "resume":
                     transition.resume()
                 case _:
-                    log.error("unknown command %r", order.kind)
-        return self._stop_elsewhere(transition, running)
+                    log.error("unknown command %r", command.kind)
+        return self._cancel_elsewhere(transition, running)
 
     @staticmethod
-    def _cancel(transition: Transition, order: RunCommand) -> list[int]:
+    def _cancel(transition: Transition, command: RunCommand) -> list[int]:
         cancelling = transition.run_row.state is RunState.CANCELLING
-        if order.ends_hooks is None:
-            order.ends_hooks = cancelling
-        # An order that is tried again after its commit failed in part is not a second order.
-        return [] if cancelling and not order.ends_hooks else transition.cancel(order.reason or "cancelled")
+        if command.ends_hooks is None:
+            command.ends_hooks = cancelling
+        # A command that is retried after its commit failed in part is not a second command.
+        return [] if cancelling and not command.ends_hooks else transition.cancel(command.reason or "cancelled")
 
-    def _stop_elsewhere(self, transition: Transition, running: Sequence[int]) -> list[int]:
-        """Attempts that others hold end here and now, and their holders find out; returns those of this process."""
+    def _cancel_elsewhere(self, transition: Transition, running: Sequence[int]) -> list[int]:
+        """Ends attempts that other sessions hold; their holders find out. Returns those of this process."""
         mine: list[int] = []
         delivery = self._delivery
-        # An executor here may have it although somebody else holds it.
-        flying = delivery.in_flight() if delivery.assigners and running else {}
+        # An executor here may have it although another session holds it.
+        in_flight = delivery.in_flight() if delivery.assigners and running else {}
         for pos in running:
-            # A child run is not given up: its parent ends when it has.
+            # A child run is not ended here: its parent ends after it.
             row = transition.task(pos)
-            flies = (transition.machine.event(pos, row).task_id, row.attempt) in flying
-            if flies or row.holder in (self._session.id, CHILD):
+            is_here = (transition.machine.event(pos, row).task_id, row.attempt) in in_flight
+            if is_here or row.holder in (self._session.id, CHILD):
                 mine.append(pos)
             else:
                 transition.stop_running(pos, transition.run_row.reason or "cancelled")

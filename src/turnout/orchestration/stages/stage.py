@@ -1,4 +1,4 @@
-"""The five stages of orchestration, the contract of a stage executor, and the queue that it takes its work from."""
+"""Defines the five stages of orchestration, the contract of a stage executor, and the queue that it works from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from turnout.orchestration.coordination.health import StageHealth
 
 
 class Stage(StrEnum):
-    """Seed 002's pool names: in them "task" means run and "step" means task."""
+    """A stage. Its value is its pool's name in configuration, health and metrics: there "task" means run and "step"
+    means task."""
 
     SUBMIT = "task_request_processor"
     CLAIM = "task_claimer"
@@ -23,16 +24,21 @@ class Stage(StrEnum):
     RESULT = "step_result_processor"
     FINISH = "task_finalizer"
 
+    @property
+    def config_name(self) -> str:
+        """The name of the stage's pool in configuration, health and metrics."""
+        return self.value
+
 
 class StageMetrics(msgspec.Struct):
-    """What one stage executor has done so far."""
+    """Totals of one stage executor."""
 
     items_processed: int = 0
     batches: int = 0
     errors: int = 0
     busy_seconds: float = 0.0
     left_behind: int = 0
-    """Items that were still in the queue after a batch was taken, summed over the batches."""
+    """Items that were in the queue after a batch was taken, summed over the batches."""
 
 
 class BatchResult(msgspec.Struct, frozen=True):
@@ -41,7 +47,7 @@ class BatchResult(msgspec.Struct, frozen=True):
 
 
 class OrchestrationExecutor(Protocol):
-    """What a pool holds and a coordinator supervises."""
+    """A stage executor, as pools hold and the coordinator supervises it."""
 
     id: str
     executor_type: Stage
@@ -57,7 +63,7 @@ class OrchestrationExecutor(Protocol):
 
 
 class WorkQueue:
-    """Items that wait for a stage. Taking is first come, first served; an executor sleeps until there is something."""
+    """Items that wait for a stage, first in, first out. Idle executors sleep until there are some."""
 
     def __init__(self) -> None:
         self._items: deque[Any] = deque()
@@ -75,7 +81,7 @@ class WorkQueue:
         self.wake()
 
     def wake(self) -> None:
-        """Let one sleeping executor look."""
+        """Wakes one sleeping executor."""
         while self._sleepers:
             sleeper = self._sleepers.popleft()
             if not sleeper.done():
@@ -86,8 +92,8 @@ class WorkQueue:
         while self._sleepers:
             self.wake()
 
-    def hand_on(self) -> None:
-        """Who was woken and will not take anything wakes another."""
+    def pass_wakeup_on(self) -> None:
+        """Wakes another executor. Called by one that was woken and takes nothing."""
         if self._items:
             self.wake()
 
@@ -96,7 +102,7 @@ class WorkQueue:
         return [items.popleft() for _ in range(min(limit, len(items)))]
 
     async def wait(self, timeout: float) -> bool:
-        """Until there is something, or the time is over; whether there is something."""
+        """Waits for items until the timeout. Returns whether there are any."""
         if not self._items:
             loop = asyncio.get_running_loop()
             sleeper: asyncio.Future[None] = loop.create_future()

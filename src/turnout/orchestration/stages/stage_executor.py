@@ -1,4 +1,4 @@
-"""One stage executor: takes a batch from its queue, waits for its commit, and goes on until it is stopped."""
+"""Runs one stage executor: takes a batch from its queue, waits for its commit, and repeats until it is stopped."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ log = logging.getLogger("turnout.stages")
 
 Process = Callable[[list[Any]], Awaitable[None]]
 
-AFTER_AN_ERROR = 0.1
-MAX_PAUSE = 0.05
-"""The pause after each batch at the strongest backpressure."""
-MAX_SILENCE = 2.0
-"""An idle executor gives a sign of life at least this often."""
+ERROR_BACKOFF = 0.1
+MAX_BACKPRESSURE_DELAY = 0.05
+"""Seconds after each batch at the strongest backpressure."""
+MAX_HEARTBEAT_INTERVAL = 2.0
+"""Seconds between two heartbeats of an idle executor, at most."""
 
 
 class StageExecutor:
-    """Works one stage. What it has in hand goes back to the queue, once, whatever becomes of it.
+    """Processes batches of one stage. An unfinished batch returns to the queue, once.
 
-    The list in its hand is its hold on these items. Once it was taken away, nothing that it does with them counts."""
+    The list in ``_batch`` is its claim on these items. Once that was taken away, nothing that it does with them
+    counts."""
 
     def __init__(
         self,
@@ -44,9 +45,9 @@ class StageExecutor:
         gate: PoolBreaker | None = None,
         coordinator: CoordinatorSettings | None = None,
         idle: Callable[[], None] = lambda: None,
-        excuse: Callable[[], str | None] = lambda: None,
+        store_outage: Callable[[], str | None] = lambda: None,
     ) -> None:
-        self.id = f"{stage.value}-{uuid.uuid4().hex[:8]}"
+        self.id = f"{stage.config_name}-{uuid.uuid4().hex[:8]}"
         self.executor_type = stage
         self._queue = queue
         self._process = process
@@ -54,11 +55,11 @@ class StageExecutor:
         self._gate = gate or PoolBreaker(None)
         self._thresholds = coordinator or CoordinatorSettings()
         self._idle = idle
-        self._excuse = excuse
+        self._store_outage = store_outage
         self._factor = 1.0
         self._metrics = StageMetrics()
         self._recent: deque[bool] = deque(maxlen=self._thresholds.error_window)
-        self._hand: list[Any] = []
+        self._batch: list[Any] = []
         self._busy_since: float | None = None
         self._last_heartbeat = time.monotonic()
         self.started_at: float | None = None
@@ -74,7 +75,7 @@ class StageExecutor:
         self._task = asyncio.get_running_loop().create_task(self._loop(), name=self.id)
 
     async def stop(self, timeout: float) -> None:
-        """Take nothing more, finish the batch in hand; after the timeout, abandon it."""
+        """Takes no further batch and finishes the current one; abandons it after the timeout."""
         self._stopping_at = self._stopping_at or time.monotonic()
         if self._task is None:
             return
@@ -83,38 +84,38 @@ class StageExecutor:
         if late:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=1.0)
-        if self._hand:
-            # One that does not even hear its cancellation loses its hold on what it took.
-            self._finished(self._hand, well=False)
+        if self._batch:
+            # An executor that ignores its cancellation loses its claim on the batch.
+            self._finished(self._batch, well=False)
 
     async def _loop(self) -> None:
-        looked = time.monotonic()
+        idle_at = time.monotonic()
         try:
             while self.should_continue():
-                interval = min(self._pool.polling_interval_ms / 1000 / self._factor, MAX_SILENCE)
+                interval = min(self._pool.polling_interval_ms / 1000 / self._factor, MAX_HEARTBEAT_INTERVAL)
                 found = await self._queue.wait(interval)
                 self.heartbeat()
                 if not found:
-                    # Two that look by themselves whenever they were woken for what the other took would never rest.
-                    if self._last_heartbeat - looked > 0.9 * interval:
-                        looked = self._last_heartbeat
+                    # Only after a whole interval: two executors that wake one another for nothing would never rest.
+                    if self._last_heartbeat - idle_at > 0.9 * interval:
+                        idle_at = self._last_heartbeat
                         self._idle()
                 elif self.should_continue() and await self._gate.wait():
-                    # It may have been told to stop meanwhile: then it takes nothing.
+                    # If it was stopped meanwhile, the batch is empty.
                     await self.process_batch()
                     if self._factor < 1.0:
-                        await asyncio.sleep((1.0 - self._factor) * MAX_PAUSE)
+                        await asyncio.sleep((1.0 - self._factor) * MAX_BACKPRESSURE_DELAY)
         finally:
-            self._queue.hand_on()
+            self._queue.pass_wakeup_on()
 
     async def process_batch(self) -> BatchResult:
         size = max(1, int(self._pool.batch_size * self._factor))
         items = self._queue.take(size) if self.should_continue() else []
         if not items:
-            self._gate.withdrew()
+            self._gate.unused()
             return BatchResult(0, 0.0)
         self._metrics.left_behind += len(self._queue)
-        self._hand, self._busy_since = items, time.monotonic()
+        self._batch, self._busy_since = items, time.monotonic()
         well, excused = False, False
         try:
             await self._process(items)
@@ -122,37 +123,37 @@ class StageExecutor:
         except StoreError as error:
             excused = True
             log.debug("%s: a batch of %d waits for the store: %s", self.id, len(items), error)
-            await asyncio.sleep(AFTER_AN_ERROR)
+            await asyncio.sleep(ERROR_BACKOFF)
         except Exception:
             self._metrics.errors += 1
             log.exception("%s failed on a batch of %d", self.id, len(items))
-            await asyncio.sleep(AFTER_AN_ERROR)
+            await asyncio.sleep(ERROR_BACKOFF)
         finally:
             seconds = self._finished(items, well=well, excused=excused)
         return BatchResult(len(items), seconds)
 
     def _finished(self, items: list[Any], *, well: bool, excused: bool = False) -> float:
-        """The batch is over, one way or the other; how long it took."""
-        if self._hand is not items or self._busy_since is None:
+        """Ends the batch, and returns it to the queue if it failed. Returns how long it took."""
+        if self._batch is not items or self._busy_since is None:
             return 0.0
         seconds = time.monotonic() - self._busy_since
-        self._hand, self._busy_since = [], None
+        self._batch, self._busy_since = [], None
         metrics, gate = self._metrics, self._gate
         metrics.batches += 1
         metrics.busy_seconds += seconds
         if well:
             metrics.items_processed += len(items)
-            if gate.troubled:
+            if gate.has_failures:
                 gate.succeeded()
         else:
-            # What a stage does is a compare-and-swap, so doing an item twice is harmless; losing one is not.
+            # Every write is a compare-and-swap, so processing an item twice is harmless; losing one is not.
             self._queue.put_back(items)
             gate.failed()
         if not excused:
             self._recent.append(well)
         return seconds
 
-    # -- what the coordinator sees and says -----------------------------------------------------------------------
+    # -- for the coordinator --------------------------------------------------------------------------------------
     def heartbeat(self) -> None:
         self._last_heartbeat = time.monotonic()
 
@@ -160,7 +161,7 @@ class StageExecutor:
         return self._stopping_at is None
 
     def apply_backpressure(self, factor: float) -> None:
-        """1.0 is full speed; less makes batches smaller, adds a pause after each, and looks less often."""
+        """Sets the factor: 1.0 is full speed; less means smaller batches, a delay after each, and fewer polls."""
         self._factor = min(1.0, max(0.1, factor))
 
     @property
@@ -171,19 +172,19 @@ class StageExecutor:
         return self._metrics
 
     def metrics_now(self) -> StageMetrics:
-        """The metrics with the time that the batch in hand has taken so far."""
-        under_way = 0.0 if self._busy_since is None else time.monotonic() - self._busy_since
-        return msgspec.structs.replace(self._metrics, busy_seconds=self._metrics.busy_seconds + under_way)
+        """Returns the metrics, with the time that the current batch has taken so far."""
+        current = 0.0 if self._busy_since is None else time.monotonic() - self._busy_since
+        return msgspec.structs.replace(self._metrics, busy_seconds=self._metrics.busy_seconds + current)
 
     def health(self) -> StageHealth:
-        """The health check: looks, and moves its state."""
+        """Checks its health, and records the state."""
         health = self.look()
         if health.state is not self._state:
             self._state, self._state_since = health.state, time.monotonic()
         return health
 
     def look(self) -> StageHealth:
-        """How it is now. Looking does no work and changes nothing, so that anybody may, at any time."""
+        """Returns its health now. Changes nothing, so it may be called at any time."""
         metrics = self._metrics
         signs = Signs(
             started_at=self.started_at,
@@ -191,7 +192,7 @@ class StageExecutor:
             ended=self._task is not None and self._task.done(),
             last_heartbeat=self._last_heartbeat,
             busy_since=self._busy_since,
-            excuse=self._excuse(),
+            excuse=self._store_outage(),
             recent=tuple(self._recent),
             items_processed=metrics.items_processed,
             batches=metrics.batches,
@@ -200,11 +201,11 @@ class StageExecutor:
         return judge(signs, time.monotonic(), self._thresholds, self._state)
 
     def seconds_in(self, state: HealthState) -> float:
-        """How long it has been in this state by its health checks; nothing if they have not found it so yet."""
+        """Returns for how many seconds health checks have found it in this state."""
         return time.monotonic() - self._state_since if state is self._state else 0.0
 
-    def aged(self, now: float) -> bool:
-        """Whether it has worked so long, or so much, that a new one should take its place."""
+    def is_aged(self, now: float) -> bool:
+        """True if it is so old, or has processed so many items, that it is to be replaced."""
         return self.started_at is not None and (
             now - self.started_at > self._thresholds.restart_after_seconds
             or self._metrics.items_processed > self._thresholds.restart_after_items

@@ -6,27 +6,52 @@ import logging
 import random
 import time
 
+import msgspec
+
 from turnout.authoring.registry import Registry
+from turnout.contracts.store import LedgerStore
 from turnout.errors import StoreError
 from turnout.model.events import TaskReadyEvent
+from turnout.model.graph import Graph
 from turnout.model.run_machine import RunMachine
 from turnout.model.transition import Transition
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
+from turnout.orchestration.background import Background
 from turnout.orchestration.children.child_runs import ChildRuns
+from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.messages import PendingCommit, Submission
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.pending_submissions import PendingSubmissions, not_started
-from turnout.orchestration.stages.stored_versions import StoredVersions
 from turnout.orchestration.stages.task_starter import TaskStarter
 
 log = logging.getLogger("turnout.admission")
 
 
+class StoredVersions:
+    """Stores each version once per session."""
+
+    def __init__(self, store: LedgerStore, graphs: GraphCache, background: Background) -> None:
+        self._store = store
+        self._graphs = graphs
+        self._in_thread = background.in_thread
+        self._stored: set[str] = set()
+
+    async def store(self, graph: Graph) -> None:
+        if graph.version not in self._stored:
+            text = msgspec.json.encode(graph.spec).decode()
+            await self._in_thread(self._store.put_workflow, graph.version, graph.spec.full_name, text)
+            self._stored.add(graph.version)
+            self._graphs.add(graph)
+
+    def forget(self) -> None:
+        """Makes a new session store its versions again, or they might be pruned."""
+        self._stored.clear()
+
+
 class SubmissionStage:
-    """Stores new runs: owned from the start with their roots running, if there is room; else for any claimer."""
+    """Stores new runs: owned with their roots running, if this orchestrator has room; else unowned, to be claimed."""
 
     def __init__(
         self,
@@ -62,20 +87,22 @@ class SubmissionStage:
                     if submission.graph.version == graph.version:
                         submission.refuse(error)
         batch = [
-            pending for submission in not_started(submissions) if (pending := self._guarded(submission)) is not None
+            pending
+            for submission in not_started(submissions)
+            if (pending := self._guarded_insert(submission)) is not None
         ]
         if batch:
             await self._commits.write(batch)
 
-    def _guarded(self, submission: Submission) -> PendingCommit | None:
-        """One submission's trouble is its own."""
+    def _guarded_insert(self, submission: Submission) -> PendingCommit | None:
+        """Keeps a failure to its submission."""
         if submission.new.run_id in self._runs:
-            # A child run's id is known beforehand, so it may have been found and adopted while its submission waited.
+            # A child run's id is known beforehand, so it may have been claimed while its submission waited.
             submission.accept(submission.new.run_id)
             return None
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
-            return self._admit(submission, events)
+            return self._insert(submission, events)
         except Exception as error:
             log.exception("run %s could not be admitted", submission.new.run_id)
             self._runs.discard(submission.new.run_id)
@@ -83,7 +110,7 @@ class SubmissionStage:
             submission.refuse(error)
             return None
 
-    def _admit(self, submission: Submission, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit:
+    def _insert(self, submission: Submission, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit:
         settings = self._settings
         machine = RunMachine.create(submission.graph, submission.new, settings.limits, submission.reuse)
         submission.insert_started = True
@@ -92,7 +119,7 @@ class SubmissionStage:
         transition = Transition(machine, time.time(), random.random)
         child = submission.new.parent_run is not None
         room = len(self._runs) < settings.max_owned_runs or (child and self._children.may_exceed(submission.new))
-        # Who has no code for it leaves it to those that have.
+        # Without the code for it the run is stored unowned, for an orchestrator that has it.
         mine = room and self._session.may_start and self._registry.spec_of(submission.new.workflow) is not None
         if mine:
             self._runs.add(owned)

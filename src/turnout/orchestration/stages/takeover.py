@@ -1,4 +1,4 @@
-"""Runs that the store has just given to this session: their state in memory, and what became of their attempts."""
+"""Takes over runs that the store has just given to this session: rebuilds their state and checks their attempts."""
 
 from __future__ import annotations
 
@@ -19,22 +19,34 @@ from turnout.model.rows import Holder, LoadedRun, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
 from turnout.model.verdict import Limits
-from turnout.orchestration.active_run import ActiveRun, PendingResult, place_of
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult, RunTimers, failure_site
 from turnout.orchestration.background import Background
-from turnout.orchestration.lease import seen_dead
 from turnout.orchestration.ledger import Ledger
-from turnout.orchestration.loading.graph_cache import GraphCache
-from turnout.orchestration.session import OrchestratorSession
-from turnout.orchestration.stages.failures import unreadable
-from turnout.orchestration.stages.timers import RunTimers
-from turnout.orchestration.upkeep.grace import grace
+from turnout.orchestration.loaders.stored_runs import GraphCache
+from turnout.orchestration.messages import unreadable
+from turnout.orchestration.session import OrchestratorSession, process_is_gone
 
+AWAY_KINDS = frozenset({"worker", "poller"})
+"""Sessions that hold attempts without driving runs. They may be alive although their lease was not renewed."""
+MIN_GRACE = 8.0
+"""Seconds, however short the lease: a worker may try to reach its hub every 5 s only."""
 log = logging.getLogger("turnout.adoption")
 
 
+def grace(holder: Holder | None, *, gone: bool) -> float:
+    """Returns for how many seconds after a claim an attempt of this holder is not lost, whatever its lease says.
+    ``gone``: its process is known to have died. What an orchestrator or an unknown session held gets none.
+
+    >>> grace(None, gone=False)
+    0.0
+    """
+    if holder is None or gone or holder.session.kind not in AWAY_KINDS:
+        return 0.0
+    return max(holder.lease, MIN_GRACE)
+
+
 class Takeover:
-    """Rebuilds the machines of claimed runs, and declares lost what a dead holder had."""
+    """Rebuilds the machines of claimed runs, and declares attempts of dead holders lost."""
 
     def __init__(
         self,
@@ -58,8 +70,8 @@ class Takeover:
         self._timers = timers
         self._background = background
         self._limits = limits
-        self._trouble: dict[str, str] = {}
-        """Runs that could not be taken over, and what raised where."""
+        self._failures: dict[str, str] = {}
+        """By the id of a run that could not be taken over: what raised, and where."""
 
     async def take_over(self, claimed: Sequence[LoadedRun]) -> None:
         """Becomes the driver of runs that the store has just given to this session."""
@@ -75,21 +87,21 @@ class Takeover:
             except StoreError:
                 raise
             except Exception as error:
-                self._stumbled(loaded, error)
+                self._failed(loaded, error)
         in_flight = self._delivery.in_flight()
         for loaded in complete:
             try:
-                self._adopt(loaded, holders, in_flight)
-                self._trouble.pop(loaded.run.new.run_id, None)
+                self._activate(loaded, holders, in_flight)
+                self._failures.pop(loaded.run.new.run_id, None)
             except Exception as error:
-                self._stumbled(loaded, error)
+                self._failed(loaded, error)
 
-    def _stumbled(self, loaded: LoadedRun, error: Exception) -> None:
-        """One run that cannot be made sense of is its own trouble: the sweep tries it once more, and then it fails."""
-        run_id, place = loaded.run.new.run_id, place_of(error)
-        if self._trouble.pop(run_id, None) != place:
-            log.exception("run %s cannot be taken over and will be tried again", run_id)
-            self._trouble[run_id] = place
+    def _failed(self, loaded: LoadedRun, error: Exception) -> None:
+        """Keeps a failure to its run: the sweep retries it once, and the second time the run fails."""
+        run_id, site = loaded.run.new.run_id, failure_site(error)
+        if self._failures.pop(run_id, None) != site:
+            log.exception("run %s cannot be taken over and will be retried", run_id)
+            self._failures[run_id] = site
             return
         log.error("run %s fails, since it cannot be taken over: %s", run_id, error)
         written = self._ledger.write([unreadable(loaded, error)])
@@ -106,7 +118,7 @@ class Takeover:
     def _graph_of(self, loaded: LoadedRun) -> Graph:
         return self._graphs.decoded(loaded.run.new.version, loaded.spec)
 
-    def _adopt(
+    def _activate(
         self, loaded: LoadedRun, holders: Mapping[str, Holder], in_flight: Mapping[tuple[str, int], TaskReadyEvent]
     ) -> None:
         run = loaded.run
@@ -123,7 +135,7 @@ class Takeover:
         owned.just_claimed = True
         before = self._runs.get(run.new.run_id)
         if before is not None:
-            owned.results, owned.commands, owned.trouble = before.results, before.commands, before.trouble
+            owned.results, owned.commands, owned.last_failure = before.results, before.commands, before.last_failure
             before.dropped = True
         self._runs.add(owned)
         owned.has_lost_attempts = any(row.losses for row in loaded.tasks)
@@ -142,11 +154,11 @@ class Takeover:
         holders: Mapping[str, Holder],
         in_flight: Mapping[tuple[str, int], TaskReadyEvent],
     ) -> None:
-        """An attempt goes on if somebody alive has it, or a worker or poller that may still come back; else it is lost,
-        here and now."""
+        """Leaves an attempt to its holder if that is alive, or a worker or poller that may still reconnect. Else the
+        attempt is lost."""
         event = owned.machine.event(row.pos, row)
         if row.holder == self._session.id:
-            reported = any((one.pos, one.result.attempt) == (row.pos, row.attempt) for one in owned.results)
+            reported = any((pending.pos, pending.result.attempt) == (row.pos, row.attempt) for pending in owned.results)
             if (event.task_id, row.attempt) in in_flight or reported:
                 return
             reason = "it never reached its executor"
@@ -154,7 +166,7 @@ class Takeover:
             return
         else:
             holder = holders.get(row.holder or "")
-            seconds = grace(holder, gone=holder is not None and seen_dead(holder.session))
+            seconds = grace(holder, gone=holder is not None and process_is_gone(holder.session))
             if seconds:
                 owned.grace[row.pos, row.attempt] = boot_time() + seconds
             if seconds or (holder is not None and holder.alive):

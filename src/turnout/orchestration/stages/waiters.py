@@ -1,4 +1,4 @@
-"""Futures of callers that wait for the end of runs. Stage ``task_finalizer``, and runs that end elsewhere."""
+"""Resolves the futures of callers that wait for the end of runs. Stage ``task_finalizer``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from concurrent.futures import Future
 from turnout.contracts.store import ReadStore
 from turnout.errors import RunNotFound, TurnoutError
 from turnout.model.rows import StoredRun
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.background import Background
 from turnout.orchestration.messages import FinishedRun
 from turnout.orchestration.stages.claims import Claims
 
 
 class Waiters:
-    """Futures of this process, by run."""
+    """Futures of this process, by run, whichever orchestrator drives it."""
 
     def __init__(
         self, store: ReadStore, runs: ActiveRuns, claims: Claims, background: Background, max_owned_runs: int
@@ -29,36 +28,36 @@ class Waiters:
         self._futures: dict[str, list[Future[FinishedRun]]] = {}
 
     async def process(self, batch: list[ActiveRun]) -> None:
-        """Runs of this orchestrator have ended: tell, and forget."""
+        """Releases runs of this orchestrator that have ended, and resolves their futures."""
         for owned in batch:
             machine = owned.machine
             self._runs.release(owned)
             stored = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
-            self._tell(owned.run_id, FinishedRun(stored, machine))
-        if self._claims.more and len(self._runs) <= self._max_owned_runs // 2:
+            self._resolve(owned.run_id, FinishedRun(stored, machine))
+        if self._claims.may_have_more and len(self._runs) <= self._max_owned_runs // 2:
             self._claims.request()
 
     def add(self, run_id: str, future: Future[FinishedRun]) -> None:
         self._futures.setdefault(run_id, []).append(future)
 
     def watch(self, run_id: str, future: Future[FinishedRun]) -> None:
-        """Resolve the future when the run ends, whoever owns it, even if it has ended already."""
+        """Resolves the future when the run ends, also if it has ended already."""
         self.add(run_id, future)
         if run_id not in self._runs:
             self._background.spawn(self.check([run_id]))
 
     async def check(self, run_ids: Sequence[str] | None = None) -> None:
-        """Look up the runs that are waited for here and driven elsewhere."""
-        wanted = [run for run in (run_ids or list(self._futures)) if run not in self._runs]
-        if wanted:
-            stored_runs = await self._background.in_thread(self._store.runs_by_id, wanted)
+        """Looks up awaited runs that other orchestrators drive."""
+        awaited = [run for run in (run_ids or list(self._futures)) if run not in self._runs]
+        if awaited:
+            stored_runs = await self._background.in_thread(self._store.runs_by_id, awaited)
             found = {run.new.run_id: run for run in stored_runs}
-            for run_id in wanted:
+            for run_id in awaited:
                 stored = found.get(run_id)
                 if stored is None:
                     self._fail(run_id, RunNotFound(f"run {run_id} was deleted", run_id=run_id))
                 elif stored.row.state.terminal:
-                    self._tell(run_id, FinishedRun(stored, None))
+                    self._resolve(run_id, FinishedRun(stored, None))
 
     def close(self) -> None:
         for futures in self._futures.values():
@@ -68,7 +67,7 @@ class Waiters:
     def _fail(self, run_id: str, error: TurnoutError) -> None:
         _fail(self._futures.pop(run_id, []), error)
 
-    def _tell(self, run_id: str, final: FinishedRun) -> None:
+    def _resolve(self, run_id: str, final: FinishedRun) -> None:
         for future in self._futures.pop(run_id, []):
             if not future.done():
                 future.set_result(final)

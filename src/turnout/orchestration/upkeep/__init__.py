@@ -1,1 +1,1 @@
-"""What runs beside the stages: sweeps, notifications, retention, logs, sessions of workers."""
+"""Work beside the stages: sweeps, notifications, retention, logs, sessions of workers."""

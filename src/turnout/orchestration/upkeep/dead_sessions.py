@@ -1,4 +1,4 @@
-"""Sessions of other processes that have ended without saying so: their leases are over, or their processes are gone."""
+"""Declares sessions dead whose leases are over or whose processes are gone."""
 
 from __future__ import annotations
 
@@ -9,11 +9,42 @@ from turnout.contracts.dispatcher import Delivery
 from turnout.contracts.store import OwnershipStore
 from turnout.model.rows import Glance
 from turnout.orchestration.background import Background
-from turnout.orchestration.lease import seen_dead
-from turnout.orchestration.session import OrchestratorSession
-from turnout.orchestration.upkeep.outage import Outage
+from turnout.orchestration.session import OrchestratorSession, process_is_gone
 
 log = logging.getLogger("turnout.sweeper")
+
+
+class Outage:
+    """Decides for how long leases mean nothing after an outage of the database. Times are monotonic.
+
+    After an outage no session is declared dead before all had the time of one lease to renew theirs. The same holds for
+    workers and pollers after the start of an orchestrator: their hub may have been away with it for an unknown time.
+    """
+
+    def __init__(self, lease: float, started: float) -> None:
+        self._lease = lease
+        self._started = started
+        self._since: float | None = None
+        self._grace = 0.0
+        self._until = 0.0
+
+    def away(self, now: float) -> None:
+        """Called when the database does not answer."""
+        if self._since is None:
+            self._since = now
+
+    def spares_holders(self, now: float) -> bool:
+        """True if workers and pollers whose leases are over may still reconnect to this new orchestrator."""
+        return now < self._started + self._lease
+
+    def grace(self, now: float) -> float:
+        """Returns for how many seconds a lease may be over without its session being declared dead. Called when the
+        database answers."""
+        # Leases are renewed long before they end, so a shorter outage made no renewal late.
+        if self._since is not None and now - self._since > self._lease / 2:
+            self._grace, self._until = now - self._since + self._lease, now + self._lease
+        self._since = None
+        return self._grace if now < self._until else 0.0
 
 
 class DeadSessions:
@@ -33,9 +64,9 @@ class DeadSessions:
         self._in_thread = background.in_thread
         self._outage = Outage(lease, time.monotonic())
         self.known = Glance()
-        """What the last look at the database has shown."""
+        """What the last look at the store has shown."""
         self.outdated = True
-        """A session may have been opened since, or the database did not answer."""
+        """True if a session may have been opened since, or the database did not answer."""
 
     async def declare(self, *, by_lease: bool = False) -> list[str]:
         """Declares sessions dead whose processes are gone from this machine, with ``by_lease`` also those whose leases
@@ -43,7 +74,9 @@ class DeadSessions:
         if by_lease or self.outdated:
             await self._look()
         grace = self._outage.grace(time.monotonic())
-        gone = [one.id for one in self.known.sessions if one.id != self._session.id and seen_dead(one)]
+        gone = [
+            session.id for session in self.known.sessions if session.id != self._session.id and process_is_gone(session)
+        ]
         if not gone and not (by_lease and self.known.overdue):
             return []
         self.outdated = True  # a session is declared dead once

@@ -1,4 +1,4 @@
-"""Writes the lines of attempts to the store, without any attempt waiting for it."""
+"""Writes the log lines of attempts to the store from a thread, so that no attempt waits for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from turnout.contracts.store import LogStore
 from turnout.errors import StoreError, StoreRejected
+from turnout.model.bisection import bisect_failing
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
 from turnout.model.logs import LogRow
@@ -25,16 +26,20 @@ log = logging.getLogger("turnout.logs")
 LogKey: TypeAlias = tuple[str, int, int]
 """Run id, position and attempt."""
 Observer: TypeAlias = Callable[[str, str, int, str, str], object]
-"""Gets (run_id, task, attempt, stream, text) of every line that attempts of this process say, from the writer's thread,
-in order; all of them before ``close`` returns."""
+"""Called with (run_id, task, attempt, stream, text) of every line of attempts of this process, from the writer's
+thread, in order; with all of them before ``close`` returns."""
 
-BATCH = 1_000
+MAX_BATCH_LINES = 1_000
 """Lines in one write."""
-EARLY = 262_144
-"""With so many bytes waiting, nothing waits for company any more."""
-UNFINISHED = 5.0
+EARLY_FLUSH_BYTES = 262_144
+"""Buffered bytes from which on lines are written without delay."""
+PARTIAL_LINE_TIMEOUT = 5.0
 """Seconds after which the beginning of a line counts as a line."""
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
+
+
+def _is_error(error: Exception | None) -> bool:
+    return error is not None
 
 
 def _last_segment(_run_id: str, _pos: int, full_name: str) -> str:
@@ -44,7 +49,7 @@ def _last_segment(_run_id: str, _pos: int, full_name: str) -> str:
 class LogWriter:
     """The ``Output`` of a Runner's or a Poller's attempts. Its thread starts with the first line.
 
-    Shadows are heard, not written down: they have the number of the attempt that they copy.
+    Lines of shadow attempts are not written: they have the number of the attempt that they copy.
     """
 
     def __init__(
@@ -62,11 +67,11 @@ class LogWriter:
         self._rate_limited_log = RateLimitedLog(log)
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._asked = 0
-        self._answered = 0
-        """Flushes that were asked for, and how many of them are done."""
+        self._requested = 0
+        self._flushed = 0
+        """The numbers of flushes that were requested and that are done."""
         self._until = math.inf
-        """When to give up, once it is to stop."""
+        """The monotonic time at which it gives up, once it is stopping."""
         self._ended = False
 
     @property
@@ -82,38 +87,38 @@ class LogWriter:
             if self._ended:
                 return
             buffer = self._buffer
-            quiet, small = not buffer.pending and not buffer.unfinished, buffer.size < EARLY
+            quiet, small = not buffer.pending and not buffer.unfinished, buffer.size < EARLY_FLUSH_BYTES
             task = "" if buffer.knows(key) else self._name_of(run_id, pos, source.task_name)
             buffer.add(key, task, stream, text, time.time())
             if self._thread is None:
                 self._start()
-            elif quiet or (small and buffer.size >= EARLY):
+            elif quiet or (small and buffer.size >= EARLY_FLUSH_BYTES):
                 self._changed.notify_all()
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._work, name="turnout-logs", daemon=True)
-        # At the very end of a program no thread can be started any more: ``stop`` writes the lines then.
+        # At interpreter shutdown no thread can be started: ``stop`` writes the lines then.
         with contextlib.suppress(RuntimeError):
             thread.start()
             self._thread = thread
 
     def flush(self, timeout: float = 10.0, *, ended: str | None = None) -> bool:
-        """Write all lines that were said before now; False if the store could not take them in this time.
+        """Writes all lines that came in before now. Returns False if the store did not take them within the timeout.
 
-        ``ended`` is a run that will say no more: a line that it has begun counts as it is. Others go on with theirs."""
+        ``ended`` is a run that has ended: its partial lines are written as they are."""
         with self._changed:
             if self._thread is None:
                 return True
             if ended is not None:
                 self._buffer.settle(math.inf, lambda key: key[0] == ended)
-            self._asked += 1
-            mine = self._asked
+            self._requested += 1
+            mine = self._requested
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._answered >= mine or self._ended, timeout)
-            return self._answered >= mine or (self._ended and not self._buffer.pending)
+            self._changed.wait_for(lambda: self._flushed >= mine or self._ended, timeout)
+            return self._flushed >= mine or (self._ended and not self._buffer.pending)
 
     def stop(self, timeout: float = 5.0) -> None:
-        """Write what there is, for at most so long. What is said later is not kept."""
+        """Writes what is buffered, until the timeout. Later lines are dropped."""
         with self._changed:
             self._until = time.monotonic() + timeout
             thread = self._thread
@@ -133,53 +138,53 @@ class LogWriter:
             written = self._drain()
             with self._changed:
                 if written:
-                    self._answered = max(self._answered, asked)
+                    self._flushed = max(self._flushed, asked)
                 if stopping and (written or time.monotonic() >= self._until):
                     self._ended = True
                 self._changed.notify_all()
                 if self._ended:
-                    left = self._buffer.pending
+                    lost = self._buffer.pending
                     break
             pause = 0.0 if written else min(max(pause * 2, INITIAL_BACKOFF), MAX_BACKOFF)
-        if left:
-            log.warning("%d lines of attempts are lost: the store could not be reached", left)
+        if lost:
+            log.warning("%d lines of attempts are lost: the store could not be reached", lost)
 
     def _next_round(self, pause: float) -> tuple[int, bool]:
-        """Wait until there is something to write, or for the pause after a failure.
+        """Waits until there are lines to write, or for the backoff after a failure.
 
-        Returns the newest flush that this round will answer, and whether it is the last."""
+        Returns the newest flush that this round completes, and whether it is the last round."""
         with self._changed:
             if pause:
-                now = self._asked, self._stopping()
-                left = max(0.0, self._until - time.monotonic())
-                self._changed.wait_for(lambda: (self._asked, self._stopping()) != now, min(pause, left))
+                now = self._requested, self._stopping()
+                remaining = max(0.0, self._until - time.monotonic())
+                self._changed.wait_for(lambda: (self._requested, self._stopping()) != now, min(pause, remaining))
             else:
-                told = True
+                notified = True
                 while not (self._buffer.pending or self._urgent()):
-                    told = self._changed.wait(self._settings.log_flush if self._buffer.unfinished else None)
-                    self._buffer.settle(time.time() - UNFINISHED)
-                if told:
+                    notified = self._changed.wait(self._settings.log_flush if self._buffer.unfinished else None)
+                    self._buffer.settle(time.time() - PARTIAL_LINE_TIMEOUT)
+                if notified:
                     self._changed.wait_for(self._urgent, self._settings.log_flush)
-            self._buffer.settle(math.inf if self._stopping() else time.time() - UNFINISHED)
-            return self._asked, self._stopping()
+            self._buffer.settle(math.inf if self._stopping() else time.time() - PARTIAL_LINE_TIMEOUT)
+            return self._requested, self._stopping()
 
     def _stopping(self) -> bool:
         return self._until < math.inf
 
     def _urgent(self) -> bool:
-        return self._asked > self._answered or self._stopping() or self._buffer.size >= EARLY
+        return self._requested > self._flushed or self._stopping() or self._buffer.size >= EARLY_FLUSH_BYTES
 
     def _drain(self) -> bool:
-        """Write all that waits now; what is said meanwhile waits for the next round."""
+        """Writes all lines that are buffered now. Returns False if the store could not be reached."""
         with self._changed:
-            left = self._buffer.pending
-        while left > 0:
+            remaining = self._buffer.pending
+        while remaining > 0:
             with self._changed:
-                lines = self._buffer.take(BATCH)
+                lines = self._buffer.take(MAX_BATCH_LINES)
             if not lines:
                 break
-            left -= len(lines)
-            self._show(lines)
+            remaining -= len(lines)
+            self._notify_observer(lines)
             try:
                 self._write(lines)
             except StoreError as error:
@@ -191,19 +196,21 @@ class LogWriter:
         return True
 
     def _write(self, lines: Sequence[Line[LogKey]]) -> None:
+        for part, error in bisect_failing(lines, self._append, _is_error):
+            if error is not None:
+                log.error("the store refuses a line of run %s: %s", part[0].log.key[0], error)
+
+    def _append(self, lines: Sequence[Line[LogKey]]) -> Exception | None:
+        """Returns the error with which the store refuses these lines. Raises if it cannot be reached."""
         try:
             self._store.append_logs([_row(line) for line in lines])
         except Exception as error:
             if isinstance(error, StoreError) and not isinstance(error, StoreRejected):
                 raise
-            if len(lines) == 1:
-                log.error("the store refuses a line of run %s: %s", lines[0].log.key[0], error)
-                return
-            half = len(lines) // 2
-            self._write(lines[:half])
-            self._write(lines[half:])
+            return error
+        return None
 
-    def _show(self, lines: Sequence[Line[LogKey]]) -> None:
+    def _notify_observer(self, lines: Sequence[Line[LogKey]]) -> None:
         if self._observer is None:
             return
         for line in lines:

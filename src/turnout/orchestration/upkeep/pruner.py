@@ -1,4 +1,4 @@
-"""Deletes runs on demand and by retention: one orchestrator for all, in small steps."""
+"""Deletes runs on demand and by retention, in small transactions, by one orchestrator for all."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from turnout.orchestration.stages.commands import Commands
 log = logging.getLogger("turnout.retention")
 
 DUTY = "retention"
-LOOK = 1_000
+MAX_LOOKUP = 1_000
 """Runs that are looked up at a time."""
-PAUSE = 0.01
-"""Seconds between two transactions, for everybody else's."""
+DELETE_INTERVAL = 0.01
+"""Seconds between two transactions, so that others get the database."""
+END_POLL_INTERVAL = 0.05
 
 
 class Pruner:
-    """Deletes runs on demand and, if there is a ``Retention``, by itself. Lives on the engine's loop."""
+    """Deletes runs on demand and, with a ``Retention``, at its interval. Used on one event loop."""
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class Pruner:
 
     def start(self) -> None:
         if self._retention is not None:
-            self._task = asyncio.get_running_loop().create_task(self._keep_to(self._retention))
+            self._task = asyncio.get_running_loop().create_task(self._apply_retention(self._retention))
 
     async def stop(self) -> None:
         if self._task is not None:
@@ -55,20 +56,20 @@ class Pruner:
                 await self._task
 
     async def prune(self, older_than: float, states: Sequence[RunState], runs: int, rows: int) -> Deleted:
-        """Delete all runs that ended in one of these states so long ago, and what nobody needs without them."""
+        """Deletes all runs that ended in one of these states before then, and what is unused without them."""
         store, total = self._store, Deleted()
-        # One time for all steps: what ends meanwhile is for the next pruning, or there would be no end to this one.
+        # One time for all steps: runs that end meanwhile are left to the next pruning, or this one might never end.
         before = await self._in_thread(store.clock) - older_than
-        while ids := await self._in_thread(store.expired_runs, before, states, LOOK):
+        while ids := await self._in_thread(store.expired_runs, before, states, MAX_LOOKUP):
             gone = total.runs
             for start in range(0, len(ids), runs):
                 total += await self._delete(ids[start : start + runs], rows)
-            if total.runs == gone:  # others were quicker
+            if total.runs == gone:  # other processes deleted them
                 break
         return total + await self._in_thread(store.prune_rest, older_than)
 
     async def delete(self, run_id: str, *, force: bool, rows: int) -> Deleted:
-        """Delete a run with its child runs; one that has not ended is refused, or with ``force`` cancelled first."""
+        """Deletes a run with its child runs. One that has not ended is refused, or cancelled first with ``force``."""
         family = await self._in_thread(self._store.family, run_id)
         unfinished = [id for id, state in family.items() if not state.terminal]
         if unfinished and not force:
@@ -80,22 +81,22 @@ class Pruner:
             )
         for id in unfinished:
             await self._commands.carry_out(id, "cancel", "deleted")
-            await self._end_of(id)
+            await self._wait_for_end(id)
         return await self._delete(list(family), rows)
 
     async def _delete(self, ids: list[str], rows: int) -> Deleted:
         total = Deleted(more=True)
         while total.more:
             total += await self._in_thread(self._store.delete_runs, ids, rows)
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(DELETE_INTERVAL)
         return total
 
-    async def _end_of(self, run_id: str) -> None:
-        """A cancelled run may still wait for its attempts to stop; it ends within the grace that they have."""
+    async def _wait_for_end(self, run_id: str) -> None:
+        """Waits for the end of a cancelled run, whose attempts may take their grace period to stop."""
         while any(not run.row.state.terminal for run in await self._in_thread(self._store.runs_by_id, [run_id])):
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(END_POLL_INTERVAL)
 
-    async def _keep_to(self, retention: Retention) -> None:
+    async def _apply_retention(self, retention: Retention) -> None:
         every = seconds(retention.every)
         while True:
             try:
@@ -105,7 +106,7 @@ class Pruner:
                     )
                     log.info("retention: %d runs deleted, with %d rows", gone.runs, gone.rows)
             except StoreError as error:
-                log.warning("retention put off: %s", error)
+                log.warning("retention deferred: %s", error)
             except Exception:
                 log.exception("retention failed")
             await asyncio.sleep(every)

@@ -1,10 +1,9 @@
-"""Runs that wait for a full executor are given to orchestrators that have room for them.
+"""Transfers runs that wait for a full executor to orchestrators that have capacity for them.
 
 Each orchestrator reports with its heartbeat how many more attempts each of its executors would take. One whose own runs
-have waited longer than ``MIN_WAIT`` gives some of them to those that reported room: the runs change their owner in the
-database, and the receiver claims them under a new epoch. Only runs without a running attempt are given. A receiver gets
-what it can begin at once, and up to an equal share of all that waits, so that few transfers are needed however short or
-long the bodies are.
+have waited longer than ``MIN_WAIT`` transfers some of them to those that reported capacity: the runs change their owner
+in the database, and the receiver claims them under a new epoch. Only runs without a running attempt are transferred. A
+receiver gets what it can begin at once, and up to an equal share of all that waits, so that few transfers are needed.
 """
 
 from __future__ import annotations
@@ -21,21 +20,20 @@ from turnout.model.breaker import BreakerState
 from turnout.model.health import read_status
 from turnout.model.rows import SessionHealth
 from turnout.model.states import RunState, TaskState
-from turnout.orchestration.active_run import ActiveRun
-from turnout.orchestration.active_runs import ActiveRuns
+from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.background import Background
-from turnout.orchestration.capacity_queue import CapacityQueue
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.capacity import CapacityQueue
 
 log = logging.getLogger("turnout.rebalance")
 
 MIN_WAIT = 1.0
-"""Seconds that some run in a line has waited before any of the line are given away."""
+"""Seconds that a run of a queue has waited before any of the queue are transferred."""
 
 
 class Rebalance:
-    """Gives waiting runs away, and says what this orchestrator would take."""
+    """Transfers waiting runs to other orchestrators, and reports the capacity that this one has for theirs."""
 
     def __init__(
         self,
@@ -59,29 +57,29 @@ class Rebalance:
         self._background = background
         self._settings = settings
         self._receives = receives
-        """False: this orchestrator drives certain runs only, and takes none of others."""
+        """False: this orchestrator drives certain runs only, and receives none."""
         self.given = 0
-        self._next_gift: dict[str, float] = {}
-        """Orchestrators that were given runs, and when, by the monotonic clock, their report counts again."""
+        self._next_transfer: dict[str, float] = {}
+        """By the session that received runs: the monotonic time from which on its report counts again."""
 
     def spare(self, key: str) -> int:
-        """How many attempts of other orchestrators' runs this executor would take now."""
+        """Returns how many attempts of other orchestrators' runs this executor would take now."""
         if (
             not self._session.may_start
             or not self._receives
             or len(self._runs) >= self._settings.max_owned_runs
             or not self._is_shared(key)
-            or key in self._capacity_queue.wanted()
+            or key in self._capacity_queue.awaited_executors()
         ):
             return 0
         return self._dispatcher.free_slots(key)
 
     async def share(self) -> None:
-        """Give away what waits here and could run elsewhere."""
+        """Transfers runs that wait here and could start elsewhere."""
         session = self._session
         if not (session.peers and session.may_start):
             return
-        waiting = {key: runs for key in self._capacity_queue.wanted() if (runs := self._waiting(key))}
+        waiting = {key: runs for key in self._capacity_queue.awaited_executors() if (runs := self._waiting(key))}
         if not waiting:
             return
         peers = [
@@ -89,18 +87,20 @@ class Rebalance:
             for peer in await self._background.in_thread(self._store.session_health)
             if peer.session.kind == "orchestrator" and peer.session.id != session.id
         ]
-        self._next_gift = {
-            peer.session.id: self._next_gift[peer.session.id] for peer in peers if peer.session.id in self._next_gift
+        self._next_transfer = {
+            peer.session.id: self._next_transfer[peer.session.id]
+            for peer in peers
+            if peer.session.id in self._next_transfer
         }
         for key, runs in waiting.items():
-            await self._share_line(key, runs, peers)
+            await self._share_queue(key, runs, peers)
 
-    async def _share_line(self, key: str, runs: list[ActiveRun], peers: Sequence[SessionHealth]) -> None:
+    async def _share_queue(self, key: str, runs: list[ActiveRun], peers: Sequence[SessionHealth]) -> None:
         now = time.monotonic()
         spare = {
             peer.session.id: room
             for peer in peers
-            if now >= self._next_gift.get(peer.session.id, 0.0) and (room := _room(peer, key))
+            if now >= self._next_transfer.get(peer.session.id, 0.0) and (room := _room(peer, key))
         }
         equal = len(runs) // (len(spare) + 1)
         for peer in peers:
@@ -108,44 +108,44 @@ class Rebalance:
             if room is not None:
                 workflows = frozenset(peer.session.workflows)
                 limit = min(max(room, equal), self._settings.claim_batch)
-                # The database was asked meanwhile: what was chosen before may have moved on.
-                gift = [owned for owned in runs if self._may_go(owned, key, workflows)][:limit]
-                if gift:
-                    await self._give(peer.session.id, gift)
+                # The runs may have changed while the database was read.
+                chosen = [owned for owned in runs if self._may_transfer(owned, key, workflows)][:limit]
+                if chosen:
+                    await self._transfer(peer.session.id, chosen)
 
-    async def _give(self, receiver: str, gift: Sequence[ActiveRun]) -> None:
+    async def _transfer(self, receiver: str, chosen: Sequence[ActiveRun]) -> None:
         given = frozenset[str]()
-        for owned in gift:
-            owned.busy = True  # no turn is taken meanwhile
+        for owned in chosen:
+            owned.busy = True  # no transition is computed meanwhile
         try:
-            run_ids = [owned.run_id for owned in gift]
-            giving = self._background.in_thread(self._store.give_runs, self._session.id, receiver, run_ids)
-            given = frozenset(await giving)
+            run_ids = [owned.run_id for owned in chosen]
+            transfer = self._background.in_thread(self._store.give_runs, self._session.id, receiver, run_ids)
+            given = frozenset(await transfer)
         except StoreError as error:
-            log.warning("%d waiting runs were not given to orchestrator %s: %s", len(gift), receiver, error)
+            log.warning("%d waiting runs were not given to orchestrator %s: %s", len(chosen), receiver, error)
         finally:
-            # Whether a gift of unknown outcome was made shows at the run's next turn: its write is refused if it was.
-            for owned in gift:
+            # If the outcome is unknown, the run's next commit shows it: the write is stale if the run was given.
+            for owned in chosen:
                 owned.busy = False
                 if owned.run_id in given:
                     self._runs.release(owned)
                 else:
                     self._runs.enqueue(owned)
-        # It reports what it took with its next heartbeat but one, at the latest.
-        self._next_gift[receiver] = time.monotonic() + self._settings.heartbeat
+        # The receiver reports what it took with its next heartbeat but one, at the latest.
+        self._next_transfer[receiver] = time.monotonic() + self._settings.heartbeat
         if given:
             self.given += len(given)
-            log.info("gave %d waiting runs to orchestrator %s, which has room", len(given), receiver)
+            log.info("gave %d waiting runs to orchestrator %s, which has capacity", len(given), receiver)
 
     def _waiting(self, key: str) -> list[ActiveRun]:
-        """The runs in this executor's line, by rank, if any has waited long enough to look for room elsewhere."""
+        """Returns the runs in this executor's queue, by rank, if any has waited longer than ``MIN_WAIT``."""
         if not self._is_shared(key):
             return []
         runs, since = self._capacity_queue.waiting(key), time.monotonic() - MIN_WAIT
         return runs if any(owned.waiting_since.get(key, since) < since for owned in runs) else []
 
     def _is_shared(self, key: str) -> bool:
-        """Workers are not: they connect to every hub themselves. Nor is an executor whose breaker is open."""
+        """True if its runs may be transferred: not those for workers, which use every hub, nor with an open breaker."""
         dispatcher = self._dispatcher
         return (
             key in dispatcher.used
@@ -153,8 +153,8 @@ class Rebalance:
             and dispatcher.breaker(key) == BreakerState.CLOSED
         )
 
-    def _may_go(self, owned: ActiveRun, key: str, workflows: Collection[str]) -> bool:
-        """Whether nothing of this run is under way here, and another orchestrator's code is the run's own."""
+    def _may_transfer(self, owned: ActiveRun, key: str, workflows: Collection[str]) -> bool:
+        """True if nothing of this run is in flight here, and the other orchestrator has the run's code."""
         machine = owned.machine
         return (
             key in owned.queued_for

@@ -1,35 +1,101 @@
-"""The slow poll behind every notification: finds what a lost one, a dead process or a crash has left behind."""
+"""Follows notifications of other processes, and sweeps at an interval for what a lost one or a crash left behind."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeAlias
 
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreError
 from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.background import Background
-from turnout.orchestration.lease import seen_dead
+from turnout.orchestration.background import Background, Wakeups
+from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.claims import Claims
+from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.inbox import Inbox
-from turnout.orchestration.upkeep.notifications import Notifications
-from turnout.orchestration.upkeep.unknown_runs import UnknownRuns
+from turnout.orchestration.upkeep.lost_attempts import UnknownRuns
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.sweeper")
 
+CHECK_ALL_INTERVAL = 0.1
+"""Seconds between two checks for the topic ``any``."""
+NEW_SESSIONS = frozenset({"sessions", "any"})
+"""Topics that may mean that a session was opened."""
 Sweep: TypeAlias = Callable[[], Awaitable[None]]
+MAX_PROCESS_CHECK_INTERVAL = 0.5
+"""Seconds between two checks for processes that have died on this machine, at most."""
+CLAIM_POLL_INTERVAL = 0.05
 
-MAX_INTERVAL_OF_LOOKS = 0.5
-"""Seconds between two looks for processes that have died on this machine, at most."""
-TAKE_INTERVAL = 0.05
+
+class Notifications:
+    """Checks what a topic stands for when the store or a part of this orchestrator announces it. The sweep checks those
+    that are lost."""
+
+    def __init__(
+        self,
+        store: Store,
+        wakeups: Wakeups,
+        *,
+        claims: Claims,
+        dead_sessions: DeadSessions,
+        unknown_runs: UnknownRuns,
+        inbox: Inbox,
+        waiters: Waiters,
+        background: Background,
+    ) -> None:
+        self._store = store
+        self._wakeups = wakeups
+        self._claims = claims
+        self._dead_sessions = dead_sessions
+        self._unknown_runs = unknown_runs
+        self._inbox = inbox
+        self._waiters = waiters
+        self._background = background
+        self._rate_limited_log = RateLimitedLog(log)
+        self._stop_listening = lambda: None
+
+    async def start(self) -> None:
+        announce, call_soon = self._wakeups.announce, self._background.call_soon
+        listening = self._background.in_thread(self._store.listen, lambda topic: call_soon(announce, topic))
+        self._stop_listening = await listening
+
+    async def stop(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._stop_listening)
+
+    async def run(self) -> None:
+        while True:
+            topics = await self._wakeups.next()
+            self._dead_sessions.outdated |= not NEW_SESSIONS.isdisjoint(topics)
+            try:
+                await self.handle(topics)
+            except StoreError as error:
+                self._rate_limited_log.failure("a notification was not handled; the sweep will: %s", error)
+            except Exception:
+                log.exception("a notification was not handled; the sweep will")
+            if "any" in topics:
+                # SQLite cannot tell this process's commits from others', so a busy orchestrator notifies itself.
+                await asyncio.sleep(CHECK_ALL_INTERVAL)
+
+    async def handle(self, topics: Collection[str]) -> None:
+        every = "any" in topics
+        if every or "runs" in topics:
+            self._claims.request()
+        if "given" in topics or (every and self._unknown_runs.few):
+            await self._unknown_runs.sweep()
+        if every or "commands" in topics:
+            await self._inbox.take_commands()
+        if (every or "inbox" in topics) and await self._inbox.take_results():
+            self._wakeups.announce("inbox")
+        if every or "finished" in topics:
+            await self._waiters.check()
 
 
 class Sweeper:
-    """Runs the sweeps of an orchestrator's parts, one after the other."""
+    """Runs the sweeps of an orchestrator's parts at an interval, one after the other."""
 
     def __init__(
         self,
@@ -55,7 +121,7 @@ class Sweeper:
         self._background = background
         self._in_thread = background.in_thread
         self._sweeps = sweeps
-        """What is swept while this session owns runs."""
+        """Run while this session owns runs."""
         self._interval = interval
         self._rate_limited_log = RateLimitedLog(log)
         self._tasks: list[asyncio.Task[None]] = []
@@ -64,7 +130,7 @@ class Sweeper:
         await self._dead_sessions.declare()
         self._claims.request()
         await self._notifications.start()
-        loops = (self._notifications.keep_following(), self._keep_sweeping(), self._keep_looking())
+        loops = (self._notifications.run(), self._sweep_loop(), self._check_processes())
         self._tasks = [self._background.spawn(loop) for loop in loops]
 
     async def stop(self) -> None:
@@ -73,14 +139,14 @@ class Sweeper:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._notifications.stop()
 
-    async def _keep_sweeping(self) -> None:
+    async def _sweep_loop(self) -> None:
         while True:
             await asyncio.sleep(self._interval)
             try:
                 await self._sweep()
                 self._rate_limited_log.recovered("sweeps get through again")
             except StoreError as error:
-                self._rate_limited_log.failure("sweep put off: %s", error)
+                self._rate_limited_log.failure("sweep deferred: %s", error)
             except Exception:
                 log.exception("sweep failed")
 
@@ -93,27 +159,27 @@ class Sweeper:
             await self._in_thread(self._store.close_commands)
         if not known.owns:
             self._inbox.forget()
-            await self._notifications.follow({"finished"})
+            await self._notifications.handle({"finished"})
             return
-        await self._notifications.follow({"commands", "inbox", "finished"})
+        await self._notifications.handle({"commands", "inbox", "finished"})
         for sweep in self._sweeps:
             await sweep()
 
-    async def _keep_looking(self) -> None:
-        """Notices a process that died on this machine within a second: its session is known, as a rule, and the system
-        can tell whether the process is there."""
+    async def _check_processes(self) -> None:
+        """Notices within a second that a process on this machine has died: its session is known, as a rule, and the
+        operating system knows the process."""
         while True:
-            await asyncio.sleep(min(MAX_INTERVAL_OF_LOOKS, self._interval))
+            await asyncio.sleep(min(MAX_PROCESS_CHECK_INTERVAL, self._interval))
             try:
                 if await self._dead_sessions.declare():
                     self._claims.request()
                 if self._unknown_runs.seen:
                     await self._unknown_runs.sweep()
             except StoreError as error:
-                log.debug("could not look for dead neighbours: %s", error)
+                log.debug("dead processes were not looked for: %s", error)
 
     async def take(self, run_id: str) -> None:
-        """Claims this run as soon as no live session owns it. Returns when one does, or the run has ended."""
+        """Claims this run as soon as no live session owns it. Returns when it is owned, or has ended."""
         while run_id not in self._runs:
             stored = await self._in_thread(self._store.run, run_id)
             if stored is None:
@@ -122,9 +188,9 @@ class Sweeper:
                 return
             if stored.owner is not None:
                 sessions = await self._in_thread(self._store.live_sessions)
-                if any(one.id == stored.owner and not seen_dead(one) for one in sessions):
+                if any(session.id == stored.owner and not process_is_gone(session) for session in sessions):
                     return
                 await self._dead_sessions.declare(by_lease=True)
             if await self._claims.claim([run_id]):
                 return
-            await asyncio.sleep(TAKE_INTERVAL)
+            await asyncio.sleep(CLAIM_POLL_INTERVAL)

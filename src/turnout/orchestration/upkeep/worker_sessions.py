@@ -1,4 +1,4 @@
-"""The sessions of workers in the database, and the attempts that they hold: the orchestrator's side of a hub."""
+"""Holds the sessions of workers in the database and the attempts that they hold: the orchestrator's side of a hub."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from turnout.contracts.store import Store
+from turnout.contracts.store import OwnershipStore, Store
 from turnout.model.events import ExecutionResult
 from turnout.model.names import split_task_id
 from turnout.model.names import task_id as id_of
 from turnout.model.rows import Renewal, Session
 from turnout.model.states import TaskState
 from turnout.orchestration.active_runs import ActiveRuns
-from turnout.orchestration.background import Background
-from turnout.orchestration.lease import on_this_machine, seen_dead
-from turnout.orchestration.session import OrchestratorSession
-from turnout.orchestration.upkeep.wakeups import Wakeups
+from turnout.orchestration.background import Background, Wakeups
+from turnout.orchestration.session import OrchestratorSession, on_this_machine, process_is_gone
 
 
 class _Hub(msgspec.Struct):
@@ -24,14 +22,14 @@ class _Hub(msgspec.Struct):
 
 
 class Listening(msgspec.Struct):
-    """What of an orchestrator's status is of interest to workers."""
+    """The part of an orchestrator's status that workers use."""
 
     hub: _Hub | None = None
 
 
 class WorkerSessions:
-    """Workers have sessions of their own, as pollers have. What one holds from an orchestrator that is gone is kept
-    alive attempt by attempt, and answered through the inbox."""
+    """Implements the contract ``Holders``. Workers have sessions of their own, as pollers have. Attempts that a worker
+    holds from an orchestrator that is gone are renewed one by one, and answered through the inbox."""
 
     def __init__(
         self,
@@ -72,7 +70,7 @@ class WorkerSessions:
         return {
             hub.address: on_this_machine(one.session)
             for one in found
-            if one.session.kind == "orchestrator" and one.health is not None and not seen_dead(one.session)
+            if one.session.kind == "orchestrator" and one.health is not None and not process_is_gone(one.session)
             if (hub := msgspec.json.decode(one.health, type=Listening).hub) is not None and hub.address
         }
 
@@ -81,10 +79,21 @@ class WorkerSessions:
         self._wakeups.announce("inbox")
 
     def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
-        """This orchestrator is the only one that writes to the run, so what it has in memory decides."""
+        """True if the attempt may begin. This orchestrator alone writes to the run, so its memory decides."""
         run_id, pos = split_task_id(task_id)
         owned = self._runs.get(run_id)
         if owned is None or owned.dropped or self._session.fenced or pos >= len(owned.machine.tasks):
             return False
         row = owned.machine.tasks[pos]
         return row.state is TaskState.RUNNING and (row.attempt, row.holder) == (attempt, worker_id)
+
+
+class StoredRunNumbers:
+    """Implements the contract ``RunNumbers`` with numbers that are kept in the database."""
+
+    def __init__(self, store: OwnershipStore, background: Background) -> None:
+        self._store = store
+        self._background = background
+
+    async def numbers_of(self, run_ids: Sequence[str]) -> Mapping[str, int]:
+        return await self._background.in_thread(self._store.run_numbers, run_ids)

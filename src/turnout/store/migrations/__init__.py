@@ -1,4 +1,4 @@
-"""Which changes of the schema are still to be made? Numbered SQL files, with checksums that never change."""
+"""Lists the migrations of the schema: numbered SQL files, with checksums that never change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Migration(msgspec.Struct, frozen=True):
 
 @cache
 def migrations(dialect: Dialect) -> tuple[Migration, ...]:
-    """All migrations of the dialect, in order."""
+    """Returns all migrations of the dialect, in order."""
     found: list[Migration] = []
     for file in files("turnout.store.migrations").joinpath(dialect).iterdir():
         number, _, name = file.name.removesuffix(".sql").partition("_")
@@ -35,7 +35,7 @@ def migrations(dialect: Dialect) -> tuple[Migration, ...]:
 
 
 def outstanding(dialect: Dialect, applied: Iterable[tuple[int, str]]) -> list[Migration]:
-    """What this program knows and the database has not got yet. Refuses a schema that is newer, or another one."""
+    """Returns the migrations that the database lacks. Raises for a newer schema, or another one."""
     known = {migration.number: migration for migration in migrations(dialect)}
     done = dict(applied)
     for number, checksum in sorted(done.items()):

@@ -1,33 +1,86 @@
-"""Where is it kept when several machines share it? The store on PostgreSQL."""
+"""The store on PostgreSQL, for orchestrators on several machines."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import selectors
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
 
-from turnout.errors import DatabaseNotFound, StoreReadOnly, StoreUnusable
+from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnusable
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
-from turnout.store.database import Database
+from turnout.store.database import Database, shown_url
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
-from turnout.store.numbers import Numbers
 from turnout.store.ownership import Ownership
-from turnout.store.postgres.connection import PostgresDatabase
+from turnout.store.postgres.connection import Connection, PostgresDatabase
 from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
-from turnout.store.postgres.listener import Listener
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_queries import RunQueries
-from turnout.store.urls import shown_url
 
+CHANNEL = "turnout"
+INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
 MIGRATION_LOCK = 7_355_608_001
 
 
-class PostgresStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfRuns):
+class Listener:
+    """Waits for notifications in a thread. Announces ``any`` when it begins, since it may have missed some."""
+
+    def __init__(self, database: PostgresDatabase, on_wake: Callable[[str], None]) -> None:
+        self._database = database
+        self._on_wake = on_wake
+        self._stopping = threading.Event()
+        self._read, self._write = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="turnout-listen", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._stopping.is_set():
+            return
+        # In this order: once it sees the flag, the thread closes the pipe.
+        os.write(self._write, b"x")
+        self._stopping.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        backoff = INITIAL_BACKOFF
+        while not self._stopping.is_set():
+            try:
+                with contextlib.closing(self._database.connect()) as connection:
+                    connection.execute(f"listen {CHANNEL}")
+                    # Notifications before this point were missed.
+                    self._on_wake("any")
+                    backoff = INITIAL_BACKOFF
+                    self._wait(connection)
+            except (StoreError, psycopg.Error):
+                self._stopping.wait(backoff)
+                backoff = min(backoff * 2, MAX_BACKOFF)
+        os.close(self._read)
+        os.close(self._write)
+
+    def _wait(self, connection: Connection) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection.fileno(), selectors.EVENT_READ)
+            selector.register(self._read, selectors.EVENT_READ)
+            while not self._stopping.is_set():
+                selector.select()
+                connection.pgconn.consume_input()
+                topics: dict[str, None] = {}
+                while note := connection.pgconn.notifies():
+                    topics[note.extra.decode()] = None
+                for topic in topics:
+                    self._on_wake(topic)
+
+
+class PostgresStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns):
     """The store on PostgreSQL."""
 
     _database: Database
@@ -49,9 +102,9 @@ class PostgresStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfR
             _check_encoding(connection)
             if not self._create and not _present(connection):
                 raise DatabaseNotFound(f"the database {shown_url(self.url)} has no tables of Turnout", url=self.url)
-            patience = str(self._settings.migration_lock_timeout_ms)
+            timeout = str(self._settings.migration_lock_timeout_ms)
             with connection.transaction():
-                connection.execute("select set_config('lock_timeout', %s, true)", (patience,))
+                connection.execute("select set_config('lock_timeout', %s, true)", (timeout,))
                 connection.execute("set local statement_timeout = 0")
                 connection.execute("select pg_advisory_xact_lock(%s)", (MIGRATION_LOCK,))
                 connection.execute(
@@ -91,6 +144,6 @@ def _check_encoding(connection: psycopg.Connection[Any]) -> None:
 
 
 def _present(connection: psycopg.Connection[Any]) -> bool:
-    """Whether a store has been opened in this database before, where its names are looked up."""
+    """True if a store has been opened in this database before, in the search path."""
     found = connection.execute("select to_regclass('migration') is not null and to_regclass('run') is not null")
     return found.fetchone() == (True,)

@@ -1,4 +1,4 @@
-"""How does a thread get at PostgreSQL, what happens when the server goes away, and what do its complaints mean?"""
+"""Connects threads to PostgreSQL: a bounded pool, and connections of their own for lanes and lease."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 
 
 def with_items(statement: str, blocks: Mapping[str, str]) -> str:
-    """The statement that writes a batch, with the parts that add items of mapped tasks."""
+    """Returns the statement that writes a batch, with the parts that add items of mapped tasks."""
     for mark, part in (
         ("/*held*/", blocks["held"]),
         ("/*and held*/", "and (select count(*) from held_run) >= 0"),
@@ -35,7 +35,7 @@ def with_items(statement: str, blocks: Mapping[str, str]) -> str:
 
 
 class PostgresDatabase:
-    """A bounded pool for all who come and go; for the ledger's lanes and the lease keeper, connections of their own."""
+    """Runs blocks of SQL on a bounded pool; the ledger's lanes and the lease keeper have connections of their own."""
 
     dialect: Dialect = "postgres"
 
@@ -43,7 +43,7 @@ class PostgresDatabase:
         self._url = url
         self._settings = settings
         blocks = load_blocks("postgres")
-        # Few writes answer or add anything, and every part of a statement costs time, also when it finds nothing to do.
+        # Few writes need all parts, and every part of a statement costs time, also if it finds no rows.
         answering = blocks["update_batch"].replace("/*answers*/", blocks["answers"])
         self._blocks = {
             **blocks,
@@ -59,10 +59,10 @@ class PostgresDatabase:
 
     # -- connections --------------------------------------------------------------------------------------------
     def own(self, role: str) -> Connection:
-        """The calling thread's own connection for this role: nobody else's work delays what it asks."""
+        """Returns the calling thread's own connection for this role, which no other work delays."""
         mine: dict[str, tuple[Connection, int]] = self._local.__dict__
         connection, breaks = mine.get(role, (None, 0))
-        # When one link broke, the server may have gone away under all of them: each is made anew before its next use.
+        # When one connection broke, the server may have dropped all of them: each is replaced before its next use.
         if connection is None or connection.broken or connection.closed or breaks != self.pool.breaks:
             if connection is not None:
                 connection.close()
@@ -76,7 +76,7 @@ class PostgresDatabase:
         return connection
 
     def connect(self) -> Connection:
-        """A new connection with our timeouts and planner settings."""
+        """Returns a new connection with the timeouts and planner settings."""
         if self._closed:
             raise StoreUnreachable("the store is closed")
         given = _parsed(self._url)
@@ -97,7 +97,7 @@ class PostgresDatabase:
 
     # -- the Database protocol ----------------------------------------------------------------------------------
     def read(self, block: str, **params: Any) -> Rows:
-        """Done once more if the connection turned out to be broken: it changes nothing."""
+        """Runs a SELECT. Retried once if the connection was broken, since it changes nothing."""
         with self.pool.lend() as lent:
             try:
                 with translated():
@@ -118,7 +118,7 @@ class PostgresDatabase:
         return rows
 
     def statement(self, block: str, params: dict[str, Any]) -> Rows:
-        """One statement of the ledger, which is its own transaction: one round trip."""
+        """Runs one statement of the ledger, which is its own transaction: one round trip."""
         connection = self.own("ledger")
         with translated():
             return self._run(connection, block, params)
@@ -129,7 +129,7 @@ class PostgresDatabase:
             try:
                 stack.enter_context(lent.connection.transaction())
             except psycopg.OperationalError:
-                # The link had died while it was idle. Nothing was asked of it yet, so a fresh one may take its place.
+                # The connection broke while it was idle. Nothing was sent yet, so a new one can replace it.
                 stack.enter_context(lent.renew().transaction())
             yield lambda block, **params: self._run(lent.connection, block, params)
 
@@ -139,7 +139,7 @@ class PostgresDatabase:
             try:
                 return self._run(connection, block, params)
             except psycopg.OperationalError:
-                # The link had died while it was idle. What is written this way may be written twice.
+                # The connection broke while it was idle. Statements that are written this way may be written twice.
                 if not (connection.broken or connection.closed):
                     raise
                 return self._run(self.own("lease"), block, params)
@@ -160,7 +160,7 @@ class PostgresDatabase:
         return cursor.fetchall() if cursor.description else []
 
     def execute(self, connection: Connection, block: str, params: dict[str, Any]) -> Cursor:
-        """The block's cursor, not fetched yet."""
+        """Returns the block's cursor, not fetched yet."""
         return connection.execute(self._blocks[block].encode(), params)
 
 
@@ -168,7 +168,7 @@ def _parsed(url: str) -> dict[str, Any]:
     try:
         return dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
-        # libpq quotes the part that it stumbles over, which may be half of the password.
+        # libpq quotes the part that it cannot parse, which may be half of the password.
         raise InvalidSetting(
             "the PostgreSQL URL cannot be read: write postgresql://user:password@host:5432/database, "
             "with special characters in the password as %XX",

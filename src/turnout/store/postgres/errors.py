@@ -1,4 +1,4 @@
-"""What PostgreSQL's complaints mean: what may be tried again, what was wrong with the data, what has to be mended."""
+"""Translates errors of PostgreSQL: what is retried, what was wrong with the data, what an operator has to fix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UNUSABLE: tuple[tuple[type[psycopg.Error], str, str], ...] = (
     (pg.InsufficientPrivilege, "no_privilege", _PRIVILEGE),
 )
 
-# A server that turns a connection down says so in text only.
+# A server that refuses a connection sends no code, only text.
 _TURNED_DOWN: tuple[tuple[str, str, str], ...] = (
     (r'database ".*" does not exist', "database_missing", _DATABASE),
     (r'role ".*" does not exist', "access_denied", _ACCESS),
@@ -53,7 +53,7 @@ _TURNED_DOWN: tuple[tuple[str, str, str], ...] = (
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """PostgreSQL's exceptions as StoreErrors. Messages never hold the connection string."""
+    """Raises PostgreSQL's exceptions as StoreErrors. Messages never hold the connection string."""
     try:
         yield
     except psycopg.Error as error:
@@ -63,7 +63,7 @@ def translated() -> Iterator[None]:
 
 
 def meaning(error: psycopg.Error) -> StoreError:
-    """The StoreError that the exception is."""
+    """Returns the exception as a StoreError."""
     text = error.diag.message_primary or (str(error).strip() or type(error).__name__).splitlines()[0]
     if isinstance(error, pg.ReadOnlySqlTransaction):
         return StoreReadOnly(f"the database is read-only: {text}")
@@ -75,9 +75,9 @@ def meaning(error: psycopg.Error) -> StoreError:
     if isinstance(error, _REFUSED):
         return StoreRejected(f"the database refused the data: {text}", sqlstate=error.sqlstate)
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
-        said = str(error)
+        text_of_server = str(error)
         for pattern, code, advice in _TURNED_DOWN:
-            if found := re.search(rf"(FATAL:|fe_sendauth:).*{pattern}[^\n]*", said):
+            if found := re.search(rf"(FATAL:|fe_sendauth:).*{pattern}[^\n]*", text_of_server):
                 return StoreUnusable(f"the database cannot be used: {found[0]}; {advice}", code=code)
-    # The rest says nothing about the data: a lost link, a shutdown, a deadlock, a timeout.
+    # The rest does not concern the data: a lost connection, a shutdown, a deadlock, a timeout.
     return StoreUnreachable(f"the database cannot be reached or did not answer: {text}", sqlstate=error.sqlstate)

@@ -1,4 +1,4 @@
-"""How does PostgreSQL write a batch of changes, each row by compare-and-swap, in one round trip?"""
+"""Writes a batch of changes to PostgreSQL, each row by compare-and-swap, in one round trip."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.database import Rows, json_list, json_text
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
-from turnout.store.writes import check
+from turnout.store.row_codec import check
 
 
 class PostgresLedger:
@@ -43,7 +43,7 @@ class PostgresLedger:
         return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
 
     def _both(self, insert: dict[str, Any], block: str, update: dict[str, Any]) -> tuple[Rows, Rows]:
-        """Two statements in one transaction, sent together."""
+        """Runs two statements in one transaction, sent together."""
         connection = self._database.own("ledger")
         with translated(), connection.pipeline(), connection.transaction():
             first = self._database.execute(connection, "insert_batch", insert)
@@ -51,7 +51,7 @@ class PostgresLedger:
         return first.fetchall(), second.fetchall()
 
     def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:
-        """Outcomes of the runs that existed already, or whose parent is past them; the others applied."""
+        """Returns outcomes of runs that existed already, or whose parent does not wait for them; the others applied."""
         inserted, missed, _ = rows[0]
         if not missed:
             return {}
@@ -75,7 +75,7 @@ class PostgresLedger:
 
 
 def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcome]:
-    """Outcomes of the writes with stale rows; the others applied."""
+    """Returns outcomes of writes with stale rows; the others applied."""
     applied, missed, _ = rows[0]
     if not missed:
         return {}

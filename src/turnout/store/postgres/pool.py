@@ -1,4 +1,4 @@
-"""Which connection does a call use? One of a bounded number, lent for that call."""
+"""Lends connections to calls from a bounded pool."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from turnout.store.saturation import Saturation
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
-AFTER_A_REFUSAL = 0.25
-"""Seconds after which a server that would not give one more connection is asked again."""
+REFUSAL_BACKOFF = 0.25
+"""Seconds until a connection that the server refused is retried."""
 
 
 class Lent:
-    """A connection in somebody's hands. One that turns out to be dead can be changed for a fresh one."""
+    """A connection that is lent to a call. A broken one can be replaced."""
 
     __slots__ = ("_renew", "connection")
 
@@ -35,7 +35,7 @@ class Lent:
 
 
 class Ticket:
-    """A place in the line; called with a connection, or with leave to make one."""
+    """A waiting caller. ``called`` is set with a connection, or with none if the caller may open one."""
 
     __slots__ = ("called", "connection")
 
@@ -45,26 +45,26 @@ class Ticket:
 
 
 class ConnectionPool:
-    """Lends connections. Those who find none wait in line, first come, first served.
+    """Lends connections. Callers that find none wait, first come, first served.
 
-    A server that refuses one connection more, while others of this pool work, is full and not away: who was refused
-    waits for one of those."""
+    A server that refuses one connection more while others of this pool work is full and not away: the caller waits for
+    one of those."""
 
     def __init__(self, connect: Callable[[], Connection], size: int, patience: float) -> None:
         self.waits = Saturation(size)
         self._connect = connect
         self._patience = patience
         self._idle: list[Connection] = []
-        self._line: deque[Ticket] = deque()
-        self._places = size
-        """Not taken yet."""
+        self._queue: deque[Ticket] = deque()
+        self._free = size
+        """The number of connections that may still be lent."""
         self._working = 0
-        """Connections that are lent."""
+        """The number of connections that are lent."""
         self._full_until = 0.0
         self._guard = threading.Lock()
         self._closed = False
         self.breaks = 0
-        """How often a connection was found broken."""
+        """The number of connections that were found broken."""
 
     @contextmanager
     def lend(self) -> Iterator[Lent]:
@@ -86,11 +86,11 @@ class ConnectionPool:
         self._closed = True
         self._forget_idle()
 
-    # -- coming ---------------------------------------------------------------------------------------------------
+    # -- lending ------------------------------------------------------------------------------------------------
     def _get(self, deadline: float) -> Connection:
         ticket = Ticket()
         with self._guard:
-            self._line.append(ticket)
+            self._queue.append(ticket)
         while True:
             self._called(ticket, deadline)
             if ticket.connection is not None:
@@ -98,7 +98,7 @@ class ConnectionPool:
             try:
                 connection = self._connect()
             except BaseException as error:
-                if not self._stands_in_line_again(ticket, error):
+                if not self._requeue(ticket, error):
                     raise
                 continue
             with self._guard:
@@ -106,30 +106,30 @@ class ConnectionPool:
             return connection
 
     def _called(self, ticket: Ticket, deadline: float) -> None:
-        """Returns when it is this one's turn."""
+        """Waits until the ticket is called."""
         while True:
             with self._guard:
                 self._serve()
             left = deadline - time.monotonic()
-            if ticket.called.wait(min(left, AFTER_A_REFUSAL) if left > 0 else 0):
+            if ticket.called.wait(min(left, REFUSAL_BACKOFF) if left > 0 else 0):
                 return
             if left <= 0:
                 with self._guard:
                     if not ticket.called.is_set():
-                        self._line.remove(ticket)
+                        self._queue.remove(ticket)
                         raise StoreUnreachable(
                             f"all {self.waits.size} connections to the database were in use for {self._patience:g} s"
                         )
                 return
 
     def _serve(self) -> None:
-        """Call those whose turn it is. The guard is held."""
-        while self._line and self._places:
+        """Calls the tickets that can be served. The guard is held."""
+        while self._queue and self._free:
             connection = self._usable()
             if connection is None and self._working and time.monotonic() < self._full_until:
                 return
-            ticket = self._line.popleft()
-            self._places -= 1
+            ticket = self._queue.popleft()
+            self._free -= 1
             self._working += connection is not None
             ticket.connection = connection
             ticket.called.set()
@@ -141,24 +141,24 @@ class ConnectionPool:
                 return connection
         return None
 
-    def _stands_in_line_again(self, ticket: Ticket, error: BaseException) -> bool:
-        """After a refusal; not if there is nothing to wait for."""
+    def _requeue(self, ticket: Ticket, error: BaseException) -> bool:
+        """Returns whether a refused caller waits again; not if there is no connection to wait for."""
         with self._guard:
-            self._places += 1
+            self._free += 1
             others = self._working > 0 or bool(self._idle)
             again = others and isinstance(error, StoreUnreachable) and not self._closed
             if again:
-                self._full_until = time.monotonic() + AFTER_A_REFUSAL
+                self._full_until = time.monotonic() + REFUSAL_BACKOFF
                 ticket.called.clear()
-                self._line.appendleft(ticket)
+                self._queue.appendleft(ticket)
             self._serve()
             return again
 
-    # -- going ----------------------------------------------------------------------------------------------------
+    # -- returning ----------------------------------------------------------------------------------------------
     def _put(self, connection: Connection) -> None:
         broken = connection.broken or connection.closed
         if broken:
-            # What broke this one has probably broken those that lie idle as well.
+            # The cause has probably broken the idle connections as well.
             self.breaks += 1
             self._forget_idle()
         with self._guard:
@@ -166,7 +166,7 @@ class ConnectionPool:
                 connection.close()
             elif not broken:
                 self._idle.append(connection)
-            self._places += 1
+            self._free += 1
             self._working -= 1
             self._serve()
 

@@ -1,4 +1,4 @@
-"""Where is it kept in one file, or in memory? The store on SQLite."""
+"""The store on SQLite: one file, or memory."""
 
 from __future__ import annotations
 
@@ -6,26 +6,68 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from turnout.errors import StoreError, StoreReadOnly, StoreUnreachable
+from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnreachable
+from turnout.model.names import suggest_similar
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
-from turnout.store.numbers import Numbers
 from turnout.store.ownership import Ownership
 from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
-from turnout.store.sqlite.presence import refuse_absence
 
-POLL_SECONDS = 0.05
+_TABLES = {"migration", "run"}
+MAGIC = b"SQLite format 3\x00"
+"""The first bytes of every SQLite file."""
+POLL_INTERVAL = 0.05
 
 
-class SqliteStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfRuns):
+def refuse_absence(database: SqliteDatabase) -> None:
+    """Raises DatabaseNotFound unless the file exists and a store has been opened in it before. Writes nothing."""
+    if database.in_memory:
+        return
+    path = Path(database.path)
+    if path.is_dir():
+        raise DatabaseNotFound(f"{path} is a folder: name the database file in it", path=str(path))
+    if not path.exists():
+        raise DatabaseNotFound(f"there is no database {path.absolute()}{_meant(path)}", path=str(path))
+    if not _is_sqlite(path):
+        raise DatabaseNotFound(
+            f"{path} is a file of something else, or a database whose beginning is damaged", path=str(path)
+        )
+    with translated(database.path):
+        tables = {name for (name,) in database.connection().execute("select name from sqlite_master")}
+    if not tables >= _TABLES:
+        raise DatabaseNotFound(f"{path} is no database of Turnout: its tables are not there", path=str(path))
+
+
+def _meant(path: Path) -> str:
+    """Returns what to add to the message: the file that was probably meant."""
+    rooted = Path("/") / path
+    if not path.is_absolute() and rooted.is_file():
+        return f"; an absolute path has four slashes: sqlite:///{rooted}"
+    if not path.parent.is_dir():
+        return f": there is no folder {path.parent.absolute()}"
+    return suggest_similar(path.name, [each.name for each in path.parent.iterdir() if each.is_file()])
+
+
+def _is_sqlite(path: Path) -> bool:
+    """True unless the file begins with other bytes. If it cannot be read, opening it explains why."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(MAGIC))
+    except OSError:
+        return True
+    return not begin or begin == MAGIC
+
+
+class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1
@@ -73,18 +115,18 @@ class SqliteStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfRun
 
     def _watch(self, on_wake: Callable[[str], None], stop: threading.Event) -> None:
         last: int | None = None
-        while not stop.wait(POLL_SECONDS):
+        while not stop.wait(POLL_INTERVAL):
             try:
                 version = self._version()
             except StoreError:
                 continue
-            # The first look wakes too: what was committed before it may have been missed.
+            # The first poll notifies too: commits before it may have been missed.
             if version != last:
                 on_wake("any")
             last = version
 
     def _version(self) -> int:
-        """A number that changes when another connection has committed (in memory: when anybody has)."""
+        """Returns a number that changes when another connection has committed (in memory: when any has)."""
         with translated(self._sqlite.path):
             connection = self._sqlite.connection()
             if self._sqlite.in_memory:
@@ -92,7 +134,7 @@ class SqliteStore(Ownership, Messages, RunQueries, Logs, Numbers, RetentionOfRun
             return int(connection.execute("pragma data_version").fetchone()[0])
 
     def _use_write_ahead_log(self) -> None:
-        # The switch needs the file for itself for a moment, and SQLite does not wait for that by itself.
+        # The switch needs exclusive use of the file for a moment, and SQLite does not wait for that.
         deadline = time.monotonic() + 10
         while True:
             try:
@@ -119,7 +161,7 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 
 def _statements(script: str) -> list[str]:
-    """The script's statements; one with a trigger's body holds semicolons of its own."""
+    """Returns the script's statements; a trigger's body has semicolons of its own."""
     statements: list[str] = []
     current = ""
     for line in script.splitlines(keepends=True):

@@ -1,12 +1,15 @@
-"""How does a thread get at the SQLite file, and what do SQLite's complaints mean to Turnout?"""
+"""Connects threads to a SQLite file, and translates SQLite's errors."""
 
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +18,29 @@ from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, 
 from turnout.store.database import Execute, Rows
 from turnout.store.queries import Dialect, load_blocks
 from turnout.store.saturation import Saturation
-from turnout.store.sqlite.clock import boot_id
 from turnout.store.sqlite.files import create_private
 
-BUSY_SECONDS = 10.0
+BUSY_TIMEOUT = 10.0
 SMALL_CACHE, LARGE_CACHE = 2_048, 65_536
-"""KiB of pages in memory, for a connection and for the ledger's."""
+"""KiB of pages that a connection caches, and that of the ledger."""
+
+
+@cache
+def boot_id() -> str:
+    """Returns the id of this boot: monotonic times of another boot mean nothing."""
+    try:
+        if sys.platform == "darwin":
+            command = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 class SqliteDatabase:
-    """One connection per thread for a file; one shared connection, behind a lock, for ``:memory:``.
+    """Runs blocks of SQL: one connection per thread for a file; one shared connection, behind a lock, for ``:memory:``.
 
-    Writers of this process queue on a lock of our own: SQLite's busy handler sleeps, and is not fair.
+    Writers of this process queue on a lock, since SQLite's busy handler sleeps and is not fair.
     """
 
     dialect: Dialect = "sqlite"
@@ -64,14 +78,14 @@ class SqliteDatabase:
         return connection
 
     def connect(self) -> sqlite3.Connection:
-        """A new connection with our settings."""
+        """Returns a new connection with the settings of the store."""
         with translated(self.path):
             if self._create and not self.in_memory and not self._read_only:
                 create_private(self.path)
             target = ":memory:" if self.in_memory else f"{Path(self.path).absolute().as_uri()}?mode={self._mode}"
             connection = sqlite3.connect(
                 target,
-                timeout=BUSY_SECONDS,
+                timeout=BUSY_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
                 cached_statements=256,
@@ -128,7 +142,7 @@ class SqliteDatabase:
 
     @contextmanager
     def begin(self) -> Iterator[sqlite3.Connection]:
-        """A writer's transaction: all of it or nothing."""
+        """Runs a writer's transaction."""
         served = None
         self.waits.arrives()
         try:
@@ -143,10 +157,10 @@ class SqliteDatabase:
 
     @contextmanager
     def begin_lane(self) -> Iterator[sqlite3.Connection]:
-        """The same for the ledger, which is busy writing whenever there is work: that is no sign of saturation."""
+        """Runs a transaction of the ledger, which does not count as saturation."""
         with self._begun() as connection:
             if not getattr(self._local, "lane", False):
-                # Every thread has a connection with a cache: only the one that writes all the time needs much.
+                # Every thread has a connection with a cache; only the ledger's needs a large one.
                 connection.execute(f"pragma cache_size = -{LARGE_CACHE}")
                 self._local.lane = True
             self.waits.excuse(True)
@@ -169,7 +183,7 @@ class SqliteDatabase:
                 raise
 
     def _run(self, connection: sqlite3.Connection, block: str, params: dict[str, Any]) -> Rows:
-        # SQLite would keep a NUL, and cut the text there in places; PostgreSQL refuses it. Both are to refuse it.
+        # SQLite keeps a NUL, and cuts the text there in places; PostgreSQL refuses it. So both stores refuse it.
         if any(isinstance(value, str) and "\0" in value for value in params.values()):
             raise StoreRejected("the data holds a NUL character")
         clocks = {"now": time.time(), "lease_now": boot_time(), "boot": boot_id()}
@@ -178,7 +192,7 @@ class SqliteDatabase:
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """SQLite's exceptions as StoreErrors."""
+    """Raises SQLite's exceptions as StoreErrors."""
     try:
         yield
     except sqlite3.Error as error:
@@ -188,7 +202,7 @@ def translated(path: str) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise StoreRejected("the data holds a lone surrogate, which is not text") from error
     except UnicodeDecodeError as error:
-        # What it read, or complains of, is no text: its schema, or a text that it keeps.
+        # Its schema, or a stored text, is not UTF-8.
         raise _damaged(path, f"it holds text that is not UTF-8, {error.object[:40]!r}") from error
 
 

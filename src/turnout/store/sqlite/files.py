@@ -1,4 +1,4 @@
-"""The permissions of a database file and of its folder: what Turnout creates, nobody else can read."""
+"""Sets the permissions of a database file and its folders: only the owner can read what Turnout creates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _creation = threading.Lock()
 
 
 def create_private(path: str) -> None:
-    """Create the file (0600) and the folders above it (0700) where they are missing; what is there stays as it is.
+    """Creates the file (0600) and the folders above it (0700) where they are missing; existing ones stay as they are.
 
     SQLite gives its ``-wal``, ``-shm`` and ``-journal`` files the permissions of the database file.
     """
@@ -32,7 +32,7 @@ def create_private(path: str) -> None:
 
 
 def warn_if_exposed(path: str) -> None:
-    """Log a warning if every user of this machine can read the database."""
+    """Logs a warning if every user of this machine can read the database."""
     file = Path(os.path.realpath(path))
     if os.name != "posix" or not file.stat().st_mode & stat.S_IROTH:
         return

@@ -1,7 +1,7 @@
-"""How does SQLite write a batch of changes, each row by compare-and-swap, with a handful of statements?
+"""Writes a batch of changes to SQLite, each row by compare-and-swap, in few statements.
 
-The writer is alone, so the batch is written in the hope that every row matches, and the counts are compared. If one
-does not, the transaction is undone, what is stale is sifted out, and the rest is written: stale rows are rare.
+SQLite has one writer, so the batch is written on the assumption that every row matches, and the counts are compared. If
+one does not, the transaction is rolled back, stale rows are removed from the batch, and the rest is written.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
 
+import msgspec
+
 from turnout.errors import StoreRejected
 from turnout.model.rows import RunWrite, WriteOutcome
-from turnout.store.database import json_list
+from turnout.store.database import Rows, json_list
 from turnout.store.queries import load_blocks
-from turnout.store.sqlite.conflicts import sift
+from turnout.store.row_codec import check, finishes
 from turnout.store.sqlite.connection import SqliteDatabase
 from turnout.store.sqlite.rows import (
     Values,
@@ -28,19 +30,113 @@ from turnout.store.sqlite.rows import (
     new_run,
     new_tasks,
 )
-from turnout.store.writes import check, finishes
 
 # A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 28 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _FREE_TEXT = {"start_tasks": (4,), "complete_tasks": (4,), "insert_history": (6,)}
-"""Which columns hold text that is not ours, in the statements that take most rows: decisions, outputs, details."""
+"""Columns with text of users, in the statements that take most rows: decisions, outputs, details."""
 _LARGE = 1024 * 1024
 """Characters of text in a batch above which its largest rows go one by one."""
 
 
+def sift(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> tuple[list[RunWrite], list[WriteOutcome]]:
+    """Returns the writes without rows that are stale or exist already, and the outcome of each."""
+    inserts = [write for write in writes if write.insert is not None]
+    existing = _existing(connection, inserts)
+    awaited = _awaited(connection, inserts)
+    stale = _Stale(connection, [write for write in writes if write.insert is None])
+    fresh: list[RunWrite] = []
+    outcomes: list[WriteOutcome] = []
+    for write in writes:
+        if write.run_id in existing:
+            run_id, digest = existing[write.run_id]
+            outcomes.append(WriteOutcome(write.run_id, existing=run_id, existing_digest=digest))
+        elif write.insert is not None and write.insert.parent_run is not None and write.run_id not in awaited:
+            outcomes.append(WriteOutcome(write.run_id, stale=(-1,)))
+        elif write.insert is not None:
+            fresh.append(write)
+            outcomes.append(WriteOutcome(write.run_id))
+        else:
+            kept, outcome = stale.without(write)
+            fresh.append(kept)
+            outcomes.append(outcome)
+    return fresh, outcomes
+
+
+def _existing(connection: sqlite3.Connection, inserts: Sequence[RunWrite]) -> dict[str, tuple[str, str]]:
+    """Returns, by the id of a write that must not be inserted, the existing run and the digest of its input."""
+    keys = [(write.insert.workflow, write.insert.key) for write in inserts if write.insert and write.insert.key]
+    known = {row[0]: (row[0], row[1]) for row in _select(connection, "known_runs", [write.run_id for write in inserts])}
+    taken = {(workflow, key): (id, digest) for id, workflow, key, digest in _select(connection, "taken_keys", keys)}
+    found: dict[str, tuple[str, str]] = {}
+    for write in inserts:
+        assert write.insert is not None
+        key = (write.insert.workflow, write.insert.key)
+        if write.run_id in known:
+            found[write.run_id] = known[write.run_id]
+        elif key[1] is not None and key in taken:
+            found[write.run_id] = taken[key]
+        elif key[1] is not None:
+            # The first of several new runs with one key is inserted; the others of the batch find it here.
+            taken[key[0], key[1]] = (write.run_id, write.insert.input_digest)
+    return found
+
+
+def _awaited(connection: sqlite3.Connection, inserts: Sequence[RunWrite]) -> frozenset[str]:
+    """Returns the new child runs whose parent's attempt is running."""
+    children = [(write.run_id, write.insert) for write in inserts if write.insert and write.insert.parent_run]
+    parents = [new.parent_run for _, new in children]
+    rows = _select(connection, "current_tasks", parents) if parents else []
+    running = {(run_id, pos, attempt) for run_id, pos, _, state, attempt in rows if state == "running"}
+    return frozenset(id for id, new in children if (new.parent_run, new.parent_pos, new.parent_attempt) in running)
+
+
+class _Stale:
+    """What is stored of the runs that the batch changes."""
+
+    def __init__(self, connection: sqlite3.Connection, updates: Sequence[RunWrite]) -> None:
+        ids = [write.run_id for write in updates]
+        self._runs = {row[0]: row[1:] for row in _select(connection, "current_runs", ids)}
+        self._tasks = {row[:2]: row[2:] for row in _select(connection, "current_tasks", ids)}
+
+    def without(self, write: RunWrite) -> tuple[RunWrite, WriteOutcome]:
+        epoch = write.epoch
+        stale = [
+            task.pos
+            for task in write.tasks
+            if self._tasks.get((write.run_id, task.pos)) != (epoch, task.was, task.was_attempt)
+        ]
+        stored = self._runs.get(write.run_id)
+        fenced = stored is None or stored[0] != epoch
+        stale += [row.pos for row in write.items if fenced or row.group in stale]
+        if write.run is not None and stored != (epoch, write.run.was):
+            stale.append(-1)
+        if not stale:
+            if fenced:
+                write = msgspec.structs.replace(write, inbox_done=[], commands_done=[])
+            return write, WriteOutcome(write.run_id)
+        gone = frozenset(stale)
+        kept = msgspec.structs.replace(
+            write,
+            run=None if -1 in gone else write.run,
+            tasks=[task for task in write.tasks if task.pos not in gone],
+            items=[row for row in write.items if row.pos not in gone],
+            history=[row for row in write.history if row.pos not in gone],
+            answer=None if -1 in gone else write.answer,
+            inbox_done=[],
+            commands_done=[],
+        )
+        return kept, WriteOutcome(write.run_id, tuple(stale))
+
+
+def _select(connection: sqlite3.Connection, block: str, values: Sequence[object]) -> Rows:
+    name = "keys" if block == "taken_keys" else "ids"
+    return connection.execute(load_blocks("sqlite")[block], {name: json_list(values)}).fetchall()
+
+
 class _Mismatch(Exception):
-    """Some row was not as the batch supposed."""
+    """Raised when a row was not as the batch assumed."""
 
 
 class SqliteLedger:
@@ -80,7 +176,7 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
 
 
 def _add_items(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
-    """Items come with the change of the mapped task that has them, and only under the run's epoch."""
+    """Inserts items, which come with the change of their mapped task, under the run's epoch only."""
     if writes:
         _expect_epochs(connection, [(write.run_id, write.epoch) for write in writes])
         _many(connection, "insert_tasks", added_items(writes, now))
@@ -107,7 +203,7 @@ def _clear(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: floa
 
 
 def _many(connection: sqlite3.Connection, block: str, rows: Sequence[Values], *shared: object) -> int:
-    """Execute the block for all rows, in as few statements as may be; returns how many rows it changed."""
+    """Executes the block for all rows, in as few statements as possible. Returns how many rows it changed."""
     changed = 0
     for part in _parts(rows, _FREE_TEXT.get(block)):
         size = next(size for size in _SIZES if size >= len(part))
@@ -119,7 +215,7 @@ def _many(connection: sqlite3.Connection, block: str, rows: Sequence[Values], *s
 
 
 def _parts(rows: Sequence[Values], columns: Sequence[int] | None) -> Iterator[Sequence[Values]]:
-    """The rows as they go into statements; those with much text go one by one.
+    """Yields the rows for each statement; rows with much text are alone.
 
     A statement that is kept for its next use keeps what was bound to it last. There is one for each number of rows, so
     many rows with large values in one statement would stay in memory for as long as the connection does."""
@@ -156,6 +252,6 @@ def _texts(rows: Sequence[Values], columns: Sequence[int] | None) -> list[str]:
 
 
 def _refuse_nul(texts: Sequence[str]) -> None:
-    # SQLite would keep a NUL, and cut the text there in places; PostgreSQL refuses it. Both are to refuse it.
+    # SQLite keeps a NUL, and cuts the text there in places; PostgreSQL refuses it. So both stores refuse it.
     if "\0" in "".join(texts):
         raise StoreRejected("the data holds a NUL character")

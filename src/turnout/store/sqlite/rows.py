@@ -1,4 +1,4 @@
-"""Which rows of parameters does a batch of changes become, for which statement of ``sql/sqlite/ledger.sql``?
+"""Translates a batch of changes into rows of parameters for the statements of ``sql/sqlite/ledger.sql``.
 
 Binding a parameter costs about as much as storing it, so the moves that every task makes have narrow statements of
 their own, with only the columns that such a move changes. What does not fit one of them is written as a whole image.
@@ -20,7 +20,7 @@ from msgspec.structs import astuple, replace
 from turnout.model.events import ErrorInfo
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.states import RUN_TERMINAL, TASK_COMPLETED, TASK_RUNNING, RunState, TaskState
-from turnout.store.writes import last_seq
+from turnout.store.row_codec import last_seq
 
 Values: TypeAlias = Sequence[Any]
 Blocks: TypeAlias = dict[str, list[Values]]
@@ -107,7 +107,7 @@ def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
 
 
 def _whole(run_id: str, epoch: int, task: TaskRow, now: float) -> Values:
-    """A TaskRow's fields in their order, behind the run's id and epoch."""
+    """Returns a TaskRow's fields in their order, behind the run's id and epoch."""
     if task.retry_in is not None or task.labels is not None or task.error is not None:
         task = _storable(task, now)
     pos, state, was, *rest = astuple(task)
@@ -115,7 +115,7 @@ def _whole(run_id: str, epoch: int, task: TaskRow, now: float) -> Values:
 
 
 def _storable(task: TaskRow, now: float) -> TaskRow:
-    """The rare fields as SQLite keeps them: a time instead of a delay, and JSON text."""
+    """Returns the row with its rare fields as SQLite stores them: a time instead of a delay, and JSON text."""
     labels = None if task.labels is None else _encode(task.labels).decode()
     return replace(
         task, retry_in=None if task.retry_in is None else now + task.retry_in, labels=labels, error=_error(task.error)
@@ -153,7 +153,7 @@ def changed_run(write: RunWrite) -> Values:
 
 
 def history(writes: Sequence[RunWrite]) -> list[Values]:
-    """A HistoryRow's fields in their order, behind the run's id."""
+    """Returns a HistoryRow's fields in their order, behind the run's id."""
     return [
         (write.run_id, row.seq, row.pos, _PLAIN[row.old], _PLAIN[row.new], row.attempt, row.detail or "")
         for write in writes
@@ -162,7 +162,7 @@ def history(writes: Sequence[RunWrite]) -> list[Values]:
 
 
 def answers(writes: Sequence[RunWrite], now: float) -> list[Values]:
-    """A ParentAnswer's fields in their order, before the time."""
+    """Returns a ParentAnswer's fields in their order, before the time."""
     return [(*astuple(write.answer), now) for write in writes if write.answer is not None]
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.orchestration.coordination.backpressure import (
-    BAND,
-    FLOOR,
-    MAX_PATIENCE,
-    MIN_PATIENCE,
-    RECOVERY,
+    MAX_INCREASE,
+    MAX_QUIET,
+    MIN_DECREASE,
+    MIN_FACTOR,
+    MIN_QUIET,
     Backpressure,
 )
 
@@ -29,7 +29,7 @@ def test_it_rises_by_steps_until_full_speed_when_it_was_quiet_for_a_while() -> N
     while state.engaged:
         state = state.seen(0.0)
         factors.append(state.factor)
-    assert factors == pytest.approx([*[0.1] * MIN_PATIENCE, 0.3, 0.5, 0.7, 0.9, 1.0])
+    assert factors == pytest.approx([*[0.1] * MIN_QUIET, 0.3, 0.5, 0.7, 0.9, 1.0])
 
 
 def test_between_its_two_thresholds_nothing_changes() -> None:
@@ -55,10 +55,13 @@ def test_it_stays_within_its_bounds_and_its_steps(seen: list[float]) -> None:
     states = [Backpressure()]
     for saturation in seen:
         states.append(states[-1].seen(saturation))
-    assert all(FLOOR <= state.factor <= 1.0 for state in states)
+    assert all(MIN_FACTOR <= state.factor <= 1.0 for state in states)
     for before, after in pairwise(states):
-        assert after.factor - before.factor <= RECOVERY + 0.001
-        assert after.factor in (before.factor, 1.0, FLOOR) or abs(after.factor - before.factor) >= BAND - 0.001
+        assert after.factor - before.factor <= MAX_INCREASE + 0.001
+        assert (
+            after.factor in (before.factor, 1.0, MIN_FACTOR)
+            or abs(after.factor - before.factor) >= MIN_DECREASE - 0.001
+        )
 
 
 @given(st.floats(0, 1))
@@ -78,8 +81,8 @@ def test_it_does_not_swing_while_others_hold_connections(demand: int, held: int)
         waiting = max(0, calls - (10 - held))
         state = state.seen(waiting / calls)
         factors.append(state.factor)
-    tries = math.log2(MAX_PATIENCE / MIN_PATIENCE) + 1 + 400 / MAX_PATIENCE
-    assert turns(factors) <= 2 * tries, "it tried to go faster more often than its patience allows"
+    tries = math.log2(MAX_QUIET / MIN_QUIET) + 1 + 400 / MAX_QUIET
+    assert turns(factors) <= 2 * tries, "it tried to go faster more often than its required_quiet allows"
 
 
 def test_pressure_that_is_over_costs_no_patience_later() -> None:
@@ -87,7 +90,7 @@ def test_pressure_that_is_over_costs_no_patience_later() -> None:
     for _ in range(3):
         for saturation in (1.0, *[0.0] * 60):
             state = state.seen(saturation)
-    assert (state.factor, state.patience) == (1.0, MIN_PATIENCE)
+    assert (state.factor, state.required_quiet) == (1.0, MIN_QUIET)
 
 
 def turns(factors: list[float]) -> int:

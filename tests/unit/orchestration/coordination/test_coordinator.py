@@ -186,7 +186,7 @@ async def test_what_a_pool_has_done_never_falls_while_somebody_leaves(work, pool
     await until(lambda: pool.totals().items_processed == 4)
     pool.remove(1)
     assert pool.totals().items_processed == 4, "who was dismissed and is not gone yet counts"
-    await until(lambda: not pool._leaving)
+    await until(lambda: not pool._stopping)
     assert pool.totals().items_processed == 4
 
 
@@ -202,7 +202,7 @@ async def test_one_that_has_worked_enough_is_replaced_by_a_new_one(work, pool, c
     assert len(pool.executors) == 1
     assert coordinator.events[-1].kind == "restarted"
     assert (pool.restarted, pool.replaced) == (1, 0)
-    await until(lambda: not pool._leaving)
+    await until(lambda: not pool._stopping)
     assert pool.totals().items_processed == 3
 
 

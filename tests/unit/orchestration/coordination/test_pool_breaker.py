@@ -1,4 +1,4 @@
-"""The gate of a pool: who may go through, and that nobody can leave it shut for good."""
+"""The gate of a pool: who may go through, and that nobody can leave it blocking for good."""
 
 from __future__ import annotations
 

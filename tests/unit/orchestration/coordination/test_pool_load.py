@@ -58,9 +58,9 @@ def test_what_an_executor_did_counts_also_while_it_leaves_and_after_it_has_left(
         leaving = pool.totals().busy_seconds
         assert leaving >= before > 0.0
         work.go.set()
-        await asyncio.wait(pool._leaving)
+        await asyncio.wait(pool._stopping)
         await asyncio.sleep(0)
-        assert not pool._leaving
+        assert not pool._stopping
         assert pool.totals().busy_seconds >= leaving
         assert pool.totals().items_processed == 1
 

@@ -13,7 +13,7 @@ from kit.clock import Clock
 from turnout.model.executor_status import ExecutorStatus
 from turnout.model.health import OrchestratorStatus
 from turnout.orchestration.coordination import status as status_module
-from turnout.orchestration.coordination.rates import SAMPLES, Rates
+from turnout.orchestration.coordination.rates import MAX_SAMPLES, Rates
 from turnout.orchestration.coordination.status import StatusSnapshot
 
 
@@ -82,4 +82,4 @@ def test_rates_are_never_negative_and_remember_little(steps: list[tuple[float, i
         now, total = now + passed, total + grown
         rates.see(now, {"items": total})
         assert rates.of("items") >= 0.0
-        assert len(rates._seen) <= SAMPLES + 3
+        assert len(rates._seen) <= MAX_SAMPLES + 3

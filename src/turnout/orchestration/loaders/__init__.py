@@ -1,0 +1,1 @@
+"""Loads what attempts and readers need of a run: bodies, arguments, results."""

@@ -1,0 +1,195 @@
+"""Loads what an attempt needs, its body and arguments, from the owner's memory, else from the store."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import msgspec
+
+from turnout.authoring.registry import Registry
+from turnout.contracts.clock import boot_time
+from turnout.contracts.executor import BEGIN_WITHIN, RunWork, Work
+from turnout.contracts.store import ReadStore
+from turnout.errors import AttemptFenced, RunNotFound, StoreUnreachable
+from turnout.model.events import TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.info import Output
+from turnout.model.mapping import Outputs, rows_near
+from turnout.model.names import split_task_id
+from turnout.model.rows import RunRow, TaskRow
+from turnout.model.run_machine import begun_before
+from turnout.model.states import RunState, TaskState
+from turnout.orchestration.active_runs import ActiveRun
+from turnout.orchestration.loaders.arguments import Call, SplitLists
+from turnout.orchestration.loaders.stored_runs import GraphCache
+from turnout.orchestration.loaders.work_builder import RunView, WorkBuilder
+
+MAX_REMEMBERED_RUNS = 256
+"""Runs of which a loader remembers where their items are."""
+
+
+class StoreLoader:
+    """Reads everything from the store, for executors in a process that does not own the run."""
+
+    def __init__(
+        self,
+        store: ReadStore,
+        registry: Registry,
+        graphs: GraphCache,
+        output: Output | None = None,
+        runner: RunWork | None = None,
+    ) -> None:
+        self._store = store
+        self._graphs = graphs
+        self._builder = WorkBuilder(registry, output, runner)
+        self._lists = SplitLists()
+        self._items_known: dict[str, Mapping[int, range]] = {}
+
+    async def load(self, event: TaskReadyEvent) -> Work:
+        return await asyncio.to_thread(self.load_blocking, event)
+
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        return None
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        run_id, pos = split_task_id(event.task_id)
+        stored = self._store.run(run_id)
+        if stored is None:
+            raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
+        graph, call = self._graphs.stored(stored.new.version), None
+        if graph.mapped:
+            outputs, row = self._rows_near(run_id, graph, pos)
+            row_of, call = outputs.row_of, Call(run_id, stored.new.input, outputs, row, self._lists)
+            needed = call.needed
+        else:
+            row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
+            needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
+        self._read(event, stored.row, row_of(pos))
+        # A claim of an attempt in the store returns its ordinal only.
+        event = msgspec.structs.replace(event, begun=begun_before(row_of(pos)))
+        texts = self._store.outputs(run_id, needed) if needed else {}
+        return self._builder.build(event, pos, RunView(graph, stored.new, stored.row, row_of), texts, call=call)
+
+    def _read(self, event: TaskReadyEvent, run: RunRow, row: TaskRow) -> None:
+        """Called with what the store has of an attempt that is being loaded. Raises to refuse it."""
+
+    def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
+        items = self._items(run_id, graph, pos)
+        rows = {row.pos: row for row in self._store.tasks_at(run_id, rows_near(graph, items, pos))}
+        return Outputs(graph, rows.__getitem__, items), rows[pos]
+
+    def _items(self, run_id: str, graph: Graph, pos: int) -> Mapping[int, range]:
+        """Returns the positions of items by their mapped task. Those that this task needs do not change once known."""
+        known = self._items_known.get(run_id, {})
+        own = next((group for group, positions in known.items() if pos in positions), pos)
+        if own >= len(graph.tasks) or any(dep in graph.mapped and dep not in known for dep in graph.sources(own)):
+            if len(self._items_known) >= MAX_REMEMBERED_RUNS:
+                self._items_known.clear()
+            known = self._items_known[run_id] = self._store.items(run_id)
+        return known
+
+
+class MemoryLoader(StoreLoader):
+    """Reads what the owner has in memory; only large outputs are read from the store."""
+
+    def __init__(
+        self,
+        store: ReadStore,
+        registry: Registry,
+        graphs: GraphCache,
+        runs: Mapping[str, ActiveRun],
+        begin_by: Callable[[], float] = lambda: math.inf,
+        output: Output | None = None,
+        runner: RunWork | None = None,
+    ) -> None:
+        super().__init__(store, registry, graphs, output, runner)
+        self._runs = runs
+        self._begin_by = begin_by
+        """Returns the ``boot_time`` until which this orchestrator may start attempts."""
+
+    def load_now(self, event: TaskReadyEvent) -> Work | None:
+        return self._from_memory(event, None)
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        work = self._from_memory(event, self._store.outputs)
+        return work if work is not None else super().load_blocking(event)
+
+    def _from_memory(
+        self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
+    ) -> Work | None:
+        """Returns the work; None if the run, or an output that ``fetch`` would have to read, is not in memory."""
+        if boot_time() > self._begin_by():
+            # It was dispatched before the contact was lost; by now another session may have it.
+            raise StoreUnreachable("out of contact with the database: nothing is started here")
+        run_id, pos = split_task_id(event.task_id)
+        owned = self._runs.get(run_id)
+        if owned is None:
+            return None
+        machine, call = owned.machine, None
+        tasks, graph, input = machine.tasks, machine.graph, machine.new.input
+        if graph.mapped:
+            call = Call(run_id, input, machine.outputs(), tasks[pos], self._lists)
+            needed = call.needed
+        else:
+            needed = graph.inputs(pos, machine.completed)
+        texts: dict[int, str] = {}
+        large: list[int] = []
+        for dep in needed:
+            output = tasks[dep].output
+            if output is None:
+                large.append(dep)
+            else:
+                texts[dep] = output
+        if large:
+            if fetch is None:
+                return None
+            texts.update(fetch(run_id, large))
+        run = RunView(graph, machine.new, machine.row, tasks.__getitem__)
+        work = self._builder.build(event, pos, run, texts, call=call, fence=partial(self._fence, run_id, pos, event))
+        if owned.ends_at is None or work.task.hook is not None:
+            return work  # hooks are called after the end, also of a run that took too long
+        return msgspec.structs.replace(work, time_left=max(0.0, owned.ends_at - time.monotonic()))
+
+    def _fence(self, run_id: str, pos: int, event: TaskReadyEvent) -> float:
+        """Returns until when an attempt may begin here. Only the owner writes to the run, so its memory decides while
+        it is in contact."""
+        # Read before the run: a run is dropped before a new session, with a new time, is opened.
+        until = self._begin_by()
+        owned = self._runs.get(run_id)
+        if owned is None or owned.dropped:
+            return -math.inf
+        row = owned.machine.tasks[pos]
+        stands = event.shadow or (row.state is TaskState.RUNNING and row.attempt == event.attempt)
+        return until if stands else -math.inf
+
+
+class ClaimedLoader(StoreLoader):
+    """Loads attempts that a poller has claimed. Raises AttemptFenced for one that has ended or whose run is paused. The
+    work begins within ``BEGIN_WITHIN`` of that read, or not at all: a pause that has waited for so long holds."""
+
+    def load_blocking(self, event: TaskReadyEvent) -> Work:
+        read_at = boot_time()
+        work = super().load_blocking(event)
+        if boot_time() - read_at > BEGIN_WITHIN / 2:
+            # Reading large values took long: what was read before may have changed.
+            read_at = boot_time()
+            run_id, pos = split_task_id(event.task_id)
+            stored, rows = self._store.run(run_id), self._store.tasks_at(run_id, [pos])
+            if stored is None or not rows:
+                raise AttemptFenced("its run is gone")
+            self._read(event, stored.row, rows[0])
+        return msgspec.structs.replace(work, fence=_at(read_at + BEGIN_WITHIN))
+
+    def _read(self, event: TaskReadyEvent, run: RunRow, row: TaskRow) -> None:
+        if run.state is RunState.PAUSED:
+            raise AttemptFenced("its run is paused")
+        if row.state is not TaskState.RUNNING or row.attempt != event.attempt:
+            raise AttemptFenced("it has ended")
+
+
+def _at(time: float) -> Callable[[], float]:
+    return lambda: time

@@ -1,0 +1,125 @@
+"""Builds the work of an attempt: its body, its arguments, and what it carries over from earlier attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.authoring.invocation import caller
+from turnout.authoring.registry import Registry
+from turnout.contracts.executor import RunWork, Work
+from turnout.model.bindings import ABSENT, context_for, resolve
+from turnout.model.deferral import Memo, read_memo
+from turnout.model.events import TaskReadyEvent
+from turnout.model.graph import Graph
+from turnout.model.hooks import hook_arguments
+from turnout.model.info import Output
+from turnout.model.rows import NewRun, RunRow
+from turnout.model.run_outcome import RowOf
+from turnout.orchestration.loaders.arguments import Call
+from turnout.runtime.conditions import once_met
+from turnout.runtime.execution import is_async
+
+HANDLER = "handler"
+
+_decode = msgspec.json.Decoder().decode
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """A run as a loader has read it, from memory or from the store."""
+
+    graph: Graph
+    new: NewRun
+    row: RunRow
+    row_of: RowOf
+
+
+class WorkBuilder:
+    """Builds works for the attempts of one orchestrator or poller."""
+
+    def __init__(self, registry: Registry, output: Output | None = None, runner: RunWork | None = None) -> None:
+        self._registry = registry
+        self._output = output
+        self._runner = runner
+
+    def build(
+        self,
+        event: TaskReadyEvent,
+        pos: int,
+        run: RunView,
+        texts: Mapping[int, str],
+        *,
+        call: Call | None = None,
+        fence: Callable[[], float] | None = None,
+    ) -> Work:
+        """Returns the attempt's work. Values are decoded for it alone, so a body may change what it is given.
+
+        ``texts`` has the outputs that the task needs; ``call`` is for workflows with mapped tasks."""
+        graph, new = run.graph, run.new
+        task = graph.tasks[pos] if call is None else call.task
+        found, input = self._registry.find(new, task), new.input
+        body = None if found is None else found.function
+
+        def output_of(name: str) -> Any:
+            if call is not None:
+                return call.value(name, texts)
+            text = texts.get(graph.position[name])
+            return ABSENT if text is None else _decode(text)
+
+        params: dict[str, Any] = _decode(input) if input != "{}" and call is None else {}
+        args: tuple[Any, ...] = ()
+        kwargs: dict[str, Any] = {}
+        context = None
+        if task.hook is not None:
+            args = hook_arguments(graph, pos, event.run_id, run.row, run.row_of, output_of)
+        elif task.uses_context:
+            context = context_for(graph.spec, task, params, output_of)
+        elif call is not None:
+            args, kwargs = call.arguments(texts)
+        else:
+            args = tuple([resolve(template, params, output_of) for template in task.args])
+            if task.kwargs:
+                kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
+        previous: dict[str, Any] = {}
+        if task.body.kind == HANDLER:
+            values = {name: output_of(name) for name in task.depends_on}
+            previous = {name: value for name, value in values.items() if value is not ABSENT}
+            params = params or _decode(input)
+        row = run.row_of(pos)
+        key = f"{event.task_id}.shadow" if event.shadow else event.task_id
+        work = Work(
+            event=event,
+            task=task,
+            body=body,
+            workflow=graph.full_name,
+            args=args,
+            kwargs=kwargs,
+            context=context,
+            run_input=params if task.body.kind == HANDLER else {},
+            previous=previous,
+            index=None if call is None else call.index,
+            timeout=task.timeout,
+            labels=row.labels or {},
+            idempotency_key=key,
+            token=f"{key}:{event.attempt}",
+            retry_predicate=None if found is None else found.retry_if,
+            bind_body=caller(body, args, kwargs, context) if body is not None else None,
+            fence=fence,
+            output=self._output,
+            runner=self._runner,
+        )
+        memo = row.memo
+        return work if memo is None else _resumed(work, read_memo(memo), {} if found is None else found.conditions)
+
+
+def _resumed(work: Work, memo: Memo, declared: Mapping[str, Callable[..., Any]]) -> Work:
+    """Returns the work of a task that was deferred: with what it saved, and behind the condition that it waits for."""
+    saved = None if memo.saved is None else _decode(memo.saved)
+    if memo.condition is None or work.body is None:
+        # A handler's condition is evaluated where the handler runs.
+        return msgspec.structs.replace(work, saved=saved, condition=memo.condition)
+    predicate = declared.get(memo.condition.ref)
+    call = once_met(memo.condition, predicate, work.invoke, is_async=is_async(work))
+    return msgspec.structs.replace(work, saved=saved, condition=memo.condition, predicate=predicate, call=call)

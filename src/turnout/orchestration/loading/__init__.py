@@ -1,1 +1,0 @@
-"""What attempts and readers need of a run: bodies, arguments, results."""
