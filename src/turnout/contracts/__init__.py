@@ -1,1 +1,1 @@
-"""What can be replaced: Protocols only."""
+"""Declares the Protocols of what can be replaced."""

@@ -1,4 +1,4 @@
-"""The clock by which a process judges leases, its own and those of others on the same machine."""
+"""Holds the clock that leases are judged by, the same for all processes of one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs attempts. About thirty lines make a custom one; see docs/how-to/custom-executor.md."""
+"""Declares what runs attempts. About thirty lines make a custom one; see docs/how-to/custom-executor.md."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What it asks of the worker that runs it."""
     timeout: float | None = None
     time_left: float | None = None
-    """Seconds until its run is to be over, where the run has a timeout: then nobody wants its result."""
+    """Seconds until its run is to be over, where the run has a timeout: then its result is not needed."""
     idempotency_key: str = ""
     """The same for every attempt of this task in this run."""
     token: str = ""
@@ -72,7 +72,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     fence: Callable[[], float] | None = None
     """Until when the attempt may begin, by ``contracts.clock.boot_time``, as things stand when it is asked: as long as
-    nobody else can have been given it. None: for ever. ``invoke`` asks it right before the body."""
+    no other executor can have been given it. None: for ever. ``invoke`` asks it right before the body."""
 
     output: Output | None = None
     """Takes what the body says; None where nothing is kept. What a body prints or logs in this process, under

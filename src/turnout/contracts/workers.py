@@ -1,4 +1,4 @@
-"""What an executor whose places are elsewhere asks of the orchestrator, and the orchestrator of it."""
+"""Declares what an executor with remote holders asks of the orchestrator, and the orchestrator of it."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ class Assigner(Protocol):
     """An executor that has several holders, of which not every one can run every task."""
 
     def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
-        """The line in which such a task waits: tasks in one line want the same holders, or a holder for themselves."""
+        """Returns what such a task asks of a holder: tasks with the same selector wait for the same holders."""
         ...
 
     def assign(self, selector: str) -> str | None:
-        """Set a place aside and name its holder; None if there is none now."""
+        """Reserves a slot and returns its holder; None if there is none now."""
         ...
 
     def has_holder(self, holder: str) -> bool:
-        """Whether this holder is here."""
+        """True if this holder is here."""
         ...
 
     def assign_again(self, event: TaskReadyEvent) -> bool:
-        """Set a place of its holder, which is here, aside for an attempt that was committed to it before; False if
+        """Reserves a slot of its holder, which is here, for an attempt that was committed to it before; False if
         there is none now, or the holder has said that it has the attempt."""
         ...
 
     def unassign(self, holder: str) -> None:
-        """The place that was set aside will not be used."""
+        """Releases a reserved slot of this holder."""
         ...
 
     def wait_reason(self, selector: str) -> str:
-        """The reason for which tasks in this line wait."""
+        """Returns the reason for which tasks with this selector wait."""
         ...
 
     def name_of(self, holder: str) -> str:
-        """What people call this holder."""
+        """Returns the display name of this holder."""
         ...
 
     def seen(self) -> HubStatus:
-        """How its holders are."""
+        """Returns the status of its holders."""
         ...
 
     async def keep_holders(self) -> None:
-        """Renew the sessions of those who are there, if that is late: somebody is about to be declared dead."""
+        """Renews the sessions of connected holders if that is late. Called before sessions are declared dead."""
         ...
 
 
 class ResultHolder(Protocol):
-    """An executor that holds on to results until it is told what became of them."""
+    """An executor that keeps results until they are acknowledged."""
 
     def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
-        """These are durable, or nobody waits for them. Those of other executors are among them."""
+        """Acknowledges results that are durable or that no run waits for; those of other executors are among them."""
         ...
 
     def reassign(self, results: Sequence[ExecutionResult]) -> None:
-        """Nobody here drives the runs of these: leave them for whoever does."""
+        """Leaves these results, of runs that are not driven here, to the owners of their runs."""
         ...
 
     def disown(self) -> None:
@@ -91,7 +91,7 @@ class Holders(Protocol):
 
     async def open_session(self, worker: Session, about: str) -> str | None:
         """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people. Returns
-        why it is to leave, if somebody has said so. Raises WorkerInUse if its id belongs to another key."""
+        why it is to leave, if a drain was requested. Raises WorkerInUse if its id belongs to another key."""
         ...
 
     async def renew(self, about: Mapping[str, str]) -> Renewal:
@@ -101,11 +101,11 @@ class Holders(Protocol):
     async def end_session(self, worker_id: str) -> None: ...
 
     async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
-        """Say that the worker still has these (task id, attempt); returns those that somebody waits for."""
+        """Extends these attempts (task id, attempt) of the worker; returns those that a run waits for."""
         ...
 
     def drives(self, task_id: str) -> bool:
-        """Whether this orchestrator drives the run of this task."""
+        """True if this orchestrator drives the run of this task."""
         ...
 
     async def hubs(self) -> Mapping[str, bool]:
@@ -113,9 +113,9 @@ class Holders(Protocol):
         ...
 
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
-        """Leave results for whoever owns their runs. What nobody waits for is dropped."""
+        """Leaves results for the owners of their runs. What no run waits for is dropped."""
         ...
 
     def may_begin(self, worker_id: str, task_id: str, attempt: int) -> bool:
-        """Whether this orchestrator owns the attempt's run and the worker may begin it now."""
+        """True if this orchestrator owns the attempt's run and the worker may begin it now."""
         ...

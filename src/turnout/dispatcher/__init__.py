@@ -1,4 +1,4 @@
-"""Where a task runs, and everything that the author of an executor needs."""
+"""Decides where tasks run, and exports what the author of an executor needs."""
 
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.executor import BatchExecutor, Loader, Report, TaskExecutor, Work

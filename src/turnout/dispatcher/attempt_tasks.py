@@ -1,4 +1,4 @@
-"""Attempts that run as asyncio tasks, one call of an executor's ``execute`` each."""
+"""Runs attempts as asyncio tasks, one call of an executor's ``execute`` each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens while an executor's breaker is not closed: who hears of it, and who goes back."""
+"""Handles attempts while an executor's breaker is not closed: probes go through, all others go back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turnout.model.reasons import BREAKER_OPEN
 
 
 class BreakerProbes:
-    """Timers around the guards, on the engine's event loop."""
+    """Timers around the breakers, on the engine's event loop."""
 
     def __init__(
         self,
@@ -29,14 +29,14 @@ class BreakerProbes:
         self._give_back = give_back
 
     def on_change(self, slot: ExecutorSlot, before: BreakerState) -> None:
-        """Once it is open, those who wait are woken when it may be tried again."""
+        """Called when a breaker changes. Once it is open, capacity is announced when a probe may go."""
         if slot.guard.breaker.state is not BreakerState.OPEN:
             return
         loop = asyncio.get_running_loop()
         slot.answered()
         loop.call_later(slot.guard.wait(), self._announce_when_due, slot)
         if before is BreakerState.CLOSED:
-            # There is no room, but those who wait for it have another reason from now on.
+            # There is no capacity, but the runs that wait for it have another reason from now on.
             loop.call_soon(self._tell, slot)
 
     def _announce_when_due(self, slot: ExecutorSlot) -> None:
@@ -49,7 +49,7 @@ class BreakerProbes:
             self._announce(slot)
 
     def admit(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> Sequence[TaskReadyEvent]:
-        """Those that may go through; the others, whose places were reserved before it opened, go back."""
+        """Returns those that may go through; the others, reserved before it opened, go back."""
         through = slot.guard.take_probes(len(events))
         if through < len(events):
             for event in events[through:]:

@@ -1,4 +1,4 @@
-"""What hands ready tasks to executors: decisions on one side, deliveries on the other."""
+"""Hands ready tasks to executors: decides where each goes, and delivers it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class DefaultDispatcher:
         """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
         self._delivery = AttemptDelivery(grace=timeout_grace, output_limit=output_limit)
         self.starts = True
-        """Whether executors are started; who drives no runs needs only to know them."""
+        """True if executors are started; a runner that drives no runs only needs to know them."""
         self._opening: set[asyncio.Task[None]] = set()
         self._assigners: dict[str, Assigner] = {}
         self._result_holders: list[ResultHolder] = []
@@ -212,10 +212,10 @@ class DefaultDispatcher:
         """The rules alone: which executor a task of this full name goes to."""
         return self._router.resolve(task_namespace)
 
-    # Places
+    # Slots
 
     def reserve(self, key: str, *, body: str | None = None, exclusive: bool = False) -> bool:
-        """Set one place aside. A key that is not registered here has none."""
+        """Reserves one slot. A key that is not registered here has none."""
         slot = self._slots.get(key)
         if slot is None or self._delivery.stopping:
             return False
@@ -230,21 +230,21 @@ class DefaultDispatcher:
         return self._assigners
 
     def release(self, key: str, holder: str = "") -> None:
-        """Give back a place that was reserved and will not be used."""
+        """Releases a slot that was reserved and will not be used."""
         slot = self._slots.get(key)
         if slot is not None and slot.reserved:
             slot.release(holder)
             self._delivery.announce_soon(slot)
 
     def has_capacity(self, key: str | None = None) -> bool:
-        """Whether that executor, or any that tasks are sent to, has a place now."""
+        """True if that executor, or any that tasks are sent to, has a free slot."""
         if key is None:
             return any(slot.has_slot() for key, slot in self._slots.items() if key in self._used)
         slot = self._slots.get(key)
         return slot is not None and slot.has_slot()
 
     def idle(self, key: str) -> bool:
-        """Whether nothing runs in that executor, or is about to."""
+        """True if nothing runs in that executor, and nothing is reserved there."""
         slot = self._slots.get(key)
         return slot is not None and not slot.reserved and not slot.flying
 
@@ -260,7 +260,7 @@ class DefaultDispatcher:
         return next((other.key for other in able if other.can_run(task)), None)
 
     def free_slots(self, key: str) -> int:
-        """How many attempts that executor would take now."""
+        """Returns how many attempts that executor would take now."""
         slot = self._slots.get(key)
         return max(0, slot.free_slots()) if slot is not None else 0
 
@@ -280,7 +280,7 @@ class DefaultDispatcher:
     # Deliveries
 
     def dispatch(self, key: str, events: Sequence[TaskReadyEvent]) -> None:
-        """Hand over attempts whose places were reserved; every event brings exactly one result."""
+        """Hands over attempts with reservations; every event brings exactly one result."""
         slot = self._slots.get(key)
         if slot is None:
             self._delivery.give_back(events, f'no executor "{key}" is registered here')
@@ -293,11 +293,11 @@ class DefaultDispatcher:
             self._delivery.hand_over(slot, events)
 
     def cancel(self, event: TaskReadyEvent) -> None:
-        """Ask the executor that has it to stop this attempt; its result, if any, still comes."""
+        """Asks the executor that has it to stop this attempt; its result, if any, still comes."""
         self._delivery.cancel(event)
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[asyncio.Future[Any]]:
-        """Take back those of these attempts that have not begun; none of them begins once what this returns is done."""
+        """Takes back those of these attempts that have not begun; none begins once what this returns is done."""
         return self._delivery.withdraw(events, reason)
 
     @property
@@ -305,12 +305,12 @@ class DefaultDispatcher:
         return bool(self._result_holders)
 
     def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
-        """These results are durable, or nobody waits for them."""
+        """Acknowledges results that are durable, or that no run waits for."""
         for result_holder in self._result_holders:
             result_holder.acknowledge(results)
 
     def reassign(self, results: Sequence[ExecutionResult]) -> None:
-        """These came for runs that this orchestrator does not drive."""
+        """Leaves results of runs that this orchestrator does not drive to their owners."""
         for result_holder in self._result_holders:
             result_holder.reassign(results)
 

@@ -33,8 +33,8 @@ class AttemptDelivery:
         self.stopping: bool = False
         self._grace = grace
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._results: Results = _nobody_listens
-        self._capacity_freed: Callable[[str], None] = _nobody_listens
+        self._results: Results = _ignore
+        self._capacity_freed: Callable[[str], None] = _ignore
 
     @property
     def started(self) -> bool:
@@ -44,11 +44,11 @@ class AttemptDelivery:
         self._loop = asyncio.get_running_loop()
         self._results = results
         self._capacity_freed = capacity_freed
-        # What an executor posted before there was a loop woke nobody.
+        # What an executor posted before there was a loop was not delivered.
         self._loop.call_soon(self._flush)
 
     def hand_over(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> None:
-        """Gives the events to the executor; their places were reserved."""
+        """Gives the events to the executor; their slots were reserved."""
         loop = self._running()
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[InFlight] = []
@@ -101,7 +101,7 @@ class AttemptDelivery:
         return waits
 
     def announce(self, slot: ExecutorSlot) -> None:
-        """Says that a place may be free."""
+        """Announces that a slot may be free."""
         slot.refused = False
         if not slot.guard.blocking or slot.has_slot():
             self._tell(slot)
@@ -115,7 +115,7 @@ class AttemptDelivery:
             log.exception("announcing the capacity of executor %s failed", slot.key)
 
     def announce_soon(self, slot: ExecutorSlot) -> None:
-        """The same from a later turn of the loop, if anybody was refused."""
+        """Announces from a later turn of the loop, if a reservation was refused."""
         if self._loop is not None and slot.refused:
             slot.refused = False
             self._loop.call_soon(self.announce, slot)
@@ -198,7 +198,7 @@ class AttemptDelivery:
     def _expire(self, flight: InFlight, seconds: float) -> None:
         batch = self.flights.drain()
         if self.flights.of(flight.event) is flight:
-            # Nobody knows whether the body or the executor is late.
+            # The body or the executor is late: which is not known.
             self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds), telling=False)
             flight.slot.abandon(flight.event)
         self._deliver(batch)
@@ -223,4 +223,4 @@ def _stopped(flight: InFlight) -> ExecutionResult:
     return ExecutionResult.lost(flight.event, f'executor "{flight.slot.key}" was stopped')
 
 
-def _nobody_listens(_: object) -> None: ...
+def _ignore(_: object) -> None: ...

@@ -1,4 +1,4 @@
-"""The batch face of executors that authors write.
+"""Gives executors that authors write the batch interface.
 
 This is the only place that looks which optional members an executor has, once, when it is registered.
 """

@@ -1,8 +1,8 @@
-"""May an executor get an attempt now? Its circuit breaker, and who is let through to try it.
+"""Holds the circuit breaker of an executor, and decides which attempts go through as probes.
 
-While it is closed nobody asks: one look at ``blocking`` is all that it costs. While it is open nobody gets a place, so
-tasks stay ready. When its time is over the next to reserve a place becomes a probe; an attempt whose place was reserved
-before is handed back. Only probes of the present round decide: what comes late, from before it opened, says nothing.
+While it is closed it costs one look at ``blocking``. While it is open no slot is reserved, so tasks stay ready. When
+its time is over the next reservation becomes a probe; an attempt that was reserved before is handed back. Only probes
+of the present round decide: a late result, from before it opened, does not count.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ExecutorBreaker:
         self._clock = clock
         self.breaker = Breaker(probes=settings.probes if settings is not None else 1)
         self.blocking: bool = False
-        """Not closed: to be asked before anybody gets a place or is handed over."""
+        """Not closed: checked before a slot is reserved or an attempt is handed over."""
         self.has_failures: bool = False
         """Not closed, or failures were counted: a success would change something."""
         self.round: int = 0
@@ -66,33 +66,33 @@ class ExecutorBreaker:
         """Seconds until it may be tried, if it is open."""
         return max(0.0, self.breaker.until - self._clock())
 
-    # -- who is let through -------------------------------------------------------------------------------------
+    # -- probes -------------------------------------------------------------------------------------------------
     def free_probes(self) -> int:
-        """How many more may reserve a place while it is blocking."""
+        """Returns how many more probes may be reserved while it is not closed."""
         breaker = self.breaker
         return max(0, breaker.probes - breaker.probing) if breaker.allows(self._clock()) else 0
 
     def reserve_probe(self) -> None:
-        """Somebody whom there was room for has reserved a place: he is a probe."""
+        """Called when a slot was reserved while there were free probes: the attempt is one."""
         self._become(self.breaker.trying(self._clock()))
         self._probes_reserved += 1
 
     def release_probes(self, left: int) -> None:
-        """A place was given back, ``left`` are reserved. Whose it was does not matter: all others were reserved before
-        it opened, and whoever is handed over first takes the probe's part."""
+        """Called when a slot was released and ``left`` are reserved. It does not matter which: all others were reserved
+        before it opened, and the first attempt that is handed over becomes the probe."""
         while self._probes_reserved > left:
             self._probes_reserved -= 1
             self._become(self.breaker.untried())
 
     def take_probes(self, wanted: int) -> int:
-        """How many of those who are to be handed over now may go through, as probes."""
+        """Returns how many of the attempts to hand over now may go through, as probes."""
         through = min(wanted, self._probes_reserved)
         self._probes_reserved -= through
         return through
 
     # -- what comes of it ---------------------------------------------------------------------------------------
     def record(self, at_fault: bool | None, probe: int, error: ErrorInfo | None = None) -> None:
-        """How an attempt went for the executor; ``probe`` is the round that it was let through in, 0 if none."""
+        """Records how an attempt went for the executor; ``probe`` is the round of the probe, 0 if it was none."""
         settings = self._settings
         if settings is None or (self.breaker.state is HALF_OPEN and probe != self.round):
             return
@@ -115,10 +115,10 @@ class ExecutorBreaker:
             case BreakerState.OPEN:
                 self.round += 1
                 self._probes_reserved = 0
-                said = f"open for {self.wait():g} s after {breaker.failures} failures in a row, the last: {cause}"
-                log.warning("breaker of %s: %s", self._of, said)
+                state = f"open for {self.wait():g} s after {breaker.failures} failures in a row, the last: {cause}"
+                log.warning("breaker of %s: %s", self._of, state)
             case BreakerState.HALF_OPEN:
-                log.info("breaker of %s: half open, it is tried again", self._of)
+                log.info("breaker of %s: half open, probes go through", self._of)
             case BreakerState.CLOSED:
                 self._probes_reserved = 0
                 log.info("breaker of %s: closed after %d failures in a row", self._of, before.failures)

@@ -1,4 +1,4 @@
-"""Why does a task go where it goes? The decision with every step that was considered on the way."""
+"""Explains a placement: the decision with every step that was considered."""
 
 from __future__ import annotations
 

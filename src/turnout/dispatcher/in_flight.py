@@ -1,4 +1,4 @@
-"""Which attempts are in flight, and which answer belongs to which? Each attempt is answered once."""
+"""Holds the attempts in flight and matches results to them: each attempt has one result."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class InFlightTable:
     def __init__(self, wake: Callable[[], None], output_limit: int) -> None:
         self.table: dict[FlightKey, InFlight] = {}
         self.stopping: bool = False
-        """What is lost from now on is nobody's failure."""
+        """Attempts lost from now on do not count as failures of the executor."""
         self._wake = wake
         self._wake_due: bool = False
         self._output_limit = output_limit

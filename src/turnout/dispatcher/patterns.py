@@ -1,4 +1,4 @@
-"""Does a full name match a pattern? ``*`` stays inside a segment, ``**`` spans zero or more segments."""
+"""Matches full names against patterns: ``*`` stays inside a segment, ``**`` spans zero or more segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where does a task of a run go, and why? One pure decision, used by every way in."""
+"""Decides where a task of a run goes, and why: one pure decision."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Question(msgspec.Struct, frozen=True):
     """Without a run, rules for a share of runs do not apply."""
 
     def default(self) -> tuple[str, str]:
-        """The executor of a task that nobody says anything about, and what that is called."""
+        """Returns the executor of a task without rule or selector, and the name of that reason."""
         key, kind, kinds = self.router.config.default_executor, self.task.body.kind, self.settings.kinds
         if kind == HANDLER and kind not in kinds.get(key, ()):
             if self.settings.hub_configured:
@@ -68,7 +68,7 @@ class Question(msgspec.Struct, frozen=True):
         return key, "default executor"
 
     def selector(self) -> tuple[Labels | Literal["local"] | None, str]:
-        """The selector that counts and who says it. An empty map asks for nothing, so it counts as absent."""
+        """Returns the selector that counts and its source. An empty map asks for nothing, so it counts as absent."""
         if self.task.worker_selector:
             return self.task.worker_selector, "task"
         return self.workflow.worker_selector or None, "workflow"

@@ -1,4 +1,4 @@
-"""Which results may come in? Whatever an executor hands over becomes a sound result for the attempt at hand."""
+"""Makes a sound result of whatever an executor hands in for an attempt."""
 
 from __future__ import annotations
 

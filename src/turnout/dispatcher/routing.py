@@ -1,4 +1,4 @@
-"""Which rule applies to a task? Rules as values, and the router that is compiled from them."""
+"""Holds routing rules as values, and the router that is compiled from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One executor under its key: its capacity, what is reserved and in flight there, and what passed through it."""
+"""Holds one executor under its key: its capacity, what is reserved and in flight there, and its counts."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class ExecutorSlot:
         self.outlives: bool = executor.outlives
         self.isolates: bool = executor.isolates
         self.exclusive_use: ExclusiveUse | None = None
-        """Set while somebody runs, or waits to run, alone here."""
+        """Set while a task uses the executor exclusively, or waits to."""
         self.ready: bool = True
         self.reserved: int = 0
         self.flying: int = 0
         self.refused: bool = False
-        """Somebody was told no since capacity was last announced."""
+        """A reservation was refused since capacity was last announced."""
         self.backoff: float = 0.0
         self.backoff_until: float = 0.0
         self.report: Report
@@ -88,11 +88,11 @@ class ExecutorSlot:
         self.by_status: dict[str, int] = {}
 
     def has_slot(self) -> bool:
-        """Whether one more attempt may be committed to this executor."""
+        """True if one more attempt may be committed to this executor."""
         return self.free_slots() > 0
 
     def free_slots(self, body: str | None = None) -> int:
-        """How many more attempts, with this body if it is named, may be committed to this executor."""
+        """Returns how many more attempts, with this body if it is named, may be committed to this executor."""
         if not self.ready or (self.backoff_until and time.monotonic() < self.backoff_until):
             return 0
         if self.exclusive_use is not None and self.exclusive_use.closed_to_others(time.monotonic()):
@@ -100,7 +100,7 @@ class ExecutorSlot:
         return self._free(body)
 
     def reserve(self, body: str | None = None) -> bool:
-        """Set a place aside."""
+        """Reserves a slot."""
         if self.free_slots(body) <= 0:
             if self.exclusive_use is not None:
                 self.exclusive_use.turn_away()
@@ -111,7 +111,7 @@ class ExecutorSlot:
         return True
 
     def release(self, holder: str) -> None:
-        """Give back a place that was set aside."""
+        """Releases a reserved slot."""
         self.reserved -= 1
         self.not_taken(holder)
         if self.guard.blocking:
@@ -119,13 +119,13 @@ class ExecutorSlot:
         self.vacated()
 
     def not_taken(self, holder: str) -> None:
-        """What it had a place for will not come: whoever was to hold it has room."""
+        """Called when a reserved attempt will not come: its holder has room."""
         if self.assigner is not None:
             self.assigner.unassign(holder)
 
     def reserve_exclusively(self, body: str | None = None) -> bool:
-        """Set a place aside for an attempt that nothing else may run beside. In an executor that isolates its attempts
-        from one another that is any place."""
+        """Reserves a slot for an attempt that nothing else may run beside. In an executor that isolates its attempts
+        from one another that is any slot."""
         if not self.ready or self.isolates:
             return self.reserve(body)
         self.exclusive_use = self.exclusive_use or ExclusiveUse()
@@ -192,13 +192,13 @@ class ExecutorSlot:
             return None
 
     def back_off(self) -> float:
-        """It refused what it had a place for: offers it nothing for a while, longer each time in a row."""
+        """Called when it refused what it had a slot for. Returns the seconds of back-off, longer each time in a row."""
         self.backoff = min(self.backoff * 2 or INITIAL_BACKOFF, MAX_BACKOFF)
         self.backoff_until = time.monotonic() + self.backoff
         return self.backoff
 
     def answered(self) -> None:
-        """It gave a real answer: whatever was held back may come."""
+        """Called when it gave a result: the back-off ends."""
         self.backoff = self.backoff_until = 0.0
 
     def metrics(self) -> DispatcherMetrics:

@@ -1,4 +1,4 @@
-"""Can this routing work with these executors and workflows? Refused at start what would fail later."""
+"""Checks routing rules against executors and workflows, and refuses at start what would fail later."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where attempts are done: the task executors that come with Turnout."""
+"""Holds the task executors that come with Turnout."""

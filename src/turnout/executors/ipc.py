@@ -1,4 +1,4 @@
-"""The permissions of ``ipc://`` sockets: only the user who bound one can connect to it."""
+"""Restricts ``ipc://`` sockets to the user that bound them."""
 
 from __future__ import annotations
 

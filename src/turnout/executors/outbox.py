@@ -1,4 +1,4 @@
-"""How results reach the runs' owners through the store: in batches, again and again until they are accepted."""
+"""Sends results to the runs' owners through the store, in batches, retried until they are accepted."""
 
 from __future__ import annotations
 

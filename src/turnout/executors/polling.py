@@ -1,4 +1,4 @@
-"""How ready tasks are run without a dispatcher: claimed from the store, answered through its inbox."""
+"""Runs ready tasks without a dispatcher: claims them from the store and posts results to its inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How attempts run in processes of their own, which can really be killed, and whose death is nobody else's."""
+"""Runs attempts in processes of their own, which can be killed and whose death harms no other attempt."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from turnout.runtime.process_info import format_size, parse_size, resident
 
 CHILD_MODULE = child_main.__name__
 """The module whose ``main`` a child process calls."""
-FALSE_STARTS = 3
+MAX_FALSE_STARTS = 3
 """How many children may die before they take a job, until that counts as the job's crash."""
-WATCH_EVERY = 0.2
-"""Seconds between two looks at the memory of busy children."""
+MEMORY_INTERVAL = 0.2
+"""Seconds between two measurements of the memory of busy children."""
 
 
 class ProcessExecutor(SubprocessExecutor):
@@ -70,14 +70,14 @@ class ProcessExecutor(SubprocessExecutor):
             return ExecutionResult.returned(attempt.event, "code_missing")
         attempt.committed = True
         last = ""
-        for _ in range(FALSE_STARTS):
+        for _ in range(MAX_FALSE_STARTS):
             job = frame(_job(work))  # each time: the time until which it may begin moves on
             try:
                 return await self._in_child(self._next_child(), attempt, work, job)
             except NotBegun as error:
                 last = str(error)
-        said = f"{FALSE_STARTS} processes died before they took it; one {last}"
-        return ExecutionResult.crashed(attempt.event, said, unavailable=True)
+        message = f"{MAX_FALSE_STARTS} processes died before they took it; one {last}"
+        return ExecutionResult.crashed(attempt.event, message, unavailable=True)
 
     async def _in_child(self, child: ChildProcess, attempt: RunningAttempt, work: Work, job: bytes) -> ExecutionResult:
         self._busy[child] = attempt
@@ -89,7 +89,7 @@ class ProcessExecutor(SubprocessExecutor):
         except asyncio.CancelledError:
             child.stop(self.grace if attempt.kill_grace is None else attempt.kill_grace)
             await until_done(child.gone)
-            self._took_it_after_all(child, attempt)
+            self._began_meanwhile(child, attempt)
             raise
         except NotBegun:
             await until_done(child.gone)
@@ -106,7 +106,7 @@ class ProcessExecutor(SubprocessExecutor):
         """Only once its body is called: before that its child imports the body's module, which may take long."""
         return attempt.settled.is_set()
 
-    def _took_it_after_all(self, child: ChildProcess, attempt: RunningAttempt) -> None:
+    def _began_meanwhile(self, child: ChildProcess, attempt: RunningAttempt) -> None:
         """It was handed back as not begun. A child says that it calls the body before it does, and all that it said is
         here: if it has called it meanwhile, the attempt is lost instead."""
         returned = attempt.ends_as is not None and attempt.ends_as.status is ExecutionStatus.RETURNED
@@ -173,7 +173,7 @@ class ProcessExecutor(SubprocessExecutor):
                 attempt = pids[pid]
                 said = f"its memory of {format_size(held)} exceeded the limit of {format_size(limit)}"
                 attempt.end(ExecutionResult.crashed(attempt.event, said), 0.0)
-        self._watching = asyncio.get_running_loop().call_later(WATCH_EVERY, self._watch)
+        self._watching = asyncio.get_running_loop().call_later(MEMORY_INTERVAL, self._watch)
 
 
 def _job(work: Work) -> Job:

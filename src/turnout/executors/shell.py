@@ -1,4 +1,4 @@
-"""How commands run: each in a process of its own, with the same ways to end it as a Python body in a process."""
+"""Runs commands, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turnout.runtime.capture import relay
 from turnout.runtime.outcome import describe, returned_value
 from turnout.runtime.supervised_process import LineSplitter, SupervisedProcess, command_child
 
-QUICKLY = ("-I", "-S")
+FAST_START = ("-I", "-S")
 """A supervisor of a command needs nothing but the standard library."""
 OUT_OF_PROCESSES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
 """Errors of a start that no command is to blame for."""
@@ -54,7 +54,7 @@ class ShellExecutor(SubprocessExecutor):
                 grace=self.grace,
                 env=env,
                 cwd=command.cwd,
-                flags=QUICKLY,
+                flags=FAST_START,
             )
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             return ExecutionResult.failed(event, f"it cannot run in {command.cwd!r}: {error.strerror}", retryable=False)

@@ -1,5 +1,4 @@
-"""The runner behind ``Work.run``: attempts of executors that bring no threads of their own, as the executor of threads
-runs them."""
+"""Runs attempts for ``Work.run``: those of executors that bring no threads of their own."""
 
 from __future__ import annotations
 

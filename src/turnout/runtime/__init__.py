@@ -1,1 +1,1 @@
-"""How a body is run: in threads, on an event loop, under a deadline; used by executors and by workers."""
+"""Runs bodies in threads, on an event loop and in child processes, under deadlines, for executors and workers."""

@@ -1,4 +1,4 @@
-"""What an executor that runs bodies in this process keeps of one attempt."""
+"""Holds what the executor of threads keeps of one attempt."""
 
 from __future__ import annotations
 

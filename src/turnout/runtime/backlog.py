@@ -1,4 +1,4 @@
-"""Attempts that an executor of threads and coroutines has taken in and not begun."""
+"""Holds attempts that the executor of threads has taken in and not begun."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Backlog:
         """In order of arrival."""
         self._lock = threading.Lock()
         self._due: float | None = None
-        """When the next look is to be; None: nothing has to wait for a thread."""
+        """When the next check is due; None: nothing waits for a thread."""
         self._standing = False
         """What waited at the last look had to wait for too long."""
         self._looks: Deadlines[None] = Deadlines(lambda _: self._look(), f"{name}-backlog")
@@ -47,7 +47,7 @@ class Backlog:
             self._look_soon()
 
     def take(self, attempt: Attempt) -> bool:
-        """It begins, or will never: True for the first to say so."""
+        """Takes the attempt out, since it begins or never will. True for the first call."""
         if self._waiting.pop(attempt.key, None) is None:
             return False
         self._places.waited(attempt)

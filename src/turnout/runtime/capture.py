@@ -1,6 +1,6 @@
-"""Which attempt printed or logged this? Everything that bodies of this process say goes to its attempt's ``Output``.
+"""Hands what bodies of this process print and log to the ``Output`` of their attempt.
 
-While anybody captures, ``sys.stdout`` and ``sys.stderr`` are stand-ins that look up the current task when something is
+While capturing is on, ``sys.stdout`` and ``sys.stderr`` are stand-ins that look up the current task when something is
 written, and only then: a body that says nothing costs nothing. What no task says passes through untouched.
 
 Records of ``logging`` are taken where loggers hand them to their handlers. A handler on the root logger would not do:
@@ -28,14 +28,14 @@ _recorded: ContextVar[TaskInfo | None] = ContextVar("turnout_recorded", default=
 comes by here once more on its way, it is not said once more."""
 
 
-class StandIn:
+class CapturingStream:
     """In the place of ``sys.stdout`` or ``sys.stderr``; whatever is not writing is left to the real one."""
 
     def __init__(self, real: TextIO, stream: Stream, late: bool = False) -> None:
         self._real = real
         self._stream = str(stream.value)
         self._late = late
-        """The real one was put in place by somebody while capturing was on, who may count on what is written to it."""
+        """The real one was installed while capturing was on, by code that may read what is written to it."""
 
     def write(self, text: str) -> int:
         said = _recorded.get()
@@ -77,7 +77,7 @@ def relay(output: Output | None, event: TaskReadyEvent, stream: str, text: str, 
 
 # -- putting it in place ---------------------------------------------------------------------------------------------
 # The streams and the loggers belong to the whole process, so this does too: the first to capture puts the stand-ins in
-# place, the last to end takes them out, unless somebody has put something of theirs over them.
+# place, the last to end takes them out, unless other code has replaced them.
 _lock = threading.Lock()
 _captures = 0
 _hooked = False
@@ -105,8 +105,8 @@ def capture() -> Callable[[], None]:
 
 
 def stay_in_place() -> None:
-    """Before a body: somebody may have put streams of theirs in place since, as pytest does from fixture to test."""
-    if (type(sys.stdout) is not StandIn or type(sys.stderr) is not StandIn) and _captures:
+    """Called before a body: other code may have replaced the streams, as pytest does from fixture to test."""
+    if (type(sys.stdout) is not CapturingStream or type(sys.stderr) is not CapturingStream) and _captures:
         with _lock:
             if _captures:
                 _stand_in(late=True)
@@ -115,8 +115,8 @@ def stay_in_place() -> None:
 def _stand_in(late: bool = False) -> None:
     for stream in (Stream.STDOUT, Stream.STDERR):
         real: TextIO | None = getattr(sys, stream)
-        if real is not None and not isinstance(real, StandIn):  # None: a program without a console
-            setattr(sys, stream, cast("TextIO", StandIn(real, stream, late)))
+        if real is not None and not isinstance(real, CapturingStream):  # None: a program without a console
+            setattr(sys, stream, cast("TextIO", CapturingStream(real, stream, late)))
 
 
 def _put_in_place() -> None:
@@ -134,7 +134,7 @@ def _take_out() -> None:
     global _hooked
     for stream in (Stream.STDOUT, Stream.STDERR):
         found = getattr(sys, stream)
-        if isinstance(found, StandIn):
+        if isinstance(found, CapturingStream):
             setattr(sys, stream, found.__dict__["_real"])
     if logging.Logger.callHandlers is _call_handlers:
         _hooked, logging.Logger.callHandlers = False, _real_call

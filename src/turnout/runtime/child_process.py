@@ -1,4 +1,4 @@
-"""How does a warm child get its jobs and give its answers? One at a time, for as long as it lives."""
+"""Runs jobs in a child process that is reused, one job at a time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ChildProcess:
         self._lines = {stream: LineSplitter(_tell(self._say, stream)) for stream in ("stdout", "stderr")}
         self.jobs = 0
         self.begun_at: float | None = None
-        """When the child took its job, also if nobody waits for it any more."""
+        """When the child took its job, also if its result is no longer waited for."""
         self._data, theirs = socket.socketpair()
         try:
             self._process = SupervisedProcess(
@@ -83,7 +83,7 @@ class ChildProcess:
     async def run(
         self, work: Work, job: bytes, began: Callable[[float], None], entered: Callable[[], None]
     ) -> ExecutionResult:
-        """Do this job; ``began`` is called once the child has taken it, ``entered`` when its body is called. Raises
+        """Runs this job; ``began`` is called once the child has taken it, ``entered`` when its body is called. Raises
         NotBegun or Crash."""
         if not self.alive:
             raise NotBegun(how_it_ended(self._process.ended.result()))
@@ -104,7 +104,7 @@ class ChildProcess:
         return result
 
     def stop(self, grace: float) -> None:
-        """End the child and everything that it has started; ``gone`` tells when that is done."""
+        """Ends the child and everything that it has started; ``gone`` tells when that is done."""
         self._process.stop(grace)
 
     async def _send(self, job: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The condition that a deferred body waits for: its predicate is called first, in the body's place."""
+"""Checks the condition of a deferred body: its predicate is called before the body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When an attempt's time is up: one thread that sleeps until the next deadline, and for ever when there is none."""
+"""Expires attempts at their deadlines, in one thread that sleeps until the next."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Deadlines(Generic[T]):
         return len(self._alive)
 
     def add(self, seconds: float, item: T) -> int:
-        """Expire the item in so many seconds, unless the number returned is discarded before."""
+        """Expires the item in so many seconds, unless the number returned is discarded before."""
         when = time.monotonic() + seconds
         with self._changed:
             self._number += 1
@@ -53,7 +53,7 @@ class Deadlines(Generic[T]):
                 heapq.heapify(self._heap)
 
     def close(self) -> None:
-        """Forget all deadlines and end the thread."""
+        """Forgets all deadlines and ends the thread."""
         with self._changed:
             self._heap.clear()
             self._alive.clear()

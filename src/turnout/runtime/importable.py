@@ -1,4 +1,4 @@
-"""Can another process find this function by its name, and how? If it cannot: exactly why, and the way out."""
+"""Finds functions by module and name in another process, and says why one cannot be found there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAY_OUT = "move it to the top level of a module, or run the task in a thread (dr
 
 
 def unlocatable(module: str, qualname: str) -> str | None:
-    """Why no other process can find a function of this name; None if nothing speaks against it."""
+    """Returns why no other process can find a function of this name; None if one can."""
     if "<lambda>" in qualname:
         return f"{qualname} is a lambda, which has no name that another process could find it by: {WAY_OUT}"
     if "<locals>" in qualname:
@@ -36,7 +36,7 @@ def unlocatable(module: str, qualname: str) -> str | None:
 
 
 def locate(function: Callable[..., Any]) -> Where:
-    """Where another process finds this function. Raises NotImportable."""
+    """Returns where another process finds this function. Raises NotImportable."""
     module, qualname = _names(function)
     why = unlocatable(module, qualname)
     if why is not None:
@@ -51,7 +51,7 @@ def locate(function: Callable[..., Any]) -> Where:
 
 
 def main_of(main: ModuleType) -> tuple[str | None, str | None]:
-    """How the program's main module can be run again: by its name or by its file; neither for an interactive one."""
+    """Returns how the main module can be run again: by its name or by its file; neither for an interactive one."""
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name not in (None, MAIN):
         return spec.name, None
@@ -60,12 +60,12 @@ def main_of(main: ModuleType) -> tuple[str | None, str | None]:
 
 
 def runs_main_again() -> bool:
-    """Whether this process is a child that is just running its parent's main module to find a function."""
+    """True while this process, a child, runs its parent's main module to find a function."""
     return bool(_again)
 
 
 def found(where: Where, setting: Setting) -> Any:
-    """The function, or the task made of it, in this process. Raises NotImportable."""
+    """Returns the function, or the task made of it, in this process. Raises NotImportable."""
     module = _main_again(setting) if where.module == MAIN else _module(where)
     target = _walk(module, where.qualname)
     if target is None:
@@ -78,7 +78,7 @@ def found(where: Where, setting: Setting) -> Any:
 
 
 def unwrapped(target: Any) -> Any:
-    """The function of a task; anything else as it is."""
+    """Returns the function of a task; anything else as it is."""
     function = getattr(target, "function", None)
     return function if hasattr(target, "retry_if") and callable(function) else target
 
@@ -122,7 +122,7 @@ def _module(where: Where) -> ModuleType:
 
 
 def _main_again(setting: Setting) -> ModuleType:
-    """Run the parent's main module under another name, so that what is guarded by ``__name__`` is left out."""
+    """Runs the parent's main module under another name, so that what is guarded by ``__name__`` is left out."""
     known = sys.modules.get(MAIN_ELSEWHERE)
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""What do an orchestrator and its child say to one another? JSON with its length in front, over a socket."""
+"""Declares the messages between an orchestrator and a child process: JSON with its length in front."""
 
 from __future__ import annotations
 
@@ -93,6 +93,6 @@ decode_from_child = msgspec.json.Decoder(FromChild).decode
 
 
 def frame(message: ToChild | FromChild) -> bytes:
-    """The message as it travels."""
+    """Returns the message with its length in front."""
     data = encode_json(message)
     return LENGTH.pack(len(data)) + data

@@ -1,4 +1,4 @@
-"""What a body's return value, or the exception that it raised, means as the result of its attempt."""
+"""Makes the result of an attempt from what its body returned or raised."""
 
 from __future__ import annotations
 

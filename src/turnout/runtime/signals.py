@@ -1,4 +1,4 @@
-"""Signals that ask a process to stop, heard by a thread that waits for them on a pipe.
+"""Handles signals that ask a process to stop, in a thread that waits for them on a pipe.
 
 The interpreter runs a handler when the main thread executes its next instruction. A signal that comes after the last
 one and before that thread sleeps would be heard when it wakes for another reason, if ever. The byte that the

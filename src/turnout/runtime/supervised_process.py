@@ -1,4 +1,4 @@
-"""How is a process started, watched and ended, with all that it starts? The orchestrator's side of a supervisor."""
+"""Starts, watches and ends a process with all that it starts, through its supervisor."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SupervisedProcess:
         self.late = False
         """The command has not begun: its time to do so was over."""
         self._output = output
-        self._heard = b""
+        self._received = b""
         self._streams: dict[str, int] = {}
         self._control, theirs = socket.socketpair()
         ends: list[int] = []
@@ -93,7 +93,7 @@ class SupervisedProcess:
             self._control.send(f"stop {max(grace, 0.0)}\n".encode())
 
     def drain(self) -> None:
-        """Hand on all output that was written until now."""
+        """Hands on all output that was written until now."""
         for stream in tuple(self._streams):
             for _ in range(MAX_DRAINED):
                 if not self._read(stream):
@@ -125,7 +125,7 @@ class SupervisedProcess:
             return
         except ConnectionError:
             more = b""
-        *lines, self._heard = (self._heard + more).split(b"\n")
+        *lines, self._received = (self._received + more).split(b"\n")
         for line in lines:
             word, *value = line.decode().split()
             match word:
@@ -140,10 +140,10 @@ class SupervisedProcess:
                 case _:
                     pass
         if not more:
-            self._bury()
+            self._on_exit()
 
-    def _bury(self) -> None:
-        """The supervisor is gone. If it was killed, its child was too, and how that ended nobody can say."""
+    def _on_exit(self) -> None:
+        """Called when the supervisor is gone. If it was killed, its child was too, with an unknown status."""
         self._loop.remove_reader(self._control.fileno())
         self._control.close()
         self.drain()
@@ -188,12 +188,12 @@ class LineSplitter:
 
 
 def command_child(argv: Sequence[str], begin_by: float | None) -> list[str]:
-    """The arguments of a supervisor whose child is this command, if it can begin before that moment."""
+    """Returns the arguments of a supervisor whose child is this command, if it can begin before that moment."""
     return ["exec", "-" if begin_by is None else repr(begin_by), *argv]
 
 
 def python_child(module: str, data: int) -> list[str]:
-    """The arguments of a supervisor whose child calls ``module.main(data)`` with this Turnout."""
+    """Returns the arguments of a supervisor whose child calls ``module.main(data)`` with this Turnout."""
     return ["python", str(data), str(Path(supervisor.__file__).parents[2]), module]
 
 

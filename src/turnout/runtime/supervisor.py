@@ -1,4 +1,4 @@
-"""Who ends a child with everything that it has started? A process of its own, between the orchestrator and the child.
+"""Ends a child process with everything that it has started: a process between the orchestrator and the child.
 
 It is run as a program, by its path, and imports nothing of Turnout: it costs little and starts quickly. On Linux it is
 the reaper of all its descendants, so none escapes it, whatever sessions and groups they make. It ends them when it is
@@ -7,9 +7,9 @@ asked to, when the child itself has ended, and when the orchestrator is gone, ho
     python supervisor.py CONTROL GRACE exec BY COMMAND [ARGUMENT …]   the child is a command; not begun after BY
     python supervisor.py CONTROL GRACE python DATA FOLDER MODULE      the child calls MODULE.main(DATA)
 
-It says, one line each on the socket CONTROL: ``started PID``, ``failed ERRNO`` (no such command), ``late`` (not begun),
-``ended STATUS`` (as waitpid gives it) and ``gone`` (nothing is left). It takes ``stop SECONDS``: SIGTERM now, SIGKILL
-after that time.
+It sends, one line each on the socket CONTROL: ``started PID``, ``failed ERRNO`` (no such command), ``late`` (not
+begun), ``ended STATUS`` (as waitpid gives it) and ``gone`` (nothing is left). It takes ``stop SECONDS``: SIGTERM now,
+SIGKILL after that time.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import sys
 import time
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-GIVE_UP = 10.0
+KILL_TIMEOUT = 10.0
 """Seconds after which what even SIGKILL did not end (it belongs to another user, or hangs in the kernel) is left."""
-AGAIN, LOOK = 0.02, 0.1
+KILL_INTERVAL, POLL_INTERVAL = 0.02, 0.1
 """Seconds between two rounds of SIGKILL (what was just forked may have escaped the first), and two looks at a group."""
 
 
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
     _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         return
-    # Nothing may come between: the child that is forked here must know who its parent is.
+    # Nothing may come between: the child that is forked here must know its parent.
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -47,12 +47,12 @@ def main(arguments: list[str]) -> None:
     for stream in (1, 2):
         # The child's output ends when the last process that has it does; the supervisor must not be that one.
         os.dup2(0, stream)
-    Supervisor(control, wake, child, float(arguments[1])).keep()
-    os._exit(0)  # at once: somebody waits for it
+    Supervisor(control, wake, child, float(arguments[1])).run()
+    os._exit(0)  # at once: the orchestrator waits for it
 
 
 class Supervisor:
-    """Waits for the child and for orders, and leaves nothing behind."""
+    """Waits for the child and for commands, and leaves no process behind."""
 
     def __init__(self, control: socket.socket, wake: int, child: int, grace: float) -> None:
         self._control = control
@@ -60,31 +60,31 @@ class Supervisor:
         self._child = child
         self._grace = grace
         self._kill_at: float | None = None
-        self._heard = b""
+        self._received = b""
         self._orphaned = False
 
-    def keep(self) -> None:
-        self._say(f"started {self._child}")
+    def run(self) -> None:
+        self._send(f"started {self._child}")
         while self._any_left():
             now = time.monotonic()
             if self._kill_at is not None and now >= self._kill_at:
-                if now > self._kill_at + GIVE_UP:
+                if now > self._kill_at + KILL_TIMEOUT:
                     break
                 self._signal(signal.SIGKILL)
             self._listen(self._wait(now))
-        self._say("gone")
+        self._send("gone")
 
     def _wait(self, now: float) -> float | None:
         if self._kill_at is None:
             return None
-        left = max(self._kill_at - now, AGAIN)
-        return left if REAPER else min(left, LOOK)  # no signal tells of the end of a group
+        left = max(self._kill_at - now, KILL_INTERVAL)
+        return left if REAPER else min(left, POLL_INTERVAL)  # no signal tells of the end of a group
 
     def _listen(self, timeout: float | None) -> None:
         sources = [self._wake] if self._orphaned else [self._wake, self._control.fileno()]
         ready = select.select(sources, [], [], timeout)[0]
         if self._wake in ready and signal.SIGTERM in os.read(self._wake, 4096):
-            self._orphan()  # asked by the kernel because the orchestrator died, or by somebody who means it
+            self._orphan()  # sent by the kernel because the orchestrator died, or by an operator
         elif self._control.fileno() in ready:
             try:
                 more = self._control.recv(4096)
@@ -92,12 +92,12 @@ class Supervisor:
                 more = b""
             if not more:
                 self._orphan()
-            *lines, self._heard = (self._heard + more).split(b"\n")
+            *lines, self._received = (self._received + more).split(b"\n")
             for line in lines:
                 self._stop(float(line.split()[1]))
 
     def _orphan(self) -> None:
-        """Nobody waits for the child any more, and somebody else may start its attempt anew at once."""
+        """Called when nothing waits for the child any more: its attempt may be started elsewhere at once."""
         self._orphaned = True
         self._kill_at = time.monotonic()
 
@@ -110,7 +110,7 @@ class Supervisor:
             self._kill_at = min(self._kill_at, until)
 
     def _any_left(self) -> bool:
-        """Bury the dead; whether anybody is left."""
+        """Reaps processes that have ended. True if any is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -119,7 +119,7 @@ class Supervisor:
             if pid == 0:
                 return True
             if pid == self._child:
-                self._say(f"ended {status}")
+                self._send(f"ended {status}")
                 if self._kill_at is None:
                     self._stop(self._grace)
 
@@ -132,7 +132,7 @@ class Supervisor:
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         with contextlib.suppress(OSError):
             self._control.sendall(line.encode() + b"\n")
 

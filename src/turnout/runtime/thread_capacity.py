@@ -1,4 +1,4 @@
-"""How many attempts an executor of threads and coroutines can take, judging by what it is doing now."""
+"""Computes how many attempts the executor of threads takes, from what it runs now and how long bodies took."""
 
 from __future__ import annotations
 
@@ -78,16 +78,16 @@ class ThreadCapacity:
 
     Sync bodies have
 
-    - a place for each thread that is not stuck in a body whose attempt has ended;
+    - a slot for each thread that is not stuck in a body whose attempt has ended;
     - a backlog, so that quick bodies never wait for a trip to the store: what the threads that are not in long bodies
       get through in 50 ms, judging by how long the same body took. None for bodies of 50 ms and more, which another
       process could start sooner, and none for a body that has not returned yet.
 
-    Async bodies have a place each as long as the event loop takes more. A coroutine needs no thread, so five hundred
+    Async bodies have a slot each as long as the event loop takes more. A coroutine needs no thread, so five hundred
     sleeping ones leave room for as many sync bodies as before.
 
     Where it is not known which body will come, all recent ones together stand for it, and where async bodies have been
-    seen there are ``ASYNC_SPARE`` places more, so that they get in while long sync bodies hold all threads.
+    seen there are ``ASYNC_SPARE`` slots more, so that they get in while long sync bodies hold all threads.
     """
 
     def __init__(self, threads: int, coroutines: int, max_backlog: int) -> None:
@@ -95,7 +95,7 @@ class ThreadCapacity:
         self._coroutines: int = coroutines
         self._max_backlog: int = max_backlog
         self._lock: threading.Lock = threading.Lock()
-        self._paces: BodyDurations = BodyDurations()
+        self._durations: BodyDurations = BodyDurations()
         self._stuck: int = 0
         self._on_loop: int = 0
         self._bodies: dict[Attempt, float] = {}
@@ -108,7 +108,7 @@ class ThreadCapacity:
 
     @property
     def crowded(self) -> bool:
-        """Whether more attempts are here than can be in a thread."""
+        """True if more attempts are here than can be in a thread."""
         return self._waiting + len(self._bodies) > self._threads
 
     @property
@@ -129,20 +129,20 @@ class ThreadCapacity:
     def capacity(self, *, tasks: int, async_seen: bool) -> int:
         """For any body; the loop has ``tasks``, abandoned ones included."""
         spare = max(0, min(ASYNC_SPARE, self._coroutines - tasks)) if async_seen else 0
-        return self._for_threads(self._paces.overall) + spare
+        return self._for_threads(self._durations.overall) + spare
 
     def capacity_of(self, body: str) -> int:
         """For one sync body."""
-        return self._for_threads(self._paces.of(body))
+        return self._for_threads(self._durations.of(body))
 
     def capacity_on_loop(self, *, live: int, tasks: int, queued: int) -> int:
         """For async bodies, with ``live`` attempts of any kind here, and ``queued`` of those in front of the loop."""
         return live + max(0, self._coroutines - tasks - queued)
 
-    def _for_threads(self, pace: DurationAverage) -> int:
+    def _for_threads(self, average: DurationAverage) -> int:
         threads = self._threads - self._stuck
         waiting = self._waiting
-        backlog = pace.backlog(min(threads, self._moving_now()), max(0, self._max_backlog - waiting), self._work)
+        backlog = average.backlog(min(threads, self._moving_now()), max(0, self._max_backlog - waiting), self._work)
         return threads + (waiting + backlog if backlog else 0) + self._on_loop
 
     def _moving_now(self) -> int:
@@ -160,12 +160,12 @@ class ThreadCapacity:
         moving = self._moving_now()
         if moving < 1:
             return math.inf
-        return sum(self._paces.of(body_of(attempt.event)).mean for attempt in attempts) / moving
+        return sum(self._durations.of(body_of(attempt.event)).mean for attempt in attempts) / moving
 
     # -- attempts that have not begun -------------------------------------------------------------------------------
     def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
         """These wait for a thread, or for room on the loop."""
-        work, of = 0.0, self._paces.of
+        work, of = 0.0, self._durations.of
         if for_thread:
             for attempt in attempts:
                 attempt.estimate = estimate = of(body_of(attempt.event)).mean
@@ -213,4 +213,4 @@ class ThreadCapacity:
                 self._stuck -= attempt.abandoned
             attempt.place = NOWHERE
             if began is not None:
-                self._paces.add(body_of(attempt.event), time.monotonic() - began)
+                self._durations.add(body_of(attempt.event), time.monotonic() - began)

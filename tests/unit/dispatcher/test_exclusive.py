@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnout.dispatcher.exclusive import (
-    FORGOTTEN,
     INITIAL_WINDOW,
-    LAST_RESORT,
     MAX_EXCLUSIVE,
+    MAX_EXCLUSIVE_WAIT,
     MAX_WINDOW,
-    SHORT,
+    MIN_REST,
+    REQUEST_TIMEOUT,
     ExclusiveUse,
     make_way,
 )
@@ -42,7 +42,7 @@ def test_others_have_at_least_half_of_the_time_but_for_the_last_window() -> None
 
 def test_windows_grow_until_bodies_of_minutes_have_time_to_end() -> None:
     longest = current = 0
-    for second in range(int(LAST_RESORT)):
+    for second in range(int(MAX_EXCLUSIVE_WAIT)):
         current = current + 1 if make_way(second) else 0
         longest = max(longest, current)
     assert longest == MAX_WINDOW
@@ -64,7 +64,7 @@ def test_nobody_waits_for_somebody_who_is_alone_for_longer_than_a_bound() -> Non
     assert solitude.taken, "no other suspect starts beside it"
 
 
-@given(st.floats(SHORT, 100))
+@given(st.floats(MIN_REST, 100))
 def test_those_who_were_turned_away_have_as_much_time_before_the_next_is_alone(used: float) -> None:
     solitude = ExclusiveUse()
     assert solitude.ask(0.0, empty=True)
@@ -95,14 +95,14 @@ def test_while_others_are_there_he_waits_and_they_make_way() -> None:
 def test_after_an_hour_he_starts_in_company() -> None:
     solitude = ExclusiveUse()
     assert not solitude.ask(0.0, empty=False)
-    assert solitude.ask(LAST_RESORT, empty=False)
+    assert solitude.ask(MAX_EXCLUSIVE_WAIT, empty=False)
     assert not solitude.taken
 
 
 def test_nobody_makes_way_for_somebody_who_does_not_ask_any_more() -> None:
     solitude = ExclusiveUse()
     solitude.ask(0.0, empty=False)
-    assert not solitude.closed_to_others(FORGOTTEN + 1)
+    assert not solitude.closed_to_others(REQUEST_TIMEOUT + 1)
     assert not solitude.wanted
 
 

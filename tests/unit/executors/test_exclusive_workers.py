@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 import pytest
 
-from turnout.dispatcher.exclusive import INITIAL_WINDOW, LAST_RESORT
+from turnout.dispatcher.exclusive import INITIAL_WINDOW, MAX_EXCLUSIVE_WAIT
 from turnout.executors.workers.exclusive import ExclusiveWorkers
 from turnout.executors.workers.worker_breakers import WorkerBreakers
 from turnout.executors.workers.worker_pool import WorkerPool
@@ -114,7 +114,7 @@ def test_in_the_end_it_runs_in_company_but_only_where_there_is_a_place() -> None
     solitudes = ExclusiveWorkers(lambda worker: busy[worker.id], lambda: now[0])
     worker = worker_of("a")
     assert solitudes.choose([worker]) is None
-    now[0] = LAST_RESORT + 1
+    now[0] = MAX_EXCLUSIVE_WAIT + 1
     assert solitudes.choose([worker]) is None, "there is no room"
     busy["a"] = 1
     assert solitudes.choose([worker]) is worker

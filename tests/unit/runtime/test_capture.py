@@ -20,7 +20,7 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task, info_of
 from turnout.model.spec import Body, TaskSpec
 from turnout.runtime import capture as capturing
-from turnout.runtime.capture import StandIn, capture, relay, stay_in_place
+from turnout.runtime.capture import CapturingStream, capture, relay, stay_in_place
 from turnout.runtime.execution import call, call_async
 
 log = logging.getLogger("tests.capture")
@@ -271,10 +271,10 @@ def test_the_last_to_end_takes_the_stand_ins_out(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "stdout", real)
     calls = logging.Logger.callHandlers
     first, second = capture(), capture()
-    assert isinstance(sys.stdout, StandIn)
+    assert isinstance(sys.stdout, CapturingStream)
     first()
     first()
-    assert isinstance(sys.stdout, StandIn), "the second still captures"
+    assert isinstance(sys.stdout, CapturingStream), "the second still captures"
     second()
     assert sys.stdout is real
     assert logging.Logger.callHandlers is calls

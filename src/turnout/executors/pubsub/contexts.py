@@ -1,4 +1,4 @@
-"""Which ZeroMQ context do sockets belong to, and when are their endpoints free again?"""
+"""Holds the ZeroMQ context of sockets, and closes it when their endpoints are to be free again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Contexts:
         self.context: zmq.Context[Any] = given or (zmq.Context.instance() if shared else zmq.Context())
 
     def end(self, *sockets: zmq.Socket[bytes]) -> None:
-        """Close these sockets, and the context if it is nobody else's. What was sent has its linger to go out."""
+        """Closes these sockets, and the context if no other socket uses it. What was sent has its linger to go out."""
         for socket in sockets:
             if not socket.closed:
                 self.close(socket)

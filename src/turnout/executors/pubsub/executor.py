@@ -1,4 +1,4 @@
-"""How do attempts get to a handler that subscribes to steps, and its results back?
+"""Publishes attempts to a handler that subscribes to steps, and takes its results.
 
 Everything here runs on the engine's event loop. Delivery is at least once: a step that is not answered is published
 again under the same identity, so a handler may run it twice, and whichever answer comes first is taken, once.
@@ -90,7 +90,7 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
 
     @property
     def capacity(self) -> int:
-        """While nobody is served there is room for nothing more. What it can be at most is in its ``metrics``."""
+        """While no subscriber is served there is no capacity. What it can be at most is in its ``metrics``."""
         return self.settings.step_queue_hwm if self._open else len(self._held)
 
     def capacity_of(self, body: str) -> int:

@@ -1,4 +1,4 @@
-"""What does the other side look like in Python? A handler that subscribes to steps and publishes their results.
+"""Runs the other side in Python: a handler that subscribes to steps and publishes their results.
 
 One thread has both sockets. Batches are run in threads of a pool, several at a time, the steps of one batch in their
 order, each answered when it is done. A step that is published again while it runs, or after it was answered, is not

@@ -1,4 +1,4 @@
-"""When is which step published, and what follows from what is heard? The rules of window and subscribers, at work.
+"""Publishes steps and takes results, by the rules of window and subscribers.
 
 Everything here runs on the engine's event loop.
 """
@@ -40,7 +40,7 @@ class Counts(msgspec.Struct):
     malformed: int = 0
     """Messages that could not be read."""
     unmatched: int = 0
-    """Results that came twice, or too late, or for nobody."""
+    """Results that came twice, or too late, or for no step."""
 
 
 class Ends(Protocol):
@@ -81,7 +81,7 @@ class Publisher:
         self.counts = Counts()
         self._ends = ends
         self._room = room
-        """Called when somebody is served who was not."""
+        """Called when a subscriber begins to be served."""
         self._ticker: asyncio.Task[None] | None = None
         self._idle: asyncio.Event | None = None
 

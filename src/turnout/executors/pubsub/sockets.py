@@ -1,4 +1,4 @@
-"""How do frames get out and in? A publisher and a subscriber on the event loop of the engine."""
+"""Sends and receives frames: a publisher and a subscriber on the event loop of the engine."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Sockets:
 
 
 def _is_taken(endpoint: str) -> bool:
-    """Whether somebody listens at this path: ZeroMQ would take it from them without a word."""
+    """True if a process listens at this path: ZeroMQ would take it over silently."""
     path = endpoint.removeprefix("ipc://")
     if path == endpoint or path.startswith("@"):
         return False

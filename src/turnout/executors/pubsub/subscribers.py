@@ -1,4 +1,4 @@
-"""Who gets the steps? One subscriber, that has shown to be there.
+"""Decides which subscriber gets the steps: one that has proved to be there.
 
 Whoever subscribes is given a channel of its own, and only the channel of the one that is served is published to: so a
 second subscriber gets nothing. A publisher is told that *somebody* left, and never who; and a subscriber may listen
@@ -40,7 +40,7 @@ class Subscribers:
         """How many came while another was served."""
         self.served: Subscriber | None = None
         self._known: dict[int, Subscriber] = {}
-        """By channel. Some may have left without anybody knowing which."""
+        """By channel. Some may have left, and which is not known."""
         self._first: Subscriber | None = None
         """Whom the questions go to before the others are asked."""
         self._numbers = 0
@@ -56,7 +56,7 @@ class Subscribers:
 
     @property
     def asking(self) -> bool:
-        """Whether somebody is there and it is not settled who is served."""
+        """True if a subscriber is there and it is not decided which is served."""
         return self.served is None and self.present > 0
 
     @property
@@ -92,7 +92,7 @@ class Subscribers:
             self._ask(self.served or self._first, now)
 
     def questions(self, now: float) -> list[tuple[int, str]]:
-        """What to publish now to find out who is there: channels, and the ids of batches without steps."""
+        """Returns what to publish now to find out which are there: channels, and the ids of batches without steps."""
         if not self.asking or now < self._next:
             return []
         self._next = now + self._pause

@@ -1,4 +1,4 @@
-"""Which steps are published and not answered, and which of them are to be published again?
+"""Holds the steps that are published and not answered, and decides which are published again.
 
 A step is in one of three places: it waits, it is in one batch, or it has left. It is published in one batch only,
 however often that is, so an answer to any of its deliveries is an answer to it.

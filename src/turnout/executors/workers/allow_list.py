@@ -1,4 +1,4 @@
-"""Which keys may workers come with, and what may the owner of each claim? The file ``workers.toml`` as a value."""
+"""Holds the keys of workers and what each may claim: the file ``workers.toml`` as a value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = "worker"
 
 
 class AllowedWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry: a public key, and what whoever has its secret half may be."""
+    """One entry: a public key, and what a worker with its secret half may claim."""
 
     name: str
     """For people: logs and refusals say it."""

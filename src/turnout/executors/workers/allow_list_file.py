@@ -1,4 +1,4 @@
-"""Which allow-list is in force? The file's, read again when it changes; a broken file changes nothing."""
+"""Reads the allow-list again when its file changes; a broken file changes nothing."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class AllowedWorkers:
     def look(self) -> bool:
         """Read the file again if it has changed; whether there is a new list.
 
-        A change counts when it was seen twice: whoever writes the file may have emptied it before, and a moment with
-        nobody in the list would throw every worker out for good.
+        A change counts when it was seen twice: a writer may have emptied the file before, and an empty list would
+        expel every worker for good.
         """
         sign = self._sign()
         if sign != self._seen:

@@ -1,4 +1,4 @@
-"""Who gets through to a hub with keys? Every connection is encrypted, and its key is asked before a word is heard.
+"""Authenticates connections to a hub with keys: each is encrypted, and its key is checked before any message.
 
 ZeroMQ asks over ZAP, a socket inside of the hub's own context: one context has one authenticator, and each hub has its
 context, so several hubs in one process do not meet.
@@ -54,7 +54,7 @@ class CurveAuthenticator:
 
     @classmethod
     def of(cls, settings: HubSettings) -> CurveAuthenticator | None:
-        """The authenticator of a hub with keys; None if it has none."""
+        """Returns the authenticator of a hub with keys; None if it has none."""
         if settings.key_file is None or settings.workers_file is None:
             return None
         return cls(settings.key_file, settings.workers_file)
@@ -79,7 +79,7 @@ class CurveAuthenticator:
         socket.curve_server = True
         socket.curve_secretkey = self._pair.secret.encode()
         socket.setsockopt(zmq.ZAP_DOMAIN, _DOMAIN)
-        # While nobody answers, as when the hub closes, nobody comes in.
+        # While nothing answers, as when the hub closes, every connection is refused.
         socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
         self._guarded, self._monitor = socket, _monitor(context, socket)
         self._loop.add_reader(zap.fileno(), self._asked)

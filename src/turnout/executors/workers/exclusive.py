@@ -1,7 +1,7 @@
-"""Which workers are kept free for a task that has to run alone?
+"""Chooses the worker for a task that needs exclusive use, and keeps others off it.
 
-A task that was lost twice may be what its workers died of. It gets a worker that has nothing else, and nobody gets
-anything beside it there: other workers go on as they were.
+A task that was lost twice may be what its workers died of. It gets a worker that has nothing else, and nothing is
+started beside it there: other workers go on as they were.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ExclusiveWorkers:
             del self._of[worker_id]
 
     def _is_taken(self, worker: WorkerEntry) -> bool:
-        """Whether somebody is alone there now; who has gone has left it."""
+        """True if a task has exclusive use now; an empty worker releases it."""
         use = self._of.get(worker.id)
         if use is not None and use.taken and not self._busy(worker):
             use.release(self._clock())

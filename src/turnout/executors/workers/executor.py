@@ -1,7 +1,7 @@
-"""How do attempts get to workers, and their results back? The executor that is a hub.
+"""Sends attempts to workers and brings their results back: the executor that is a hub.
 
 Everything here runs on the engine's event loop. A worker is chosen before the start of an attempt is committed, so the
-database knows from the first moment who holds it.
+database knows the holder from the first moment.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class WorkersExecutor(RemoteExecutor):
         log.info("the hub listens on %s", self.router.address)
 
     async def stop(self, timeout: float) -> None:
-        """Workers keep what they have: whoever owns their runs then hears of it."""
+        """Workers keep what they have: its results go to the owners of their runs."""
         self.stopping = True
         self.protocol.close("the hub is stopping")
         self.pump()
@@ -307,8 +307,8 @@ class WorkersExecutor(RemoteExecutor):
         self.outcomes.reassign(results)
 
     def disown(self) -> None:
-        """What has not begun and must not begin twice comes back through its worker: here nobody could grant it leave
-        any more, and its worker asks nobody else."""
+        """What has not begun and must not begin twice comes back through its worker: this hub can no longer
+        grant its start, and its worker asks no other."""
         self._act()
         for flight in self.flights.without_result():
             worker = self.protocol.workers.get(flight.event.holder)

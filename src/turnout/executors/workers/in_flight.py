@@ -1,4 +1,4 @@
-"""Which attempts are with workers, and what has been said of each?"""
+"""Holds the attempts that workers have, and what is known of each."""
 
 from __future__ import annotations
 

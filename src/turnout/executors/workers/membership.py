@@ -35,7 +35,7 @@ RENEWALS = 2
 
 
 class Membership:
-    """Lets workers in, keeps their sessions, and sees them off."""
+    """Admits workers, renews their sessions, and ends them."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Membership:
             log.warning("the session of worker %s will run out instead: %s", worker_id, error)
 
     async def _reload_allow_list(self, authenticator: CurveAuthenticator) -> None:
-        """Those whose keys are no longer listed, or no longer allow what they claim, have to go."""
+        """Expels workers whose keys are no longer listed, or no longer allow what they claim."""
         # Away from the loop: the file may be on a disk that does not answer.
         if await asyncio.to_thread(authenticator.allowed.look):
             for worker in list(self._protocol.workers.values()):
@@ -129,7 +129,7 @@ class Membership:
             self._pump.run()
 
     async def _keep_sessions(self) -> None:
-        """Renew the sessions of those who are there."""
+        """Renews the sessions of connected workers."""
         workers = [worker for worker in self._protocol.workers.values() if worker.session]
         if workers:
             await self._renew(workers)
@@ -137,12 +137,12 @@ class Membership:
             self._pump.run()
 
     async def keep_if_late(self) -> None:
-        """For whoever is about to take sessions that were not renewed for dead ones."""
+        """Called before sessions that were not renewed are declared dead."""
         if time.monotonic() - self.renewed > seconds(self._settings.lease) / 2:
             await self._keep_sessions()
 
     async def _renew(self, workers: Sequence[WorkerEntry]) -> None:
-        """Tell them what has changed, and what nobody waits for any more."""
+        """Renews sessions, and releases what no run waits for any more."""
         began = time.monotonic()
         renewed = await self._ports.holders.renew({worker.id: self._pool.about(worker) for worker in workers})
         self.renewed = began
@@ -168,8 +168,8 @@ class Membership:
             self._protocol.acknowledge(worker, gone)
 
     async def _wanted(self, worker: WorkerEntry, tokens: Sequence[str]) -> dict[str, tuple[str, int]]:
-        """Those of these tokens that somebody waits for, with their attempts. A worker may list any number: they are
-        looked up some at a time."""
+        """Returns those of these tokens that a run waits for, with their attempts. A worker may list any number:
+        they are looked up in batches."""
         found: dict[str, tuple[str, int]] = {}
         for start in range(0, len(tokens), LOOKUP_BATCH):
             some = tokens[start : start + LOOKUP_BATCH]

@@ -1,4 +1,4 @@
-"""What becomes of the attempts that workers have? Results are handed in, and kept until they are durable."""
+"""Hands in the results of attempts that workers have, and keeps each until it is durable."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Outcomes:
             flight.work.output(flight.event, "progress", text)
 
     def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
-        """These are durable, or nobody wants them: their workers may forget them."""
+        """Acknowledges results that are durable or unwanted: their workers may forget them."""
         settle, to_acknowledge = self._flights.settle, self.to_acknowledge
         for each in results:
             flight = settle(token_of(each.task_id, each.attempt, each.shadow))
@@ -176,7 +176,7 @@ class Outcomes:
         self._pump.schedule()
 
     def reassign(self, results: Sequence[ExecutionResult]) -> None:
-        """Nobody here drives the runs of these any more: whoever does finds them in the inbox."""
+        """Posts results of runs that are not driven here to the inbox, for their owners."""
         by_worker: dict[str, list[ExecutionResult]] = {}
         for result in results:
             flight = self._flights.get(token_of(result.task_id, result.attempt, result.shadow))

@@ -1,4 +1,4 @@
-"""How do messages get in and out? A ROUTER socket on the event loop of the engine."""
+"""Sends and receives messages: a ROUTER socket on the event loop of the engine."""
 
 from __future__ import annotations
 

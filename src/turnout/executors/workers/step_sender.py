@@ -1,4 +1,4 @@
-"""When do steps go out to the workers that were chosen for them? At once, if they still have room."""
+"""Sends steps to the workers that were chosen for them, and takes back those that have not begun."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StepSender:
     def _keep_or_return(self, worker_id: str, steps: list[Step], now: float) -> None:
         """Since it was chosen a worker may have gone, been told to leave, or lowered its credits. If it only takes
         fewer, these go out as soon as something ends there; but not for long: others may have room. What it may have
-        already nobody else can be given, so that waits for it."""
+        already no other worker can be given, so that waits for it."""
         if not steps:
             self._full_since.pop(worker_id, None)
             return

@@ -43,7 +43,7 @@ class WorkerBreakers:
         self._probes: dict[str, tuple[InFlight, float]] = {}
         """By token, and until when they may take their time."""
         self.blocking = False
-        """Whether any breaker of those who are there is not closed."""
+        """True if the breaker of any connected worker is not closed."""
 
     # -- coming and going ---------------------------------------------------------------------------------------
     def joined(self, worker: WorkerEntry) -> None:
@@ -73,14 +73,14 @@ class WorkerBreakers:
     def _look(self) -> None:
         self.blocking = any(known.guard.blocking for known in self._there.values())
 
-    # -- who gets work ------------------------------------------------------------------------------------------
+    # -- admission ----------------------------------------------------------------------------------------------
     def has_room(self, worker_id: str) -> bool:
-        """Whether its breaker lets one more through."""
+        """True if its breaker lets one more through."""
         known = self._there.get(worker_id)
         return known is None or not known.guard.blocking or known.guard.free_probes() > 0
 
     def is_blocked(self, worker_id: str) -> bool:
-        """Whether its breaker is not closed."""
+        """True if its breaker is not closed."""
         known = self._there.get(worker_id)
         return known is not None and known.guard.blocking
 
@@ -102,7 +102,7 @@ class WorkerBreakers:
         if known is None:
             return True
         known.reserved = max(0, known.reserved - 1)
-        # What it may have already is not another one: nobody else could be given that.
+        # What it may have already is not another one: no other worker could be given that.
         if not known.guard.blocking or flight.event.again:
             return True
         if not known.guard.take_probes(1):
@@ -129,7 +129,7 @@ class WorkerBreakers:
         known.guard.record(at_fault, flight.probe, result.error)
 
     def tick(self) -> bool:
-        """Whether somebody may be tried again now. A probe that takes its time speaks for its worker."""
+        """True if a worker may get a probe now. A probe still running after its timeout counts as success."""
         room = False
         if self._probes:
             now = self._clock()
@@ -149,7 +149,7 @@ class WorkerBreakers:
     # -- for people ---------------------------------------------------------------------------------------------
 
     def seen(self, protocol: HubProtocol) -> HubStatus:
-        """All who were let in."""
+        """Returns the status of all admitted workers."""
         workers = [worker for worker in protocol.workers.values() if worker.session]
         some, others = listed([self.figures_of(worker) for worker in workers])
         return HubStatus(
@@ -186,11 +186,11 @@ def name_of(worker: WorkerEntry) -> str:
 
 
 def blame(said: StepResult, ended: ExecutionResult, others: Callable[[], bool]) -> bool | None:
-    """Whether the worker is to blame for how it went; ``others``: somebody else could have run it."""
+    """True if the worker is at fault for the result; ``others``: another worker could have run it."""
     if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE_TYPE:
         return True
     if ended.status is ExecutionStatus.CRASHED:
-        # Where nobody else could have run it, nobody knows whether the body kills whatever it runs in.
+        # Where no other worker could have run it, the body may kill whatever it runs in.
         return True if others() else None
     return worker_at_fault(ended)
 

@@ -1,4 +1,4 @@
-"""Who is there, who can run what, and who has room? The hub's workers as the orchestrator sees them."""
+"""Chooses workers for tasks: which are connected, which can run what, and which have free slots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from turnout.wire.worker_entries import WorkerEntry
 
 
 class WorkerSelector(msgspec.Struct, frozen=True):
-    """What tasks of one line ask of a worker."""
+    """What tasks that wait together ask of a worker."""
 
     handler: str
     labels: dict[str, str]
@@ -34,7 +34,7 @@ class WorkerSelector(msgspec.Struct, frozen=True):
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """Those who could serve it; who was chosen last stands last."""
+    """The workers that match a selector; the one that was chosen last stands last."""
 
     wanted: WorkerSelector
     workers: list[WorkerEntry]
@@ -45,14 +45,14 @@ _decode = msgspec.json.Decoder(WorkerSelector).decode
 
 
 class WorkerPool:
-    """Places that are set aside, and lines of tasks that want the same workers."""
+    """Reserved slots, and the workers that match each selector."""
 
     def __init__(self, protocol: HubProtocol, breakers: WorkerBreakers) -> None:
         self._protocol = protocol
         self._breakers = breakers
         self._reserved: Counter[str] = Counter()
         self._by_selector: dict[str, Candidates] = {}
-        """By name; forgotten whenever somebody comes or goes."""
+        """Cleared whenever a worker joins or leaves."""
         self._exclusive = ExclusiveWorkers(lambda worker: len(worker.out) + self._reserved[worker.id])
         self.capacity = 0
         """How many attempts all workers together take at once, as last counted."""
@@ -69,11 +69,11 @@ class WorkerPool:
         return any(worker.free > self._reserved[worker.id] for worker in self._protocol.workers.values())
 
     def selector(self, handler: str, labels: Mapping[str, str], exclusive: bool = False) -> str:
-        """Its name says what its tasks want."""
+        """Returns the selector of such tasks, as text."""
         return _encode(WorkerSelector(handler, dict(labels), exclusive)).decode()
 
     def wait_reason(self, selector: str) -> str:
-        """Why tasks in this line wait: nobody could run them, nobody who could may be asked, or all are busy."""
+        """Returns why such tasks wait: no worker matches, all that match are blocked, or all are busy."""
         known = self._candidates(selector)
         wanted, workers = known.wanted, known.workers
         if not workers:
@@ -83,7 +83,7 @@ class WorkerPool:
         return WAITING_TO_RUN_ALONE_ON_A_WORKER if wanted.exclusive else NO_CAPACITY
 
     def others(self, worker: WorkerEntry, work: Work | None) -> bool:
-        """Whether somebody else is there who has the handler, and may be asked."""
+        """True if another connected worker has the handler and its breaker is closed."""
         if work is None:
             return False
         handler, there = handler_of(work.task.body), self._protocol.workers.values()
@@ -93,7 +93,7 @@ class WorkerPool:
         )
 
     def assign(self, selector: str) -> str | None:
-        """The matching worker with the largest share of its places free; among equals, who has waited longest."""
+        """Reserves a slot of the matching worker with the largest free share; of equals, the least recently chosen."""
         known = self._candidates(selector)
         workers = known.workers
         best = self._choose_exclusive(workers) if known.wanted.exclusive else self._least_loaded(workers)
@@ -106,7 +106,7 @@ class WorkerPool:
         return best.id
 
     def assign_to(self, holder: str) -> bool:
-        """Set a place of this worker aside, if it has one."""
+        """Reserves a slot of this worker, if it has one."""
         worker = self._protocol.workers[holder]
         if worker.free <= self._reserved[holder]:
             return False
@@ -130,11 +130,11 @@ class WorkerPool:
         return self._exclusive.choose(able)
 
     def misplaced(self, worker: WorkerEntry) -> list[str]:
-        """Steps that have waited there for long, and that somebody else could begin at once."""
+        """Returns steps that have waited there for long and that another worker could begin at once."""
         idle = {each.id: places for each in self._protocol.workers.values() if (places := self._idle(each)) > 0}
         found: list[str] = []
         for token, given in worker.out.items():
-            # What needs leave to begin is between its worker and whoever grants it.
+            # A step that needs leave to begin is granted by its owner.
             if not given.is_waiting or given.step.metadata.confirm_start:
                 continue
             handler, labels = given.step.handler_class, given.step.metadata.labels
