@@ -47,7 +47,7 @@ class SmallWorker:
         self.frozen = threading.Event()
         self.stopped: set[str] = set()
         self.drained = threading.Event()
-        """A hub has told it to leave; it stays, and start_wanted for nothing."""
+        """A hub has asked it to leave; it stays, and asks for nothing."""
         self._ended = threading.Event()
         self._addresses = addresses
         self._hello = Hello(

@@ -1,1 +1,1 @@
-"""Does a worker program keep the protocol? A scripted hub plays the sessions of ``wire/vectors`` against it."""
+"""Checks that a worker program keeps the protocol: a scripted hub plays the sessions of ``wire/vectors``."""

@@ -1,4 +1,4 @@
-"""What does a script ask of whoever owns the sockets and the program, and what does it come to in the end?"""
+"""Declares the acts of a script that need sockets or the program, and its verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the scripted hub listen, and what does it answer by itself? One hub, without a socket."""
+"""Plays one hub of a session without a socket: keeps what arrives, and sends the automatic answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ANSWERS: Mapping[str, bool] = {
     "bye": True,
     "strangers": True,
 }
-"""What a hub answers by itself; ``strangers``: ``no_session`` to whoever speaks in a session that is over."""
+"""What a hub answers by itself; ``strangers``: ``no_session`` to messages of a session that is over."""
 
 
 class Came(msgspec.Struct, frozen=True):

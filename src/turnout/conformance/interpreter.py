@@ -1,7 +1,7 @@
-"""What does the script do next? The interpreter of one session, without sockets, files or processes.
+"""Interprets the script of one session, without sockets, files or processes.
 
 Events go in with the time at which they happened (``receive``, ``exited``, ``looked``, ``tick``); ``acts`` come out for
-whoever owns the sockets and the program, until there is a ``verdict``.
+the owner of the sockets and the program, until there is a ``verdict``.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Player:
         self._advance(now)
 
     def acting(self, now: float) -> None:
-        """Called right before the acts are carried out: writing a large message is no part of the step after it."""
+        """Called right before the acts are done: writing a large message is no part of the step after it."""
         if self._entered == self._now:
             self._entered = now
             if self._pause_due is None:

@@ -1,4 +1,4 @@
-"""Does a message look as a script says? Patterns with placeholders, and what was captured put into what is sent."""
+"""Matches messages against the patterns of a script, and fills captured values into what is sent."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Note = Callable[[int, str, str], None]
 
 
 class Moves:
-    """``acts`` holds what is to be done by whoever owns the sockets and the program."""
+    """``acts`` holds what is to be done by the owner of the sockets and the program."""
 
     def __init__(self, session: str, captured: Captured, rules: Rules, note: Note) -> None:
         self.acts: list[Act] = []

@@ -1,4 +1,4 @@
-"""How is the worker program started, told, and surely ended? With its process group, in an environment of its own."""
+"""Starts, signals and kills the worker program with its process group, in an environment of its own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Program:
 
     def end(self) -> None:
         """Nothing of it is left afterwards."""
-        # The group outlives its first process as long as anybody is in it.
+        # The group outlives its first process as long as a process is in it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

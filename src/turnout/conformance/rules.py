@@ -1,4 +1,4 @@
-"""What must every message of a worker hold, whatever the script is about?"""
+"""Checks the rules that hold for every message of a worker, in every session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a scripted session? Its file, read and checked (the README beside the files describes the language)."""
+"""Reads and checks the file of a session; the README beside the files describes the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are sessions run against a program? Each with sockets and a process of its own, a few side by side."""
+"""Plays sessions against a program, several at a time, each with its own sockets and process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where do workers connect to? A ROUTER on loopback for each scripted hub, and who may come in."""
+"""Holds the ROUTER sockets of the scripted hubs on loopback, and admits the key of the program."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hub: int = 1
     note: str = ""
-    """Why; for who reads the file."""
+    """Why; for readers of the file."""
 
 
 class Expect(_Step, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""How is a session told to people? One line for each message, and what was expected in few words."""
+"""Formats the messages of a session as lines of a trace."""
 
 from __future__ import annotations
 

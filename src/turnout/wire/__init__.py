@@ -1,1 +1,1 @@
-"""What travels between a hub and its workers? Messages, their bytes, and the rules of a session; no sockets here."""
+"""Defines what travels between a hub and its workers: messages, their bytes, and sessions without sockets."""

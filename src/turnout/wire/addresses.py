@@ -1,4 +1,4 @@
-"""Is this the address of a hub, for somebody who connects or for the hub that listens there?"""
+"""Checks the addresses that workers connect to and hubs listen on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def can_be_listened_on(address: str) -> bool:
 
 
 def can_be_connected_to(address: str) -> bool:
-    """``tcp://host:5890`` or ``ipc:///path``: somebody in particular, at a port that is known."""
+    """``tcp://host:5890`` or ``ipc:///path``: one host, at a known port."""
     return _is_address(address, listening=False)
 
 

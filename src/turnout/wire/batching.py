@@ -1,4 +1,4 @@
-"""In which messages do steps, or results, travel? As few as their size allows, and none that could not be said."""
+"""Packs steps or results into as few messages as their size allows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is the work that travels? Steps and their results, in the documents that handlers of any language know.
+"""Declares steps and their results as the documents that handlers of any language know.
 
-In these documents a step is a task and a task is a run. Only this module, ``translation`` and ``answers`` use the words
-so. What is made once for every step is not tracked by the garbage collector: JSON has no cycles.
+In these documents a step is a task and a task is a run. Only this module, ``step_codec`` and ``result_codec`` use these
+words so. What is made once for every step is not tracked by the garbage collector: JSON has no cycles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "
 
 
 class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The attempt: who it is and how long it may take."""
+    """The attempt: its identity and its limits."""
 
     token: str
     attempt: int = 0

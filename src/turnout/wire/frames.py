@@ -1,4 +1,4 @@
-"""How does a message become bytes, and bytes a message? Four frames: kind, session, body, check."""
+"""Encodes messages as four frames (kind, session, body, check), and decodes them."""
 
 from __future__ import annotations
 

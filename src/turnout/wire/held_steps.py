@@ -1,4 +1,4 @@
-"""What does a worker have in hand, over all its hubs? A token begins once; its result stays until somebody has it."""
+"""Holds the steps of a worker over all its hubs: a token begins once, and its result stays until it is acknowledged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HeldStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
     step: Step
     batch_id: str
     hub: str
-    """Who gave it."""
+    """The hub that gave it."""
     received_at: float
     state: HeldState = "waiting"
     granted: bool = False
@@ -48,7 +48,7 @@ class HeldStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
         return Held(self.token, self.state)
 
     def overdue(self, now: float) -> bool:
-        """Whether nobody would want its result any more, so that it need not begin."""
+        """True if its deadline has passed: its result would not be needed, so it need not begin."""
         deadline = self.step.metadata.deadline_ms
         return deadline is not None and now - self.received_at > deadline / 1000
 
@@ -87,7 +87,7 @@ class HeldSteps:
         return True
 
     def request_start(self, token: str) -> None:
-        """It could begin now, and needs leave to: whoever has it is taken to have begun, also if its worker dies."""
+        """Called when the step could begin and needs leave. A granted step counts as begun, even if the worker dies."""
         held_step = self.table[token]
         if not held_step.start_wanted:
             held_step.start_wanted = True
@@ -114,7 +114,7 @@ class HeldSteps:
         self.finish(token, unable(held_step.step, "returned", reason))
 
     def forget(self, tokens: Iterable[str]) -> list[str]:
-        """Nobody start_wanted for these any more; returns those that were running."""
+        """Removes steps that no hub asks for any more. Returns those that were running."""
         running: list[str] = []
         for token in tokens:
             held_step = self.table.pop(token, None)

@@ -1,4 +1,4 @@
-"""What can happen at a hub that its owner has to act on? One frozen struct for each."""
+"""Declares the events of a hub that its owner acts on, one frozen struct each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnout.wire.worker_entries import WorkerEntry
 
 
 class HelloReceived(msgspec.Struct, frozen=True):
-    """A worker has said hello: look whether anybody waits for what it holds from elsewhere, and call ``welcome``."""
+    """A worker said hello: its owner checks which steps of other hubs are still needed, and calls ``welcome``."""
 
     worker: WorkerEntry
     unknown: tuple[Held, ...]
@@ -32,7 +32,7 @@ class ResultsReceived(msgspec.Struct, frozen=True):
 
 
 class ForeignResultsReceived(msgspec.Struct, frozen=True):
-    """Results of steps that another hub gave: leave them for whoever owns the runs, then ``acknowledge``."""
+    """Results of steps that another hub gave: leave them for the owners of the runs, then ``acknowledge``."""
 
     worker: WorkerEntry
     results: tuple[StepResult, ...]
@@ -46,7 +46,7 @@ class StartRequested(msgspec.Struct, frozen=True):
 
 
 class StepsLost(msgspec.Struct, frozen=True):
-    """Nobody knows whether these were begun."""
+    """It is unknown whether these were begun."""
 
     worker: WorkerEntry
     steps: tuple[Step, ...]

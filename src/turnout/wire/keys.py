@@ -1,4 +1,4 @@
-"""What does a key look like, in text and in a file? The same for hubs and for workers."""
+"""Reads and writes keys as text and as files, for hubs and workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be saved of results that cannot be read as they are? All that can be read, and the tokens of the others.
+"""Decodes what can be read of results that are not valid as they are, and the tokens of the others.
 
 A worker sends a result again until it is acknowledged. One that its hub could never read would come back for ever, and
 take with it whatever shares its message: so it ends its own attempt, with an error that says what is wrong with it.
@@ -81,7 +81,7 @@ def forgiving(text: str) -> Any:
     """The document that this JSON was meant to be; raises ValueError or RecursionError if it is none. Its complexity
     has been checked.
 
-    Numbers that are too large, NaN, and text that is none stay in the value: whoever keeps values refuses them, and
+    Numbers that are too large, NaN, and text that is none stay in the value: the store of values refuses them, and
     says why.
     """
     try:

@@ -19,7 +19,7 @@ HeldState: TypeAlias = Literal["waiting", "running", "done"]
 
 
 class Malformed(ValueError):
-    """These frames are no message: whoever sent them is not to be trusted with a session."""
+    """Raised when frames are no message: their sender is not to be trusted with a session."""
 
 
 class OverLimit(Malformed):

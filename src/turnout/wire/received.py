@@ -1,7 +1,7 @@
 """Results as a hub receives them: their outputs are decoded only for steps that the worker was given.
 
-Skipping an output costs little and allocates nothing; decoding 15 MB of empty objects takes seconds. So what nobody
-waits for, and what is too large to be kept, is never decoded.
+Skipping an output costs little and allocates nothing; decoding 15 MB of empty objects takes seconds. So what no
+attempt waits for, and what is too large to be kept, is never decoded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How does the result of an attempt travel? As the worker's answer, and at the hub as a result again.
+"""Translates results of attempts into result documents at the worker, and back at the hub.
 
 Whatever comes from the other side is checked here: a result that cannot be kept is a failure, never an error of ours.
 """
@@ -29,7 +29,7 @@ from turnout.wire.documents import Outcome, ResultMetadata, Step, StepError, Ste
 from turnout.wire.step_codec import milliseconds
 
 MAX_MS = 10**15
-"""Longer than anybody waits, and a number that can be reckoned with."""
+"""Longer than any wait, and still a number that can be added."""
 MAX_FRAMES = 200
 """Lines of a backtrace that travel, from its end."""
 
@@ -169,7 +169,7 @@ def _named(kind: str, error: ErrorInfo) -> ErrorInfo:
 
 
 def _times(took_ms: float | None, now: float | None) -> dict[str, float]:
-    """When it began and ended, by the clock of whoever asks."""
+    """When it began and ended, by the clock of the caller."""
     if now is None:
         return {}
     took = took_ms / 1000 if took_ms is not None and math.isfinite(took_ms) else 0.0

@@ -1,4 +1,4 @@
-"""What is an attempt in the documents that travel? Both ways: as a step for the hub, as work for the worker."""
+"""Translates attempts into step documents for the hub, and step documents into work for the worker."""
 
 from __future__ import annotations
 

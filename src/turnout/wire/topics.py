@@ -1,4 +1,4 @@
-"""What do a publisher of steps and its one subscriber say? ``steps {json}`` and ``results {json}``, each in one frame.
+"""Encodes the messages of a publisher and its one subscriber: ``steps {json}`` and ``results {json}``, one frame each.
 
 The documents are those of the worker protocol. Handlers that were written from the oldest description of them answer
 with less: without a token, often without metadata, with an error that is only text. All of that is understood here.
@@ -87,7 +87,7 @@ class Heard(msgspec.Struct, frozen=True):
     batch_id: str
     results: tuple[StepResult, ...]
     unread: int = 0
-    """Results of a batch that nobody waits for."""
+    """Results of a batch that is not awaited."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -110,7 +110,7 @@ def channel_of(number: int) -> bytes:
 
 
 def is_for_steps(topic: bytes) -> bool:
-    """Whether who subscribes to this means to get steps."""
+    """True if a subscription to this asks for steps."""
     return STEPS.startswith(topic) or topic == STEPS + b" "
 
 
@@ -168,7 +168,7 @@ def _number(id: str) -> int | str:
 
 def read_results(frame: bytes, wanted: Callable[[str], bool] = lambda batch_id: True) -> Heard:
     """What a handler answered; raises Malformed, never anything else. One result that makes no sense is an error of its
-    step, so that somebody hears of it: asked again, its handler would only say the same. Of batches that are not
+    step, so that it is not lost: asked again, its handler would only say the same. Of batches that are not
     ``wanted`` no result is read."""
     return _read(frame, RESULTS, lambda text: _heard(text, wanted))
 
@@ -204,7 +204,7 @@ def _read(frame: bytes, topic: bytes, decode: Callable[[str], T]) -> T:
     if begins != topic:
         raise Malformed(f"a frame begins with {begins[:32]!r} instead of {topic.decode()!r}")
     try:
-        # All of it is text: the decoder alone would not look at the bytes of fields that nobody asks for.
+        # All of it is text: the decoder alone would not look at the bytes of fields that are not read.
         return decode(body.decode())
     except OverLimit:
         raise

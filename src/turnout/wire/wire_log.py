@@ -1,4 +1,4 @@
-"""What does a message look like to a person who follows the conversation? Everything but what is nobody's business."""
+"""Formats messages for logs, with the values of users masked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAYING = frozenset({"results", "progress"})
 def shown(frames: Sequence[bytes], codec: str = JSON) -> str:
     """One line: kind, session, body with what is in it masked, size. Never raises.
 
-    Only what the protocol knows is shown: whatever a worker of another make adds to a message may be anybody's.
+    Only what the protocol knows is shown: whatever a worker of another make adds to a message may be private.
 
     >>> shown([b"drain", b"s1", b'{"reason":"deploy"}', b"17b87713"])
     'drain s1 {"reason":"deploy"} (19 bytes)'

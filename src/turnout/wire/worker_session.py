@@ -1,4 +1,4 @@
-"""How does a worker talk to one hub? A session without a socket: frames and time in, frames and actions out."""
+"""Runs the session of a worker with one hub without a socket: frames and time in, frames and actions out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SessionState(StrEnum):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """End the handler of this token; with ``drop`` nobody wants to hear how."""
+    """End the handler of this token; with ``drop`` its result is not needed."""
 
     token: str
     reason: str
@@ -82,7 +82,7 @@ Action: TypeAlias = Stop | Reconnect | DrainRequested | HubClosed
 class WorkerSession:
     """One worker's side of its sessions with one hub.
 
-    ``outbox`` holds messages to be sent and ``actions`` what is to be done; whoever owns the socket empties both after
+    ``outbox`` holds messages to be sent and ``actions`` what is to be done; the owner of the socket empties both after
     each call.
     """
 
@@ -321,7 +321,7 @@ class WorkerSession:
         self._send_heartbeat(now)
 
     def _adopt(self, tokens: Sequence[str]) -> None:
-        """These are this hub's from now on, where nobody else is there who gave them."""
+        """Makes these steps this hub's, unless the hub that gave them is connected."""
         taken = set(tokens)
         for each in self._orphans() if taken else ():
             if each.token in taken:

@@ -1,4 +1,4 @@
-"""Where do this worker's steps run, and which have ended? In threads or child processes, commands in their own."""
+"""Runs the steps of a worker in threads or child processes, and collects their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the Python worker keep to the protocol? The program that ``turnout conformance`` plays every session against.
+"""Is the program of the Python worker that ``turnout conformance`` plays every session against.
 
 ``python -m turnout.worker.conformance``, with the hub's address in ``TURNOUT_CONNECT``.
 """

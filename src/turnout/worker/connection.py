@@ -1,4 +1,4 @@
-"""How does a worker reach one hub, again and again? A socket around a session, made anew when it is of no use."""
+"""Connects a worker to one hub: a socket around a session, opened anew after each loss."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Connection:
         self.address = address
         self.session = session
         self.discovered = discovered
-        """Some hub named it; nobody insists on it."""
+        """Another hub named it; it is not configured."""
         self.socket: zmq.Socket[bytes] | None = None
         self.monitor: zmq.Socket[bytes] | None = None
         self.received = self.sent = self.dropped = self.reconnects = 0
@@ -113,7 +113,7 @@ class Connection:
             log.info("hub %s is there", self.address)
 
     def unanswered(self, now: float) -> bool:
-        """Whether it has been greeted for too long. Long before, whoever looks at this worker hears why it idles."""
+        """True if the hub has not answered hello within ``WELCOME_TIMEOUT``. A warning is logged long before."""
         if self.socket is None or self.session.state is not SessionState.GREETING:
             return False
         if now - self._opened > SOON and not self._missed:

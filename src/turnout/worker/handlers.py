@@ -1,4 +1,4 @@
-"""What can this worker run? The tasks and handlers of the modules that it was told to import."""
+"""Holds the tasks and handlers of the modules that a worker imports."""
 
 from __future__ import annotations
 

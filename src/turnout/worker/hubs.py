@@ -1,4 +1,4 @@
-"""Which hubs does a worker talk to, and how much does each get? Those that it was told of, and those that they name."""
+"""Holds the connections of a worker to its hubs, and divides its credits among them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_DISCOVERED = 64
 CLOSE_TIMEOUT = 1.0
 """Seconds that what was said last has to go out, to a hub that is there."""
 UNREACHABLE_BACKOFF = 60.0
-"""Seconds after which such a hub, having given no answer, is tried again."""
+"""Seconds after which such a hub, having given no answer, is retried."""
 
 
 class Hubs:
@@ -137,7 +137,7 @@ class Hubs:
             del self._aliases[address]
             self._connect(address, now, discovered=address not in self._settings.connect)
         self._register()
-        # Whoever takes over what that hub gave hears at once that it goes on here.
+        # A hub that takes over what that hub gave learns at once that it still runs here.
         for session in self.open:
             session.send_heartbeat(now)
 

@@ -1,4 +1,4 @@
-"""With which keys does a worker encrypt what it says, and prove who it is?"""
+"""Holds the CURVE keys of a worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class CurveKeys(msgspec.Struct, frozen=True):
     """All in Z85 text."""
 
     server: str
-    """The hub's public key: who does not have its secret half cannot pretend to be it."""
+    """The hub's public key: a server without its secret half cannot pose as the hub."""
     public: str
     secret: str
 

@@ -1,4 +1,4 @@
-"""What does a step need to run here? The body that it start_wanted for, and the arguments that came with it."""
+"""Turns a step into work: finds its handler and binds the arguments that came with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many steps does a worker ask for? Twice as many as it has places, and quick ones further ahead."""
+"""Decides how many steps a worker asks for: twice its slots, and more if steps are quick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declares the settings of a worker, and reads them from the environment variables that all workers share."""
+"""Declares the settings of a worker, and reads them from the environment."""
 
 from __future__ import annotations
 

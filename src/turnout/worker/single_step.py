@@ -1,4 +1,4 @@
-"""What would a worker answer to this step? A handler run here and now, without sockets: for tests."""
+"""Runs one step document in this thread, without sockets, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declares the status of a worker with its figures, and exposes them for Prometheus."""
+"""Declares the figures of a worker, and writes them in the text format of Prometheus."""
 
 from __future__ import annotations
 

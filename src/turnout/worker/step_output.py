@@ -1,4 +1,4 @@
-"""How does what steps print and log get to their hubs? Gathered as lines, bounded, and taken along by time."""
+"""Collects the output of running steps as lines, bounded, until the worker sends them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StepOutput:
         return not (self._buffer.pending or self._buffer.unfinished or self._progress)
 
     def take(self, say: Said) -> None:
-        """Hand on all whole lines, in order, and beginnings that nobody has gone on with."""
+        """Hand on all whole lines, in order, and beginnings of lines that were not continued."""
         with self._lock:
             self._buffer.settle(time.time() - UNFINISHED)
         self._hand_on(say)

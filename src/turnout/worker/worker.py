@@ -1,4 +1,4 @@
-"""What does a worker do all day? It takes what its hubs give, runs it, and answers, in one thread that has the sockets.
+"""Runs a worker: takes steps from its hubs, runs them and sends results, in one thread that has the sockets.
 
 Nothing is asked for on a timer while there is work: every round takes all that has come in, begins what may begin, and
 says all that is new in as few messages as there are batches.
@@ -153,8 +153,8 @@ class Worker:
             end_capture()
 
     def _abandon(self) -> None:
-        """What still runs ends with this process. Its hubs need not wait to find out, and nobody takes it for a failure
-        of the handler."""
+        """Ends what still runs with this process. Its hubs are told at once, and it does not count as a failure of the
+        handler."""
         self._take_results()
         self._attempts.stop(0.0)
         for held_step in self._held_steps:
@@ -257,7 +257,7 @@ class Worker:
                 case Reconnect():
                     self._hubs.lost(connection, now, action.reason)
                 case DrainRequested():
-                    log.info("hub %s start_wanted this worker to leave: %s", connection.address, action.reason)
+                    log.info("hub %s asks this worker to leave: %s", connection.address, action.reason)
                     self._asked_to_stop = max(1, self._asked_to_stop)
                 case HubClosed() if connection.session.state is SessionState.REFUSED:
                     log.error("hub %s refuses this worker: %s", connection.address, action.reason)

@@ -1,4 +1,4 @@
-"""How many steps a worker start_wanted for."""
+"""A worker asks for twice its slots, and for more if steps are quick."""
 
 from __future__ import annotations
 
