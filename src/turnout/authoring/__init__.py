@@ -1,1 +1,1 @@
-"""How it is said: ``@task`` and ``@workflow``, placeholders, and the registry that finds a task's function again."""
+"""Holds ``@task`` and ``@workflow``, placeholders, and the registry that finds the function of a stored task."""

@@ -1,4 +1,4 @@
-"""How is a workflow that is called inside another one said in the graph? As a task whose body is a child run."""
+"""Makes a workflow that is called inside another one a task whose body is a child run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which Runner does ``fulfil(order)`` use? The one that the calling body belongs to, else the program's default one."""
+"""Finds the Runner of a call such as ``fulfil(order)``: that of the calling body, else the program's default one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Submitted(Protocol[R_co]):
     id: str
 
     def wait(self, timeout: float | None = None) -> Any:
-        """Wait for the run to end; its state."""
+        """Waits for the run to end and returns its state."""
         ...
 
     def result(self, timeout: float | None = None) -> R_co:
-        """Wait for the run to end; what it returned, or the exception that tells how it ended."""
+        """Waits for the run to end and returns its result, or raises the exception of its end."""
         ...
 
 
@@ -30,7 +30,7 @@ class DefaultRunner(Protocol):
     """What authoring needs of a Runner."""
 
     def run(self, workflow: Any, /, *args: Any, **kwargs: Any) -> Any:
-        """Run the workflow durably and return its result."""
+        """Runs the workflow durably and returns its result."""
         ...
 
     def submit(self, workflow: Any, /, *args: Any, **kwargs: Any) -> Submitted[Any]:
@@ -71,7 +71,7 @@ _slot = _Slot()
 
 
 def set_default_runner_factory(factory: Callable[[], DefaultRunner] | None) -> None:
-    """Say how the default Runner is made; one that was already made is forgotten, not closed."""
+    """Sets how the default Runner is made; one that was already made is forgotten, not closed."""
     with _slot.lock:
         _slot.factory, _slot.runner = factory, None
 

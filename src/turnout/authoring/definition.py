@@ -1,4 +1,4 @@
-"""A workflow as it was drawn: a spec, and the tasks behind its names. Runs keep theirs when it is defined anew."""
+"""Holds the definition of a workflow: its spec, and the tasks behind its names. A run keeps its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from turnout.model.inputs import check_input
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 _HISTORY = re.compile(r"_+|_+\d+")
-"""Names under which an interactive session keeps its last results: nobody defined a workflow by them."""
+"""Names under which an interactive session keeps its last results; no workflow is defined by them."""
 
 
 class Definition:

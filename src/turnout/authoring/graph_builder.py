@@ -1,4 +1,4 @@
-"""Which graph does the workflow function draw? Each task called inside it becomes a node."""
+"""Builds the graph of a workflow: each task called inside its function becomes a node; ``.map`` adds mapped tasks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class GraphBuilder(Generic[T]):
         return {*self._nodes_of(task.waits_for), *(name for template in templates for name in tasks_in(template))}
 
     def call(self, task: T, args: tuple[Any, ...], kwargs: Mapping[str, Any], mapped: Mapped | None = None) -> Ref:
-        """Add a node for this call; the placeholder stands for its result."""
+        """Adds a node for this call; the placeholder stands for its result."""
         self._check_style(task)
         self._check_arguments(task, args, kwargs)
         name = self._name_for(task)
@@ -103,7 +103,7 @@ class GraphBuilder(Generic[T]):
         return Ref(FromTask(name), self)
 
     def add(self, task: T, depends_on: Iterable[str], uses_context: bool) -> None:
-        """Add a task of a Context-style workflow."""
+        """Adds a task of a Context-style workflow."""
         name = task.name
         if name in self.specs:
             self._refuse_duplicate(name)
@@ -196,7 +196,7 @@ class MappedTask(DrawnTask, Protocol):
 
 
 def draw_map(task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any], options: Mapping[str, Any]) -> Ref:
-    """Add the mapped task to the workflow that is being drawn; the placeholder stands for the list of results."""
+    """Adds the mapped task to the workflow that is being drawn; the placeholder stands for the list of results."""
     drawing = current_drawing()
     if drawing is None:
         raise InvalidWorkflow(
@@ -256,7 +256,7 @@ def _piped(
 ) -> tuple[str, ...]:
     """The mapped tasks whose results are only gone through here: item follows item, without waiting for the whole.
 
-    A trigger rule asks how the whole has ended, and whoever says ``.after`` means the whole, too.
+    A trigger rule and ``.after`` refer to the mapped task, not to its items.
     """
     if task.given.get("trigger_rule") is not None:
         return ()

@@ -1,4 +1,4 @@
-"""Which tasks of a workflow are hooks? Those that the workflow, or one of its tasks, names for an end."""
+"""Adds the hooks that a workflow and its tasks name to the graph."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from turnout.model.spec import Hook, HookedOn
 
 
 def add_hooks(drawing: GraphBuilder[Task[..., Any]], of_workflow: Mapping[str, Any]) -> None:
-    """Add the hooks of all tasks drawn so far, and of the workflow, behind them."""
+    """Adds the hooks of all tasks drawn so far, and of the workflow, behind them."""
     owners = [(f"task {name!r}", name, task.given) for name, task in drawing.tasks.items()]
-    for who, of, options in (*owners, (f"workflow {drawing.workflow!r}", "", of_workflow)):
+    for owner, of, options in (*owners, (f"workflow {drawing.workflow!r}", "", of_workflow)):
         for on in get_args(HookedOn):
             given = options.get(f"on_{on}")
-            for hook in _tasks(given, f"on_{on} of {who}"):
-                _add(drawing, hook, on, of, f"on_{on} of {who}")
+            for hook in _tasks(given, f"on_{on} of {owner}"):
+                _add(drawing, hook, on, of, f"on_{on} of {owner}")
 
 
 def _tasks(given: Any, what: str) -> list[Task[..., Any]]:

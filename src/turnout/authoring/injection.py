@@ -17,7 +17,7 @@ class Context(dict[str, Any]):
 
 
 class Injected:
-    """Stands for the value until an attempt begins. A body that is called outside of a run and uses it is told so."""
+    """Stands for the value until an attempt begins. A body that uses it outside of a run gets NotInjected."""
 
     __slots__ = ()
 

@@ -33,7 +33,7 @@ class TaskOptions(TypedDict, total=False):
     depends_on: Sequence[Any]
     """Context style only: names of tasks, or the tasks themselves."""
     retries: int
-    """How often a failed task is tried again: 3 means up to 4 attempts."""
+    """How often a failed task is retried: 3 means up to 4 attempts."""
     retry_delay: Duration
     backoff: Backoff
     max_delay: Duration | None

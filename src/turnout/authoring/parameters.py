@@ -1,4 +1,4 @@
-"""What does ``-p key=value`` mean? Text as it is typed on a command line, read by the workflow's annotations."""
+"""Reads ``-p key=value`` from a command line by the annotations of the workflow's parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workflows that a program has the code for, and the Python function that is the body of a stored task.
+"""Holds the workflows that a program has the code for, and finds the function of a stored task.
 
 A restarted program, or another one with the same code, finds a body by workflow and task name first: that is what
 people mean when they change a function and start again. The body's own reference is the second way, for tasks that the

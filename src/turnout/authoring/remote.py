@@ -1,4 +1,4 @@
-"""How is a handler that runs elsewhere, in any language, said in a workflow? As a task without a function here."""
+"""Makes a handler that workers run, in any language, a task without a local function."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _plain_config(config: Mapping[str, Any], name: str) -> dict[str, Any]:
         value = to_json_value(dict(config), what)
         dump_output(value, what=what)
     except (InputError, TypeError, ValueError) as error:
-        said = error.message if isinstance(error, InputError) else f"{what} is {config!r}: write a dict"
-        raise InvalidWorkflow(said, code="bad_config", task=name) from error
+        message = error.message if isinstance(error, InputError) else f"{what} is {config!r}: write a dict"
+        raise InvalidWorkflow(message, code="bad_config", task=name) from error
     return value
 
 

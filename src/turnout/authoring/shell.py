@@ -1,4 +1,4 @@
-"""How does a command become a task?"""
+"""Makes a command a task."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shell(
     max_capture: int = MAX_CAPTURE,
     **options: Unpack[TaskOptions],
 ) -> ShellTask:
-    """Make a command a task: ``shell(["pytest", "-q", "{path}"], timeout="5m")``, called as ``tests(path="tests")``.
+    """Makes a command a task: ``shell(["pytest", "-q", "{path}"], timeout="5m")``, called as ``tests(path="tests")``.
 
     A list is run as it is, without a shell. A text is run by ``/bin/sh``, its values quoted. ``env`` is added to the
     environment of the orchestrator. The task returns ``{"exit_code": …, "stdout": …, "stderr": …}``, or its standard

@@ -1,4 +1,4 @@
-"""How does a function become a task?"""
+"""Makes a function a task."""
 
 from __future__ import annotations
 
@@ -208,5 +208,5 @@ def task(function: Callable[Q, S], /) -> Task[Q, S]: ...
 @overload
 def task(**options: Unpack[TaskOptions]) -> Decorator: ...
 def task(function: Callable[..., Any] | None = None, /, **options: Unpack[TaskOptions]) -> Task[..., Any] | Decorator:
-    """Make a function a task: ``@task``, or ``@task(retries=3, timeout="5m")``. See ``TaskOptions``."""
+    """Makes a function a task: ``@task``, or ``@task(retries=3, timeout="5m")``. See ``TaskOptions``."""
     return Decorator(options) if function is None else Task(function, options)

@@ -41,7 +41,7 @@ _being_drawn: ContextVar[tuple[Workflow[..., Any], ...]] = ContextVar("turnout_b
 
 
 def defined_workflows() -> list[Workflow[..., Any]]:
-    """The workflows that this program has defined so far: what a Runner can resume unless it is told otherwise."""
+    """The workflows that this program has defined so far: what a Runner can resume by default."""
     return list(_defined)
 
 
@@ -119,7 +119,7 @@ class Workflow(Generic[P, R]):
         return self.define().returned(value)
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run it durably on the default Runner and return its result."""
+        """Runs it durably on the default Runner and returns its result."""
         self._not_while_drawing("run")
         return current_runner().run(self, *args, **kwargs)
 
@@ -268,7 +268,7 @@ def workflow(*, name: str | None = None, **options: Unpack[WorkflowOptions]) -> 
 def workflow(
     function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Unpack[WorkflowOptions]
 ) -> Workflow[..., Any] | Decorator:
-    """Make a function a workflow. It is executed once, with placeholders, to draw the graph.
+    """Makes a function a workflow. It is executed once, with placeholders, to draw the graph.
 
     >>> from turnout import task, workflow
     >>> @task

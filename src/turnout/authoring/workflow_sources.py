@@ -1,4 +1,4 @@
-"""Where does a workflow's graph come from? From a function that is executed with placeholders, or a list of tasks."""
+"""Builds graphs from their two sources: a function executed with placeholders, and a list of tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a YAML document say? Plain values only, within bounds, and every slip with its line and column.
+"""Reads a YAML document: plain values only, within bounds, every error with its line and column.
 
 Plain scalars are read by YAML 1.2: ``on``, ``yes``, ``12:30`` and ``2024-01-01`` are text. Importing this module loads
 the YAML library, so it is imported where a YAML file is read and nowhere else.
@@ -37,9 +37,9 @@ def read_yaml(text: str) -> Any:
         _check_bounds(text)
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        said = ", ".join(each for each in (error.context, error.problem) if each)
+        problem = ", ".join(each for each in (error.context, error.problem) if each)
         mark = error.problem_mark or error.context_mark
-        raise _invalid(said, *((mark.line, mark.column) if mark else (0, 0))) from error
+        raise _invalid(problem, *((mark.line, mark.column) if mark else (0, 0))) from error
     except yaml.reader.ReaderError as error:
         before = text[: max(0, text.find(chr(error.character)))]
         column = len(before) - (before.rfind("\n") + 1)
@@ -147,9 +147,9 @@ _Loader.add_constructor(f"{_TAG}seq", SafeLoader.construct_yaml_seq)
 _Loader.add_constructor(f"{_TAG}map", SafeLoader.construct_yaml_map)
 
 
-def _refuse(at: yaml.Node | yaml.Event, said: str, code: str | None = None) -> NoReturn:
-    raise _invalid(said, at.start_mark.line, at.start_mark.column, code)
+def _refuse(at: yaml.Node | yaml.Event, problem: str, code: str | None = None) -> NoReturn:
+    raise _invalid(problem, at.start_mark.line, at.start_mark.column, code)
 
 
-def _invalid(said: str, line: int, column: int, code: str | None = None) -> InvalidYaml:
-    return InvalidYaml(f"line {line + 1}, column {column + 1}: {said}", code=code, line=line + 1, column=column + 1)
+def _invalid(problem: str, line: int, column: int, code: str | None = None) -> InvalidYaml:
+    return InvalidYaml(f"line {line + 1}, column {column + 1}: {problem}", code=code, line=line + 1, column=column + 1)

@@ -1,1 +1,1 @@
-"""What exists: states, workflow specs, rules, retry, events and results. Frozen values and pure functions."""
+"""Holds the values and pure functions of the domain: states, specs, rules, retries, events and results."""

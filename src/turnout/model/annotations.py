@@ -1,4 +1,4 @@
-"""Converters for annotations: each checks a JSON value, builds the Python value, and names its JSON schema.
+"""Makes converters for annotations: each checks a JSON value, builds the Python value, and names its JSON schema.
 
 Where msgspec cannot tell the members of a union apart, they are tried in the order in which they are written.
 """

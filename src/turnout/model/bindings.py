@@ -1,4 +1,4 @@
-"""Templates and contexts, resolved purely: the values that a task gets, and what a run returns."""
+"""Resolves templates and contexts: the arguments of a task, and the result of a run."""
 
 from __future__ import annotations
 

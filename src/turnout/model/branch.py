@@ -1,4 +1,4 @@
-"""``Branch``: the value that a body returns to choose which of its dependents run."""
+"""Holds ``Branch``, the value that a body returns to choose which of its dependents run."""
 
 from __future__ import annotations
 

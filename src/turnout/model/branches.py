@@ -1,4 +1,4 @@
-"""What follows from a branch's choice: which dependents are skipped, and what a skip means for those after it."""
+"""Decides which dependents a branch's choice skips, and what a skip means for the tasks after it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def checked_choice(result: ExecutionResult, graph: Graph, pos: int) -> Execution
     unknown = [name for name in result.chosen or () if name not in names]
     if not unknown or result.status is not ExecutionStatus.COMPLETED:
         return result
-    said = ", ".join(repr(name) for name in unknown)
+    listed = ", ".join(repr(name) for name in unknown)
     message = (
-        f"task {graph.tasks[pos].name!r} chose {said}, which {'is' if len(unknown) == 1 else 'are'} not among the "
+        f"task {graph.tasks[pos].name!r} chose {listed}, which {'is' if len(unknown) == 1 else 'are'} not among the "
         f"tasks that depend on it{suggest(unknown[0], names)}"
     )
     return _refused(result, message)

@@ -47,7 +47,7 @@ class BreakerSettings(Settings, frozen=True, kw_only=True):
 
 
 class Breaker(msgspec.Struct, frozen=True, kw_only=True):
-    """Closed lets all through, open nobody, half open a few, whose luck decides.
+    """closed: all calls pass; open: none; half-open: ``probes`` calls, whose results close or reopen it.
 
     >>> broken = Breaker().failed(BreakerSettings(threshold=1), now=0.0)
     >>> broken.state, broken.allows(0.5), broken.allows(1.5)
@@ -75,7 +75,7 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
                 return self.probing < self.probes
 
     def trying(self, now: float) -> Breaker:
-        """Somebody who was allowed tries now."""
+        """Returns the breaker after a call that it allowed has begun."""
         if self.state is BreakerState.CLOSED:
             return self
         if self.state is BreakerState.OPEN and now < self.until:
@@ -83,13 +83,13 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, state=BreakerState.HALF_OPEN, probing=self.probing + 1)
 
     def untried(self) -> Breaker:
-        """Somebody who was to try did not, or found out nothing: another may."""
+        """Returns the breaker after an allowed call ended without a verdict: another may begin."""
         if self.state is not BreakerState.HALF_OPEN:
             return self
         return msgspec.structs.replace(self, probing=max(0, self.probing - 1))
 
     def succeeded(self) -> Breaker:
-        """A success closes it; one that comes late, from before it opened, says nothing."""
+        """A success closes it; a late one, from before it opened, does not count."""
         if self.state is BreakerState.OPEN or (self.state is BreakerState.CLOSED and not self.failures):
             return self
         return Breaker(probes=self.probes)
@@ -116,7 +116,7 @@ nonsense. The names of a body's exception always end with those of Python's own 
 
 
 def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
-    """True: the executor failed. False: it did its work, whatever became of the body. None: neither can be told.
+    """True: the executor failed. False: it did its work, whatever became of the body. None: the result is no evidence.
 
     ``isolates``: every attempt has a process of its own there. Where several share one, a body may have taken the
     others with it.
@@ -138,7 +138,7 @@ def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
 
 
 def worker_at_fault(result: ExecutionResult) -> bool | None:
-    """The same for the worker that answered, or did not. A crash speaks against it: whoever asks has to know whether
+    """The same for the worker that answered, or did not. A crash counts against it: the caller has to know whether
     another worker could have done better.
     """
     error = result.error

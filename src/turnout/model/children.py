@@ -1,7 +1,7 @@
-"""Parent and child runs: the child's id, what its end tells its parent, and the commands that it follows.
+"""Links parent and child runs: the child's id, the result that it leaves its parent, and the commands that it gets.
 
 A child run belongs to one attempt of one task of its parent. The task is ``running`` until the child has ended, and
-nobody holds it; the child's end leaves a result in the parent's inbox, in the transaction that ends the child.
+no session holds it; the child's end leaves a result in the parent's inbox, in the transaction that ends the child.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CHILD = "child"
 """The executor key of tasks whose body is a child run, and the holder of their attempts."""
 PARENT_PAUSED, PARENT_CANCELLED, PARENT_GONE = "parent_paused", "parent_cancelled", "parent_gone"
-"""Why a child was paused or cancelled by its parent; gone: nobody waits for it any more."""
+"""Why a child was paused or cancelled by its parent; gone: its parent has ended."""
 CHILD_FAILED, CHILD_CANCELLED, CHILD_TIMED_OUT = "child_failed", "child_cancelled", "child_timed_out"
 CHILD_INPUT, CHILD_REFUSED, CHILD_TOO_DEEP, CHILD_RESULT = (
     "child_input",
@@ -48,7 +48,7 @@ def is_child(graph: Graph, row: TaskRow) -> bool:
 
 
 def child_run_id(parent_run: str, pos: int, attempt: int) -> str:
-    """The id of the child that this attempt has: always the same, so that whoever adopts the parent finds it.
+    """The id of the child that this attempt has: always the same, so that the next owner of the parent finds it.
 
     Its time is the parent's, so ids stay in order: a run's children stand right beside it.
     """
@@ -95,7 +95,7 @@ def shorter_timeout(one: float | None, other: float | None) -> float | None:
     return min(given) if given else None
 
 
-# -- what the child's end tells ----------------------------------------------------------------------------------------
+# -- the child's result ---------------------------------------------------------------------------------------------
 def parent_answer(new: NewRun, row: RunRow) -> ParentAnswer | None:
     """What the end of this run leaves in its parent's inbox; None if it has no parent."""
     if new.parent_run is None or new.parent_pos is None:
@@ -127,26 +127,26 @@ def child_result(new: NewRun, row: RunRow) -> ExecutionResult:
 
 
 def _end(new: NewRun, row: RunRow) -> tuple[ExecutionStatus, ErrorInfo | None]:
-    who = f"child run {new.run_id} of {new.workflow}"
+    child = f"child run {new.run_id} of {new.workflow}"
     match row.state:
         case RunState.COMPLETED:
             return ExecutionStatus.COMPLETED, None
         case RunState.CANCELLED:
-            said = f"{who} was cancelled: {row.reason}"
-            return ExecutionStatus.CANCELLED, ErrorInfo("RunCancelled", said, code=CHILD_CANCELLED)
+            message = f"{child} was cancelled: {row.reason}"
+            return ExecutionStatus.CANCELLED, ErrorInfo("RunCancelled", message, code=CHILD_CANCELLED)
         case _ if row.reason == RUN_TIMED_OUT:
-            said = f"{who} exceeded its timeout of {new.timeout or 0:g} s"
+            message = f"{child} exceeded its timeout of {new.timeout or 0:g} s"
             mro = ("turnout.errors.RunTimedOut", "turnout.errors.RunFailed", "builtins.TimeoutError")
-            return ExecutionStatus.TIMED_OUT, ErrorInfo("RunTimedOut", said, mro=mro, code=CHILD_TIMED_OUT)
+            return ExecutionStatus.TIMED_OUT, ErrorInfo("RunTimedOut", message, mro=mro, code=CHILD_TIMED_OUT)
         case _:
             cause = row.error
-            said = f"{who} failed: {row.reason}" + (f": {cause.type}: {cause.message}" if cause else "")
+            message = f"{child} failed: {row.reason}" + (f": {cause.type}: {cause.message}" if cause else "")
             mro = ("turnout.errors.RunFailed", *(cause.mro if cause else ()))
-            error = ErrorInfo("RunFailed", said, cause.traceback if cause else "", mro, CHILD_FAILED)
+            error = ErrorInfo("RunFailed", message, cause.traceback if cause else "", mro, CHILD_FAILED)
             return ExecutionStatus.RETRY, error
 
 
-# -- what the parent tells ---------------------------------------------------------------------------------------------
+# -- commands for the child -------------------------------------------------------------------------------------------
 class ChildCommand(NamedTuple):
     """A command that a child is to be given."""
 
@@ -155,10 +155,10 @@ class ChildCommand(NamedTuple):
 
 
 def command_for_child(parent: RunRow, child: RunRow, *, overdue: bool = False) -> ChildCommand | None:
-    """What a child that its parent waits for is to be told, so that it does as its parent does.
+    """Returns the command that brings a child into line with its parent; None if none is needed.
 
-    Only what the parent paused is resumed with it: who paused a child by hand resumes it by hand. ``overdue``: its
-    timeout is over and it has no owner who would notice.
+    Only a child that was paused with its parent is resumed with it. ``overdue``: the timeout of the child is over and
+    no session owns it.
     """
     if child.state.terminal or child.state is RunState.CANCELLING:
         return None

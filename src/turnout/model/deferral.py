@@ -13,13 +13,13 @@ from turnout.model.durations import Duration, seconds
 from turnout.model.values import dump_output
 
 CONDITION_INTERVAL, MAX_CONDITION_INTERVAL, CONDITION_BACKOFF = 10.0, 300.0, 1.5
-"""How often a condition is asked at first, at most how long it is left alone, and how the time between grows."""
+"""Seconds between the first evaluations of a condition, the longest interval, and the factor by which it grows."""
 MAX_SAVED = 64 * 1024
 """Bytes of JSON that a body may save: they are kept in memory and written with every move of the task."""
 
 
 class Condition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A predicate that is asked, in place of the body, until it holds."""
+    """A predicate that is evaluated in place of the body until it holds."""
 
     ref: str
     """``module:qualname``."""
@@ -30,13 +30,13 @@ class Condition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     asked: int = 0
 
     def pause(self) -> float:
-        """Seconds until it is asked next."""
+        """Seconds until the next evaluation."""
         grown: float = self.every * CONDITION_BACKOFF ** min(self.asked, 100)
         return min(grown, max(self.every, self.max_every))
 
 
 class Deferral(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What an attempt's result says of being put off."""
+    """The deferral in an attempt's result."""
 
     seconds: float = 0.0
     until: float | None = None
@@ -45,7 +45,7 @@ class Deferral(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     saved: str | None = None
     """JSON text; None leaves what was saved before."""
     unmet: bool = False
-    """The condition was asked and does not hold yet: the body has not started."""
+    """The condition was evaluated and does not hold yet: the body has not started."""
 
 
 class Defer(TaskSignal):
@@ -162,9 +162,9 @@ class Memo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """JSON text: what the body gets as ``info.saved`` when it starts again."""
     deferrals: int = 0
     unmet: int = 0
-    """How many of the deferrals only asked a condition: the body did not begin."""
+    """How many of the deferrals only evaluated a condition: the body did not begin."""
     condition: Condition | None = None
-    """Asked before the body starts, until the body has deferred itself otherwise or has ended."""
+    """Evaluated before the body starts, until the body has deferred itself otherwise or has ended."""
     chosen: tuple[str, ...] | None = None
     """The names that a branch returned."""
 

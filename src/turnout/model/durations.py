@@ -1,4 +1,4 @@
-"""Durations as authors write them (``"5m"``), in seconds."""
+"""Reads durations as authors write them (``"5m"``), in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dispatcher and the executors say to one another."""
+"""Holds the events, results, errors and metrics that the dispatcher and executors exchange."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turnout.model.values import dump_output
 
 
 class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A task is ready to run. It carries no data: an executor asks its loader for the work itself."""
+    """A task is ready to run. It carries no data: an executor gets the work from its loader."""
 
     run_id: str
     task_id: str
@@ -26,10 +26,10 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """1-based and never used twice for one task: with the task's id, the fencing token."""
     max_attempts: int
     begun: int = 0
-    """Earlier attempts that began. Those that were handed back, or only asked a condition, did not."""
+    """Earlier attempts that began. Those that were returned, or only evaluated a condition, did not."""
     shadow: bool = False
     holder: str = ""
-    """Who was chosen to hold it, where an executor has several: a worker's id."""
+    """The holder that was chosen, where an executor has several: a worker's id."""
     body: str = ""
     """What the task runs, as its ``Body.ref`` names it; several tasks may share it."""
     priority: int = 0
@@ -72,7 +72,7 @@ class ExecutionStatus(StrEnum):
     CRASHED = "crashed"
     """The attempt's own process died under it."""
     LOST = "lost"
-    """Whoever held the attempt (owner, worker, poller) vanished."""
+    """The holder of the attempt (owner, worker, poller) vanished."""
     RETURNED = "returned"
     """Not started: refused or handed back. Spends no budget."""
     DEFERRED = "deferred"
@@ -203,7 +203,7 @@ class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
     total_executed: int = 0
     total_failed: int = 0
     total_seconds: float | None = None
-    """What the attempts took together; None if nobody counts."""
+    """What the attempts took together; None if it is not measured."""
     capacity: int | None = None
     """How many attempts it runs at once, as it was set up; what waits in front of them is no part of it."""
     running: int | None = None

@@ -1,6 +1,6 @@
-"""Mapped tasks: when they get their items, when an item may start, and how the whole ends.
+"""Decides when mapped tasks get their items, when an item may start, and how a mapped task ends.
 
-A mapped task runs, held by nobody, from the commit that adds its items until the one in which the last of them ends.
+A mapped task runs, without a holder, from the commit that adds its items until the one in which the last of them ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict
 
 MAX_NAMED_ITEMS = 5
-"""How many failed items the reason of the whole names."""
+"""How many failed items the error of a mapped task names."""
 
 
 def _mapped(view: RunView, pos: int) -> Mapped:
@@ -80,7 +80,7 @@ def _skipped_list(view: RunView, pos: int) -> TaskRow | None:
 
 
 def open_piped_group(view: RunView, pos: int) -> Iterator[Move]:
-    """Open a mapped task that goes through other mapped tasks' items, if those are known and the rest is there."""
+    """Opens a mapped task that goes through other mapped tasks' items, if those are known and the rest is there."""
     graph = view.machine.graph
     if view.task(pos).state is not TaskState.PENDING or pos not in graph.pipes:
         return
@@ -93,7 +93,7 @@ def open_piped_group(view: RunView, pos: int) -> Iterator[Move]:
 
 
 def resume_groups(view: RunView) -> Iterator[Move]:
-    """Look at everything in pipes that an earlier owner may have left undone."""
+    """Opens groups and evaluates items in pipes that an earlier owner may not have advanced."""
     for pos in view.machine.graph.pipes:
         yield from open_piped_group(view, pos)
         group = view.machine.groups.get(pos)
@@ -162,8 +162,8 @@ def finish_group(view: RunView, pos: int) -> Iterator[Move]:
         reason = view.run_row.reason if view.run_row.state is RunState.CANCELLING else "cancelled"
         yield Stop(pos, TaskState.CANCELLED, reason)
     elif failed and not _mapped(view, pos).return_exceptions:
-        said = Verdict(TaskState.FAILED, ITEMS_FAILED, failures=1)
-        yield _end(view, pos, ExecutionStatus.FAILED, said, error=_said(failed, len(rows)))
+        outcome = Verdict(TaskState.FAILED, ITEMS_FAILED, failures=1)
+        yield _end(view, pos, ExecutionStatus.FAILED, outcome, error=_items_error(failed, len(rows)))
     elif skipped:
         # Its own items did nothing wrong: the task that they follow has failed, and that is what counts.
         reason = (skipped[0].reason or "").rpartition("[")[0]
@@ -172,15 +172,15 @@ def finish_group(view: RunView, pos: int) -> Iterator[Move]:
         yield _end(view, pos, ExecutionStatus.COMPLETED, Verdict(TaskState.COMPLETED), output=str(len(rows)))
 
 
-def _end(view: RunView, pos: int, status: ExecutionStatus, said: Verdict, **more: Any) -> End:
+def _end(view: RunView, pos: int, status: ExecutionStatus, outcome: Verdict, **more: Any) -> End:
     run_id, started = view.machine.new.run_id, view.task(pos).started_at
     result = ExecutionResult(
         run_id=run_id, task_id=task_id(run_id, pos), attempt=1, status=status, started_at=started, **more
     )
-    return End(pos, result, said)
+    return End(pos, result, outcome)
 
 
-def _said(failed: Sequence[TaskRow], count: int) -> ErrorInfo:
+def _items_error(failed: Sequence[TaskRow], count: int) -> ErrorInfo:
     names = ", ".join(row.name for row in failed[:MAX_NAMED_ITEMS]) + (", …" if len(failed) > MAX_NAMED_ITEMS else "")
     first = failed[0].error
     cause = f"; {failed[0].name}: {first.type}: {first.message}" if first is not None else ""

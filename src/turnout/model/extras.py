@@ -1,4 +1,4 @@
-"""The packages that come with an extra, and the error that names the extra of a missing one."""
+"""Maps optional packages to their extras, and raises the error that names the extra of a missing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the tasks of one workflow version hang together: computed once, shared by all of its runs."""
+"""Holds the graph of one workflow version: computed once, shared by all of its runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The items of a mapped task in memory: their positions, how many are open, which are held back."""
+"""Holds the items of a mapped task in memory: their positions, how many are open, which are held back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Group:
                 self.ready -= 1
 
     def admit(self, ready: dict[int, None]) -> None:
-        """Let those in that have waited longest, as far as there is room."""
+        """Makes held items ready, the oldest first, up to the limit."""
         assert self.limit is not None
         while self.held and self.busy + self.ready < self.limit:
             pos = next(iter(self.held))

@@ -1,4 +1,4 @@
-"""Hooks: tasks of a run that wait for an end instead of data, which of them an end starts, and their arguments.
+"""Decides which hooks the end of a task or run starts, and makes their arguments. Hooks are tasks.
 
 A task's hooks are called when that task reaches its end. The workflow's are called when everything else has ended:
 first those for success or failure, then those for the exit. Those that are not called are skipped.
@@ -40,7 +40,7 @@ class Failure(TypedDict):
 
 
 class RunOutcome(TypedDict):
-    """What a hook of a workflow is told, if it takes an argument."""
+    """The argument of a hook of a workflow."""
 
     run_id: str
     workflow: str
@@ -51,7 +51,7 @@ class RunOutcome(TypedDict):
 
 
 class TaskOutcome(TypedDict):
-    """What a hook of a task is told, if it takes an argument."""
+    """The argument of a hook of a task."""
 
     run_id: str
     workflow: str
@@ -66,7 +66,7 @@ class TaskOutcome(TypedDict):
 
 # -- calling ----------------------------------------------------------------------------------------------------
 def call_hooks(view: RunView) -> Iterator[Move]:
-    """Make ready, or skip, the hooks that waited for an end that has come."""
+    """Makes ready, or skips, the hooks that waited for an end that has come."""
     if view.awaits_claim_check or view.run_row.state not in (RunState.RUNNING, RunState.CANCELLING):
         return
     graph = view.machine.graph
@@ -108,11 +108,11 @@ def _on(graph: Graph, pos: int) -> HookedOn:
     return hook.on
 
 
-# -- telling ----------------------------------------------------------------------------------------------------
+# -- arguments --------------------------------------------------------------------------------------------------
 def hook_arguments(
     graph: Graph, pos: int, run_id: str, run: RunRow, row_of: RowOf, output_of: Callable[[str], Any]
 ) -> tuple[RunOutcome | TaskOutcome, ...]:
-    """The arguments of a hook's call. They are the same in every attempt, as what they tell of has ended."""
+    """The arguments of a hook's call. They are the same in every attempt, as the outcome no longer changes."""
     hook = graph.tasks[pos].hook
     assert hook is not None
     if not hook.takes_outcome:

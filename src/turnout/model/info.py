@@ -1,4 +1,4 @@
-"""What a running body may know of the attempt that it is."""
+"""Holds what a running body can read of its own attempt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASK_OF_RECORD = "turnout_task"
 
 
 class Output(Protocol):
-    """Where what attempts say goes. From any thread; it never waits for the store, and never raises."""
+    """Takes the output of attempts, from any thread. It never waits for the store, and never raises."""
 
     @property
     def echo(self) -> bool:
@@ -33,7 +33,7 @@ class Output(Protocol):
 
 
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a body says that it is; kept as JSON, in the stream ``progress``."""
+    """The progress that a body reports; stored as JSON, in the stream ``progress``."""
 
     done: float
     total: float | None = None
@@ -89,7 +89,7 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     began: float | None = None
     """The same by the monotonic clock, where there is a timeout to be measured."""
     output: Output | None = None
-    """Where what this attempt says is kept; None: nowhere."""
+    """Takes the output of this attempt; None: it is not stored."""
     waiter: Waiter | None = None
     waited_on: Settable | None = None
     """Made by the waiter when a body first waits."""
@@ -118,19 +118,19 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
 
     @property
     def cancelled(self) -> bool:
-        """True once nobody waits for this attempt any more (cancelled, or timed out). A thread cannot be killed:
+        """True once the attempt was cancelled or has timed out. A thread cannot be killed:
         bodies that run long look here from time to time, or wait with ``wait_cancelled``, and return."""
         return self._cancelled
 
     @cancelled.setter
     def cancelled(self, value: bool) -> None:
         self._cancelled = value
-        # The flag first: who begins to wait after this look finds it.
+        # The flag first: a wait that begins later finds it set.
         if value and self.waited_on is not None:
             self.waited_on.set()
 
     def wait_cancelled(self, timeout: float | None = None) -> bool:
-        """Wait until nobody waits for this attempt any more; False if ``timeout`` seconds have passed before.
+        """Waits until the attempt is cancelled or has timed out; False if ``timeout`` seconds have passed before.
 
         A pause that ends at once when the work has become pointless: ``if info.wait_cancelled(5): return``. For bodies
         in threads; an ``async def`` body is cancelled at its next ``await``.
@@ -145,7 +145,7 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
         return _TaskLogger(getLogger(f"{TASK_LOGGER}.{name}"), {TASK_OF_RECORD: self})
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Say how far the body is: ``info.progress(3, 10, "three of ten files")``. May be called often."""
+        """Reports the progress of the body: ``info.progress(3, 10, "three of ten files")``. May be called often."""
         self.say(Stream.PROGRESS, msgspec.json.encode(Progress(done, total, storable(message))).decode())
 
     def say(self, stream: str, text: str) -> None:
@@ -166,7 +166,7 @@ set_current = _current.set
 
 def reset_current(token: Token[TaskInfo | None]) -> None:
     """What was current before is so again."""
-    # A coroutine that was given up on is ended by whoever clears it away, in a context that never had it.
+    # A coroutine that was given up on is closed by the garbage collector, in a context that never had it.
     with suppress(ValueError):
         _current.reset(token)
 

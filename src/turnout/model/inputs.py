@@ -1,4 +1,4 @@
-"""The check of a run's input. All that is wrong with it is reported at once, before anything is written."""
+"""Checks and converts a run's input. All problems are reported at once, before anything is written."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _value(spec: WorkflowSpec, param: Param, value: Any, known: TypeAdapter | No
         if known is None or known.convert is None:
             return given
         made = known.convert(given)
-        # What is stored is complete and in one form, whoever reads it: defaults of fields, dates, decimals.
+        # What is stored is complete and in one form for every reader: defaults of fields, dates, decimals.
         return given if known.is_json else to_json_value(made, where)
     except NotJson as error:
         problems.append(Problem(error.code, param.name, error.message))

@@ -1,4 +1,4 @@
-"""What attempts say: the streams that it comes by, and the lines that are kept of it."""
+"""Holds the output streams of attempts, and the log lines that are stored."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import msgspec
 
 
 class Stream(StrEnum):
-    """By which way an attempt said something. The first two come in pieces that make up lines; the others whole."""
+    """The stream of a line. The first two arrive in pieces that make up lines; the others as whole lines."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
     LOG = "log"
-    """A record of ``logging``, and what Turnout itself has to say about an attempt's lines."""
+    """A record of ``logging``, and remarks of Turnout itself about an attempt's lines."""
     PROGRESS = "progress"
 
 
 class LogRow(msgspec.Struct, frozen=True, gc=False):
-    """A line to be kept. An attempt's lines have one writer, who numbers them: written twice, they are kept once."""
+    """A line to be stored. One writer numbers the lines of an attempt, so a line written twice is stored once."""
 
     run_id: str
     pos: int
@@ -26,7 +26,7 @@ class LogRow(msgspec.Struct, frozen=True, gc=False):
     seq: int
     stream: str
     at: float
-    """When it was said, by the clock of the machine that said it."""
+    """When it was written, by the clock of the machine of the attempt."""
     text: str
 
 
@@ -34,7 +34,7 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
     """A line as it is read back."""
 
     id: int
-    """Grows in the order in which a run's lines became readable: who has read up to here has missed nothing."""
+    """Grows in the order in which a run's lines became readable: a reader up to here has missed nothing."""
     task: str
     attempt: int
     stream: str

@@ -84,8 +84,8 @@ def count_items(task: TaskSpec, list_of: Callable[[Template], Any], most: int) -
             )
         sizes[name] = len(found)
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
-        return _wrong(task, "unequal_lists", f"its lists have unequal lengths: {said}")
+        lengths = ", ".join(f"{name} has {size:,}" for name, size in sizes.items())
+        return _wrong(task, "unequal_lists", f"its lists have unequal lengths: {lengths}")
     count = next(iter(sizes.values()))
     if count > most:
         return _wrong(

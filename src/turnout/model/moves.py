@@ -1,7 +1,7 @@
-"""Moves of one run: what branches, hooks and mapped tasks ask for. Only the turn applies them.
+"""Holds the moves of one run that branches, hooks and mapped tasks return. Only the transition applies them.
 
-The functions that decide yield moves one by one. The turn applies each before it asks for the next, so what is decided
-later sees what was decided before.
+The functions that decide yield moves one by one. The transition applies each before the next is
+decided, so later decisions see earlier moves.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class _RunIds:
     def next(self) -> str:
         stamp = time.time_ns() // 1_000_000
         fresh = (stamp << self._RANDOM_BITS) | int.from_bytes(os.urandom(10), "big") >> (80 - self._RANDOM_BITS)
-        # A random step: ids tell nobody the next one, and threads that come at the same moment do not get the same.
+        # A random step: the next id cannot be guessed, and threads that ask at the same moment get different ones.
         if fresh <= self._last:
             fresh = self._last + 1 + int.from_bytes(os.urandom(7), "big")
         self._last = fresh
@@ -62,15 +62,15 @@ def split_task_id(task: str) -> tuple[str, int]:
 
 
 def suggest_similar(name: str, known: Iterable[str]) -> str:
-    """What to add to a message about an unknown name: the names that look like it, or nothing."""
+    """Returns the end of a message about an unknown name: similar names, or nothing."""
     found = get_close_matches(name, sorted(set(known)), n=3)
     return f": did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """What to add to a message about an unknown name: the names that look like it, or some that there are."""
+    """Returns the end of a message about an unknown name: similar names, or some of the known ones."""
     names = sorted(set(known))
-    if said := suggest_similar(name, names):
-        return said
-    some = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
-    return f": there are {some}" if names else ": there are none"
+    if similar := suggest_similar(name, names):
+        return similar
+    known_names = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+    return f": there are {known_names}" if names else ": there are none"

@@ -1,4 +1,4 @@
-"""The reasons of task and run states that other code compares, and the detail of a history row."""
+"""Holds the reasons of task and run states, their meanings and remedies, and the details of history rows."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED = "run_timed_out", "store_rejected", 
 FAILING_REASONS = frozenset({RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED})
 """Reasons for which a run that is being cancelled ends as failed."""
 DATA_DISCARDED = frozenset({STORE_REJECTED, TURN_FAILED})
-"""Those for which its data are given up."""
+"""Those for which the data of the run are discarded."""
 NOT_CHOSEN, TRIGGER_RULE = "not_chosen", "trigger_rule"
-"""Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule forgives."""
+"""Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule accepts."""
 NO_CAPACITY, WAITING_FOR_POLLER, WAITING_TO_RUN_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"
 WAITING_TO_RUN_ALONE_ON_A_WORKER = "waiting_to_run_alone_on_a_worker"
 BREAKER_OPEN = "breaker_open"
-"""Why a task waits whose executor has failed too often to get more than a probe now and then."""
+"""Why a task waits whose executor has failed repeatedly and gets probes only."""
 LIMIT = "limit"
-"""Why an item waits whose group has as many under way as ``max_parallel`` allows."""
+"""Why an item waits whose group runs as many items as ``max_parallel`` allows."""
 NO_WORKER_MATCHES = "no_worker_matches"
 PAUSED, CANCELLED = "paused", "cancelled"
-"""Why an attempt comes back that had not begun when its run was paused or cancelled."""
+"""Why an attempt is returned that had not begun when its run was paused or cancelled."""
 CODE_MISSING = "code_missing"
-"""Why an attempt comes back from somebody who was thought to have its body, and does not."""
+"""Why an attempt is returned by a process that does not have its code."""
 ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 UNDECLARED_CONDITION = "undeclared_condition"
 """Why a task failed that was to wait for a predicate which its code does not declare."""
 
 UNMET = "unmet"
-"""In the detail of an attempt that only asked a condition: its body did not begin."""
+"""In the detail of an attempt that only evaluated a condition: its body did not begin."""
 
 MAX_MESSAGE_LENGTH, MAX_TRACEBACK_LENGTH = 2_000, 10_000
 """Characters of an error that are kept for each attempt; of a traceback the first half and the last. The error of a
@@ -128,8 +128,8 @@ _encode = msgspec.json.Encoder().encode
 @lru_cache(maxsize=1024)
 def start_detail(executor: str, reason: str, worker: str | None = None) -> str:
     """The detail of a start; ``worker`` is the name of the worker that gets it."""
-    said = {"executor": executor, "reason": reason}
-    return _encode(said if worker is None else {**said, "worker": worker}).decode()
+    detail = {"executor": executor, "reason": reason}
+    return _encode(detail if worker is None else {**detail, "worker": worker}).decode()
 
 
 @lru_cache(maxsize=1024)
@@ -139,17 +139,17 @@ def reason_detail(reason: str | None) -> str | None:
 
 
 def no_worker_matches(labels: Mapping[str, str], handler: str) -> str:
-    """Why a task waits for which no worker is there: what one would need.
+    """Returns the reason of a task that no connected worker fits, with the labels and the handler that it needs.
 
     >>> no_worker_matches({"gpu": "true"}, "train")
     'no_worker_matches{gpu=true} handler train'
     """
-    asked = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
-    return f"{NO_WORKER_MATCHES}{{{asked}}} handler {handler}"
+    labelled = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
+    return f"{NO_WORKER_MATCHES}{{{labelled}}} handler {handler}"
 
 
 def breaker_open_on_workers(names: Sequence[str]) -> str:
-    """Why a task waits that only workers could run whose breakers are not closed.
+    """Returns the reason of a task whose only workers have breakers that are not closed.
 
     >>> workers_barred(["gpu-1", "gpu-2", "gpu-3", "gpu-4"])
     'breaker_open{worker gpu-1, gpu-2, gpu-3 and 1 more}'

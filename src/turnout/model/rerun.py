@@ -1,4 +1,4 @@
-"""Which tasks a rerun keeps, by name, between the run of then and the workflow of now."""
+"""Decides which tasks of an earlier run a rerun keeps, by name and definition."""
 
 from __future__ import annotations
 

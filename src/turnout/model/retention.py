@@ -1,4 +1,4 @@
-"""What was deleted, and how long runs are kept."""
+"""Holds the counts of what a deletion removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a failed attempt is followed by another, and after what delay."""
+"""Decides whether a failed attempt is retried, and after what delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store keeps of runs and tasks, and what the ledger asks it to write.
+"""Holds the rows that the store keeps of runs, tasks and sessions, and the writes that the ledger makes.
 
 A ``RunWrite`` is everything that one commit changes in one run. Task and run rows are written as whole images of
 their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap. An
@@ -45,7 +45,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     poll_key: str | None = None
     """Set while a ready task may be claimed by pollers of that key."""
     holder: str | None = None
-    """Who has the running attempt: an owner's session id, or a poller's id."""
+    """The holder of the running attempt: an owner's session id, or a poller's id."""
     output: str | None = None
     """JSON text."""
     error: ErrorInfo | None = None
@@ -257,11 +257,11 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """A live session and what it last said of itself."""
+    """A live session and its last reported status."""
 
     session: Session
     health: str | None
-    """Its status as JSON text; None if it has not said anything yet."""
+    """Its status as JSON text; None before its first report."""
     drain: str | None = None
     """Of a worker: why it is to finish what it has and leave."""
     age: float
@@ -286,7 +286,7 @@ class Lease(msgspec.Struct, frozen=True):
     held: bool
     """False: the session was declared dead; its runs may belong to others now."""
     peers: int
-    """How many other sessions are alive: whether a NOTIFY can be of use to anybody."""
+    """How many other sessions are alive. A NOTIFY is sent only if there are some."""
 
 
 class Renewal(msgspec.Struct, frozen=True):
@@ -310,7 +310,7 @@ class HeldAttempt(msgspec.Struct, frozen=True):
 
 
 class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a database says of itself."""
+    """Version, clock and schema of a database."""
 
     version: str
     now: float
@@ -326,5 +326,5 @@ class StoreUse(msgspec.Struct, frozen=True, kw_only=True):
     active: int
     waiting: int
     saturation: float
-    """The share of callers' time since the last look that was spent waiting for a place; never more than the part of
-    the time in which anybody waited."""
+    """The share of callers' time since the last look that was spent waiting for a connection; never more than the
+    part of the time in which a caller waited."""

@@ -1,4 +1,4 @@
-"""Trigger rules as values, and the pure functions that evaluate them.
+"""Holds trigger rules as values, and evaluates them.
 
 A rule is asked once all dependencies of its task have ended. The default rule (``TaskSpec.rule is None``) needs to
 know why a dependency was skipped, so it has a function of its own, ``default_rule``.

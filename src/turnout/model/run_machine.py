@@ -1,4 +1,4 @@
-"""The committed state of a run in its owner's memory. No I/O, no clock, no randomness of its own.
+"""Holds the committed state of a run in its owner's memory. No I/O, no clock, no randomness of its own.
 
 A ``Transition`` (transition.py) collects the changes of one commit on top of it. When the ledger reports them applied,
 ``apply`` makes them the state. A transition that did not apply is forgotten.
@@ -219,7 +219,7 @@ class RunMachine:
         return [pos for pos, group in self.groups.items() if not group.open and self.tasks[pos].state is TASK_RUNNING]
 
     def _shed(self, pos: int) -> None:
-        """Leave a large output to the store, unless the machine itself still has to look into it."""
+        """Drops a large output from memory, unless a rule or a count still needs it."""
         row = self.tasks[pos]
         large = row.output is not None and len(row.output) > self.limits.inline_output
         if large and not keeps_output(self.graph, self.tasks, row):

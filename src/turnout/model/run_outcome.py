@@ -1,4 +1,4 @@
-"""How a run ends whose tasks have all ended. Hooks do not count."""
+"""Decides how a run ends once all of its tasks have ended. Hooks do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell tasks: templates, quoting, and what exit codes mean. No I/O."""
+"""Renders the commands of shell tasks, with quoting, and judges their exit codes and output. No I/O."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def render(spec: ShellSpec, values: Mapping[str, Any]) -> Command:
 
 
 def check(spec: ShellSpec, task: str) -> None:
-    """Raise the InvalidWorkflow that says what is wrong with the command."""
+    """Raises InvalidWorkflow if the command is not valid."""
     words = (spec.command,) if isinstance(spec.command, str) else spec.command
     if not words or not words[0].strip():
         raise InvalidWorkflow(f"shell task {task!r} has an empty command", code="bad_command", task=task)
@@ -86,8 +86,8 @@ def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> A
     """What the task returns. Raises CommandFailed for a code that is not ok, or output that is not as promised."""
     if code not in spec.ok_codes:
         how = f"exit code {code}" if code >= 0 else f"killed by {signal_name(-code)}"
-        said = (stderr.text or stdout.text).strip()[-MAX_SHOWN_OUTPUT:]
-        raise CommandFailed(f"{how}: {said}" if said else how, exit_code=code)
+        shown = (stderr.text or stdout.text).strip()[-MAX_SHOWN_OUTPUT:]
+        raise CommandFailed(f"{how}: {shown}" if shown else how, exit_code=code)
     if spec.parse is None:
         return {"exit_code": code, "stdout": stdout.shown(), "stderr": stderr.shown()}
     if stdout.lost:

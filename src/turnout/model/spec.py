@@ -1,4 +1,4 @@
-"""What a workflow is: frozen, JSON-serialisable values that a run keeps for its whole life."""
+"""Holds the spec of a workflow: frozen values, stored as JSON with every version."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     ref: str
     shell: ShellSpec | None = None
     config: dict[str, Any] = {}
-    """Of a handler: what it is told whatever its arguments are."""
+    """Of a handler: its configuration, sent beside the arguments."""
     conditions: tuple[str, ...] = ()
     """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's are its task's."""
 
@@ -69,7 +69,7 @@ class Hook(msgspec.Struct, frozen=True, omit_defaults=True):
     of: str = ""
     """The task whose end it is; empty: the run's."""
     takes_outcome: bool = False
-    """Whether its function has a parameter for what is told of that end."""
+    """True if its function has a parameter for the outcome."""
 
 
 class Param(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -140,7 +140,7 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def needs_code(self) -> bool:
-        """Whether its runs can be driven only by who has its functions: bodies in Python, or child workflows."""
+        """True if only a program with its functions can drive its runs: bodies in Python, or child workflows."""
         return any(task.body.kind not in ("handler", "shell") for task in self.tasks)
 
     def version(self) -> str:

@@ -1,4 +1,4 @@
-"""Which moves are legal for a task and for a run: the one table that code, database, docs and tests share."""
+"""Holds the legal moves of tasks and runs: one table that code, database, documentation and tests share."""
 
 from __future__ import annotations
 

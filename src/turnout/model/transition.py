@@ -1,4 +1,4 @@
-"""What happens to a run: results and orders in, changes out. No I/O, no clock, no randomness of its own."""
+"""Collects the changes of one run that results and commands cause. No I/O, no clock, no randomness of its own."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     now: float
     jitter: Callable[[], float] = _no_jitter
     tasks: Sequence[TaskRow] = ()
-    """The rows as they were before this turn; those that it adds come last."""
+    """The rows as they were before this transition; those that it adds come last."""
     rows: dict[int, TaskRow] = {}
     run: RunRow | None = None
     history: list[HistoryRow] = []
@@ -87,7 +87,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     answered: list[int] = []
     """Positions whose running attempt ended by a result."""
     expansion: Expansion | None = None
-    """What this turn does to mapped tasks, if anything."""
+    """What this transition does to mapped tasks, if anything."""
     _ended: int = 0
     awaits_claim_check: bool = False
     """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
@@ -95,7 +95,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     """Ended tasks whose dependents are being looked at, and those that ended by that; ``~pos`` of mapped tasks that got
     their items."""
     _open_dependencies: dict[int, int] | None = None
-    """How many dependencies of a task are open after this turn, where that has changed and is not zero."""
+    """How many dependencies of a task are open after this transition, where that has changed and is not zero."""
 
     def __post_init__(self) -> None:
         self.seq = self.machine.seq
@@ -111,7 +111,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     @property
     def open_after(self) -> int:
-        """How many tasks are open after this turn, hooks included, and items that it adds."""
+        """How many tasks are open after this transition, hooks included, and items that it adds."""
         added = 0 if self.expansion is None else len(self.expansion.added)
         return self.machine.open + added - self._ended
 
@@ -127,7 +127,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return range(0) if self.expansion is None else self.expansion.opened.get(pos, range(0))
 
     def ready(self) -> list[int]:
-        """Tasks that may be placed now, oldest first, those that this turn made ready last."""
+        """Tasks that may be placed now, oldest first, those that this transition made ready last."""
         state = self.run_row.state
         # While a run is being cancelled only its hooks can be ready.
         if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
@@ -142,18 +142,18 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return found
 
     def made_ready(self) -> list[int]:
-        """Tasks that this turn makes ready, now or later."""
+        """Tasks that this transition makes ready, now or later."""
         return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
     def offerable(self) -> Iterable[int]:
-        """Tasks that may be left to pollers if they are ready, also those whose time has not come."""
+        """Ready tasks that may be offered to pollers, also those whose delay is not over."""
         if self.machine.graph.limited:
             return offerable_within_limits(self)
         return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
 
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Make ready, or skip, what waits for nothing: a new run's roots, or what an adopted run left undone."""
+        """Makes ready, or skips, what waits for nothing: a new run's roots, or the open tasks of a claimed run."""
         hooks = self.machine.graph.hooks
         if self.machine.new.rerun_of is not None:
             self._apply(restore_choices(self))
@@ -164,7 +164,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self._apply(resume_groups(self))
 
     def start(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
-        """Ready to running: the one door in. ``worker`` is what people call a holder that is not an orchestrator."""
+        """Ready to running: the only way in. ``worker`` is the name of a holder that is not an orchestrator."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         detail = start_detail(decision.executor_key, decision.reason, worker)
@@ -173,18 +173,17 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return self.machine.event(pos, row)
 
     def offer(self, pos: int, decision: DispatchDecision) -> None:
-        """Leave a ready task to the pollers of the decided key."""
+        """Offers a ready task to the pollers of the decided key."""
         self.rows[pos] = offered(self.task(pos), self.tasks[pos], decision)
 
     def set_wait_reason(self, pos: int, reason: str) -> None:
-        """Say why a task that this very turn makes ready is not started; no commit is made for the reason alone."""
+        """Sets the waiting reason of a task that this transition makes ready; the reason alone causes no commit."""
         row = self.rows.get(pos)
         if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def update_wait_reason(self, pos: int, reason: str | None) -> None:
-        """Say why a ready task waits, also if it was ready before: worth a commit where people would look in vain for
-        the cause."""
+        """Sets the waiting reason of a ready task, also if it was ready before; this is worth a commit of its own."""
         row = self.task(pos)
         if row.state is TASK_READY and row.reason != reason:
             was = self.tasks[pos]
@@ -193,31 +192,32 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def result(self, result: ExecutionResult, pos: int) -> bool:
-        """Running to whatever the verdict says: the one door out. False: not this attempt's, or a second answer."""
+        """Applies the verdict on a result: the only way out of running. False if the result is of another attempt, or
+        the second one."""
         row = self.task(pos)
         if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
         if pos in self.machine.graph.mapped:
-            return False  # It ends with its items, whatever anybody says.
+            return False  # It ends with its items only.
         self.answered.append(pos)
         run, graph = self.run_row, self.machine.graph
         if result.chosen is not None:
             result = checked_choice(result, graph, pos)
         if run.state is RUN_CANCELLING and pos not in graph.hooks:
-            said = verdict_when_cancelling(result, run.reason)
+            outcome = verdict_when_cancelling(result, run.reason)
         else:
             task = graph.tasks[row.task_pos]
-            said = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
-        if said.state is TASK_READY:
-            self._schedule_retry(pos, result, said)
+            outcome = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
+        if outcome.state is TASK_READY:
+            self._schedule_retry(pos, result, outcome)
         else:
-            self.end(pos, said.state, result, said)
+            self.end(pos, outcome.state, result, outcome)
         return True
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
-        """Begin to cancel: what has not started ends now. Returns the running tasks, which must be asked to stop.
+        """Begins to cancel: what has not started ends now. Returns the running tasks, which have to be stopped.
 
-        Hooks are left to run. A second order to cancel ends them too.
+        Hooks go on. A second command to cancel ends them too.
         """
         state, hooks = self.run_row.state, self.machine.graph.hooks
         if state is RUN_CANCELLING and hooks and reason != RUN_TIMED_OUT:
@@ -225,12 +225,12 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         if state in (RUN_CANCELLING, RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED):
             return []
         if hooks and reason == RUN_TIMED_OUT and only_hooks_open(self):
-            return []  # In time but for its hooks, which have no say in how the run ends.
+            return []  # Only hooks are late, and they do not affect how the run ends.
         self._move_run(RUN_CANCELLING, reason=reason, error=error)
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
-        """End what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
+        """Ends what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
         reason, hooks, mapped = self.run_row.reason, self.machine.graph.hooks, self.machine.graph.mapped
         running: list[int] = []
         for pos in range(len(self.tasks)):
@@ -245,7 +245,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return running
 
     def stop_running(self, pos: int, reason: str) -> None:
-        """End a running attempt without its executor's word: a poller's, or one that does not answer a cancellation."""
+        """Ends a running attempt without a result: a poller's, or one that does not answer a cancellation."""
         if self.task(pos).state is TASK_RUNNING:
             self.stop(pos, TaskState.CANCELLED, reason)
 
@@ -263,7 +263,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                     self.update_wait_reason(pos, None)
 
     def reject(self, error: ErrorInfo, reason: str = STORE_REJECTED) -> None:
-        """Fail the run because its data cannot be stored, or not be used: what is open is cancelled, nothing of the
+        """Fails the run because its data cannot be stored, or not be used: what is open is cancelled, nothing of the
         data kept."""
         self.cancel(reason, error)
         for pos in range(len(self.tasks)):
@@ -273,7 +273,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self._move_run(RunState.FAILED, reason=reason, error=error)
 
     def finish(self) -> None:
-        """End the run if nothing is left to do."""
+        """Ends the run if no task is open."""
         graph = self.machine.graph
         for pos in self.machine.finished_groups:
             self._apply(finish_group(self, pos))
@@ -302,21 +302,21 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return [row for pos, row in self.rows.items() if pos < known]
 
     def insert(self, owner: str | None) -> RunWrite:
-        """The write that stores a new run: owned from the start with this turn's moves, or pending for any claimer."""
+        """Returns the write of a new run: owned from the start with this transition's moves, or pending."""
         state = RUN_RUNNING if owner else RunState.PENDING
         rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else self.machine.tasks
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
         return insertion(self.machine, owner, self.run, rows, self.history)
 
     # -- one row ------------------------------------------------------------------------------------------------
-    def _schedule_retry(self, pos: int, result: ExecutionResult, said: Verdict) -> None:
+    def _schedule_retry(self, pos: int, result: ExecutionResult, outcome: Verdict) -> None:
         """Running to ready: another attempt follows."""
         row = self.task(pos)
-        detail = end_detail(result, said.reason, said.delay)
+        detail = end_detail(result, outcome.reason, outcome.delay)
         seq = self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail)
-        self.rows[pos] = retried(row, self.tasks[pos], result, said, seq)
+        self.rows[pos] = retried(row, self.tasks[pos], result, outcome, seq)
 
-    def end(self, pos: int, state: TaskState, result: ExecutionResult | None, said: Verdict) -> None:
+    def end(self, pos: int, state: TaskState, result: ExecutionResult | None, outcome: Verdict) -> None:
         """To a terminal state, by a result or without one."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
@@ -327,9 +327,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             seq = self.log(pos, row.state, state, row.attempt, detail)
             self.rows[pos] = completed(row, committed, result, self.now, seq)
         else:
-            detail = reason_detail(said.reason) if result is None else end_detail(result, said.reason, None)
+            detail = reason_detail(outcome.reason) if result is None else end_detail(result, outcome.reason, None)
             seq = self.log(pos, row.state, state, row.attempt, detail)
-            self.rows[pos] = ended(row, committed, state, result, said, self.now, seq)
+            self.rows[pos] = ended(row, committed, state, result, outcome, self.now, seq)
         self._ended += 1
         if committed.state is TASK_READY and committed.poll_key is not None:
             self.awaits_claim_check = True
@@ -378,13 +378,13 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         self.advance_dependents(~pos)
 
     def _item_ended(self, group: int) -> None:
-        """The last item ends its mapped task, unless it is not sure yet that all of this turn applies."""
+        """The last item ends its mapped task, unless it is not sure yet that all of this transition applies."""
         if self.expansion is None:
             self.expansion = Expansion()
-        left = self.expansion.open_items
-        known = left.get(group)
-        left[group] = (self.machine.groups[group].open if known is None else known) - 1
-        if left[group] == 0 and not self.awaits_claim_check:
+        open_items = self.expansion.open_items
+        known = open_items.get(group)
+        open_items[group] = (self.machine.groups[group].open if known is None else known) - 1
+        if open_items[group] == 0 and not self.awaits_claim_check:
             self._apply(finish_group(self, group))
 
     def _end_hooks(self, reason: str) -> list[int]:
@@ -397,7 +397,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     # -- readiness ----------------------------------------------------------------------------------------------
     def advance_dependents(self, pos: int) -> None:
-        """A task ended: judge the dependents that waited for nothing else."""
+        """A task ended: evaluates the triggers of dependents that waited for nothing else."""
         if self.run_row.state is RUN_CANCELLING:
             return
         # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
@@ -411,12 +411,12 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                 self._apply(advance_groups(self, done))
                 continue
             for dependent in graph.dependents[done]:
-                lefts = self._open_dependencies
-                left = remaining[dependent] if lefts is None else lefts.get(dependent, remaining[dependent])
+                known = self._open_dependencies
+                left = remaining[dependent] if known is None else known.get(dependent, remaining[dependent])
                 if left > 1:
-                    if lefts is None:
-                        lefts = self._open_dependencies = {}
-                    lefts[dependent] = left - 1
+                    if known is None:
+                        known = self._open_dependencies = {}
+                    known[dependent] = left - 1
                     if dependent in graph.pipes:
                         self._apply(open_piped_group(self, dependent))
                 elif self.task(dependent).state is TASK_PENDING:
@@ -456,15 +456,15 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return True
 
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
-        """What a trigger rule sees: the run's input, then what the dependencies left."""
-        left = [msgspec.json.decode(self.machine.new.input)]
+        """What a trigger rule sees: the run's input, then the outputs of the dependencies."""
+        contexts = [msgspec.json.decode(self.machine.new.input)]
         for dep in deps:
             row = self.task(dep)
             if row.output is not None:
                 mapped = dep in self.machine.graph.mapped
                 value = value_in(self, dep) if mapped else msgspec.json.decode(row.output)
-                left.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
-        return merge_contexts(left)
+                contexts.append(value if isinstance(value, dict) else {self.machine.graph.tasks[dep].name: value})
+        return merge_contexts(contexts)
 
     # -- writing ------------------------------------------------------------------------------------------------
     def log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:

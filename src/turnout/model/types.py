@@ -1,4 +1,4 @@
-"""Values of users' own types as JSON, and back.
+"""Converts values of users' own types to JSON and back.
 
 msgspec knows dataclasses, structs, enums, dates and the like. Here is what it does not know: paths, pydantic models
 (pydantic is never imported for it), and the types that people register.
@@ -34,7 +34,7 @@ _registered: dict[type, _Registered] = {}
 
 
 def register_type(kind: type[T], *, dump: Callable[[T], Any], load: Callable[[Any], T]) -> None:
-    """Say how values of a type travel: ``dump`` makes a JSON value (or one of a known type) of one, ``load`` undoes it.
+    """Registers the conversion of a type: ``dump`` makes a JSON value (or one of a known type), ``load`` undoes it.
 
     To be called where the type is defined, so that every process that has the code knows. Registering again replaces.
 
@@ -59,7 +59,7 @@ def register_type(kind: type[T], *, dump: Callable[[T], Any], load: Callable[[An
 
 
 class NoConverter(TypeError):
-    """A type that nobody has said how to convert."""
+    """Raised when there is no conversion between a type and JSON."""
 
     def __init__(self, kind: Any) -> None:
         self.kind = getattr(kind, "__qualname__", str(kind))
@@ -116,7 +116,7 @@ def _plain(value: Any, what: str, depth: int, *, field: bool = False) -> Any:
         case float():
             return float(value)
         case _ if hasattr(type(value), "__dataclass_fields__"):
-            # By its fields and not by its __dict__, in which msgspec leaves out defaults that nobody set.
+            # By its fields and not by its __dict__, in which msgspec leaves out defaults that were not set.
             import dataclasses
 
             names = [each.name for each in dataclasses.fields(value)]
@@ -139,7 +139,7 @@ def not_a_key(what: str, key: Any) -> NotJson:
 
 
 def dump_hook(value: Any) -> Any:
-    """What msgspec asks for a value that it does not know."""
+    """Returns the JSON value of a type that msgspec does not know."""
     kind = type(value)
     for each in kind.__mro__:
         found = _registered.get(each)
@@ -155,7 +155,7 @@ def dump_hook(value: Any) -> Any:
 
 
 def load_hook(annotation: Any, value: Any) -> Any:
-    """What msgspec asks for an annotation that it does not know. Trouble is told by a ValueError or TypeError."""
+    """Builds the value of an annotation that msgspec does not know. Raises ValueError or TypeError if it cannot."""
     kind = get_origin(annotation) or annotation
     found = _registered.get(kind)
     if found is not None:
@@ -187,7 +187,7 @@ def schema_hook(annotation: Any) -> dict[str, Any]:
     return {}
 
 
-# Whoever has a path or a pydantic model has imported the module that it comes from; nobody else should have to wait.
+# A program with paths or pydantic models has imported their modules; others need not pay for the import.
 def _is_path(kind: type) -> bool:
     pathlib: Any = sys.modules.get("pathlib")
     return pathlib is not None and issubclass(kind, pathlib.PurePath)
@@ -205,8 +205,8 @@ def _model(model: Any, value: Any) -> Any:
         errors: Callable[[], list[dict[str, Any]]] | None = getattr(error, "errors", None)
         if errors is None:
             raise
-        said = [f"{'.'.join(map(str, each['loc'])) or 'value'}: {each['msg']}" for each in errors()]
-        raise ValueError("; ".join(said)) from error
+        problems = [f"{'.'.join(map(str, each['loc'])) or 'value'}: {each['msg']}" for each in errors()]
+        raise ValueError("; ".join(problems)) from error
 
 
 MAX_DEPTH = 100

@@ -1,4 +1,4 @@
-"""The checks that every spec passes before a run may be made of it."""
+"""Validates a spec before a run is made of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PRIORITY = 1_000_000
 
 
 def validate(spec: WorkflowSpec) -> None:
-    """Return quietly, or raise the ``InvalidWorkflow`` that says which field is wrong and what would be right."""
+    """Raises the ``InvalidWorkflow`` that names the field that is wrong and what would be right."""
     _names(spec)
     if all(task.hook is not None for task in spec.tasks):
         _refuse("empty_workflow", f"workflow {spec.name!r} has no tasks: a workflow needs at least one", field="tasks")

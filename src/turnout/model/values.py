@@ -1,4 +1,4 @@
-"""Which values may travel: JSON, without NUL, lone surrogates, NaN or absurd depth, and of bounded size."""
+"""Encodes values as JSON, and refuses NUL, lone surrogates, NaN, excessive depth and excessive size."""
 
 from __future__ import annotations
 

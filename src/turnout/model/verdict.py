@@ -30,7 +30,7 @@ class Limits(Settings, frozen=True):
     refused_delay: NonNegativeSeconds = 0.1
     """Seconds before an attempt that was refused is dispatched again."""
     code_missing_delay: NonNegativeSeconds = 2.0
-    """The same where the process that got it did not have its code."""
+    """The same where the process did not have its code."""
     inline_output: Natural = 1024
     """Outputs up to so many bytes are kept in memory while the run goes on."""
     depth: Natural = 16
@@ -50,7 +50,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     crashes: int = 0
     losses: int = 0
     error: ErrorInfo | None = None
-    """Of a failure that the result does not tell of itself."""
+    """Of a failure that is not in the result."""
     memo: str | None = None
     """With a deferral: what the task carries over; None leaves it as it is."""
 
@@ -59,7 +59,7 @@ LOSSES_BEFORE_EXCLUSIVE = 2
 
 
 def must_run_exclusively(row: TaskRow) -> bool:
-    """Whether this task may be what its processes died of: it runs alone from now on."""
+    """True if the task was lost so often that its body may be the cause: it runs alone from now on."""
     return row.losses >= LOSSES_BEFORE_EXCLUSIVE
 
 
@@ -105,7 +105,7 @@ def _reason(result: ExecutionResult) -> str | None:
 
 
 def verdict_deferred(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
-    """The verdict for an attempt that was put off. An at_most_once task may be, too: its body asked to start again."""
+    """Returns the verdict on a deferred attempt. An at_most_once task may be deferred too."""
     count = memo.deferrals + 1
     if count > limits.deferrals:
         error = ErrorInfo("DeferredTooOften", f"put off {memo.deferrals:,} times, which is the limit")
@@ -123,7 +123,7 @@ def verdict_deferred(deferral: Deferral, memo: Memo, limits: Limits, now: float)
 
 
 def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verdict:
-    """The verdict for a run that is being cancelled: what was done counts, nothing is tried again."""
+    """The verdict for a run that is being cancelled: completed work counts, nothing is retried."""
     match result.status:
         case ExecutionStatus.COMPLETED:
             return COMPLETED
@@ -143,9 +143,9 @@ def checked_condition(result: ExecutionResult, task: str, declared: Collection[s
     if condition is None or condition.ref in declared:
         return result
     error = undeclared_condition(condition.ref, task, declared)
-    said = ErrorInfo(type(error).__qualname__, error.message, code=error.code)
+    info = ErrorInfo(type(error).__qualname__, error.message, code=error.code)
     return msgspec.structs.replace(
-        result, status=ExecutionStatus.FAILED, error=said, retryable=False, retry_after=None, deferral=None
+        result, status=ExecutionStatus.FAILED, error=info, retryable=False, retry_after=None, deferral=None
     )
 
 

@@ -1,1 +1,1 @@
-"""Workflows as text, Mermaid, Graphviz and SVG. Pure: a spec and the states of a run in, text out."""
+"""Renders workflows as text, Mermaid, Graphviz and SVG. Pure: takes a spec and the states of a run, returns text."""

@@ -1,4 +1,4 @@
-"""The graph of a workflow as source text for Mermaid and Graphviz, coloured by the states of a run where given."""
+"""Renders the graph of a workflow for Mermaid and Graphviz, coloured by the states of a run where given."""
 
 from __future__ import annotations
 

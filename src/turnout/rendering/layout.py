@@ -1,4 +1,4 @@
-"""Layered layout of a graph, in which no line crosses a box.
+"""Lays out a graph in layers, in which no line crosses a box.
 
 Each task is in a column to the right of its dependencies. A line that passes intermediate columns occupies a position
 of its own in each of them, like a task, so it runs beside the boxes.

@@ -1,4 +1,4 @@
-"""The graph of a workflow as an SVG document, coloured by the states of a run where given."""
+"""Renders the graph of a workflow as an SVG document, coloured by the states of a run where given."""
 
 from __future__ import annotations
 

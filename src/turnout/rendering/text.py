@@ -1,4 +1,4 @@
-"""The graph of a workflow as plain text: one line for each task, with box-drawing characters for dependencies."""
+"""Renders the graph of a workflow as plain text: one line for each task, box-drawing characters for dependencies."""
 
 from __future__ import annotations
 

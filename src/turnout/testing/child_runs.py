@@ -1,4 +1,4 @@
-"""What makes an inline run the child of another? The same decisions as for real, without a store between the two."""
+"""Makes an inline run the child of another, by the same decisions as in an orchestrator, without a store."""
 
 from __future__ import annotations
 

@@ -41,14 +41,14 @@ class FakedRegistry(Registry):
             for name, task in each.tasks.items()
             if task.body.kind in ("shell", "handler")
         }
-        for who, fake in fakes.items():
+        for target, fake in fakes.items():
             named = [
                 (full_name, name, each.tasks[name])
                 for full_name, each in self.workflows.items()
-                for name in _named(each.tasks, who)
+                for name in _named(each.tasks, target)
             ]
             if not named:
-                _refuse(who, {name for each in self.workflows.values() for name in each.tasks})
+                _refuse(target, {name for each in self.workflows.values() for name in each.tasks})
             for full_name, name, task in named:
                 faked = self._stand_ins[full_name, name] = copy(task)
                 faked.function = stand_in(task.function, fake)
@@ -57,16 +57,16 @@ class FakedRegistry(Registry):
         return self._stand_ins.get((run.workflow, task.name)) or super().find(run, task)
 
 
-def _named(tasks: Mapping[str, Task[..., Any]], who: Any) -> list[str]:
+def _named(tasks: Mapping[str, Task[..., Any]], target: Any) -> list[str]:
     """A name means one node or all calls of the task of that name; a task, workflow or function, all of its calls."""
-    if isinstance(who, str):
-        return [who] if who in tasks else [name for name, task in tasks.items() if task.name == who]
-    function = who.function if isinstance(who, Task) else who
+    if isinstance(target, str):
+        return [target] if target in tasks else [name for name, task in tasks.items() if task.name == target]
+    function = target.function if isinstance(target, Task) else target
     return [name for name, task in tasks.items() if task.function is function]
 
 
-def _refuse(who: Any, known: Iterable[str]) -> NoReturn:
-    name = who if isinstance(who, str) else getattr(who, "__name__", repr(who))
+def _refuse(target: Any, known: Iterable[str]) -> NoReturn:
+    name = target if isinstance(target, str) else getattr(target, "__name__", repr(target))
     raise DefinitionError(
         f"fakes names {name!r}, which is no task of this workflow or of its children{suggest(name, known)}",
         code="unknown_task",
@@ -167,7 +167,7 @@ def crashes(reason: str = "its process died") -> Step:
 
 
 def vanishes(reason: str = "its worker vanished") -> Step:
-    """Whoever held the attempt is gone."""
+    """The holder of the attempt is gone."""
     return lambda event: ExecutionResult.lost(event, reason)
 
 
@@ -223,7 +223,7 @@ class FakeExecutor:
 
 
 class ManualClock:
-    """Stands still until somebody moves it.
+    """A clock that moves only by ``advance``.
 
     >>> clock = ManualClock()
     >>> clock.advance("5m")
@@ -241,7 +241,7 @@ class ManualClock:
         return self._start + self.passed
 
     def advance(self, duration: Duration) -> None:
-        """Let time pass: ``advance("5m")``, ``advance(0.5)``, ``advance(timedelta(hours=1))``."""
+        """Moves the clock: ``advance("5m")``, ``advance(0.5)``, ``advance(timedelta(hours=1))``."""
         self.passed += seconds(duration, "advance")
 
     def __repr__(self) -> str:

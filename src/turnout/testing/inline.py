@@ -36,7 +36,7 @@ def run_inline(
     clock: ManualClock | None = None,
     **kwargs: Any,
 ) -> R:
-    """Run the workflow here and now, without a database or threads, and return its result.
+    """Runs the workflow here and now, without a database or threads, and returns its result.
 
     ``fakes`` stand in for tasks, by task or by name: a function, an exception to raise, or a value to return.
 

@@ -1,4 +1,4 @@
-"""How does a run go on in a test? Driven here and now, without a database, by the machine that drives it for real.
+"""Drives a run in a test, without a database, by the machine and the transitions of real runs.
 
 Bodies run in the calling thread, one after the other. Time is a manual clock's: waits for retries are jumped over, so
 nothing sleeps. Timeouts of tasks are not enforced; those of runs are, by that clock.
@@ -61,7 +61,7 @@ class InlineTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InlineRun(Generic[R]):
-    """A run that goes on when it is told to: by ``step()``, or to its end with ``finish()`` or ``result()``."""
+    """A run that advances on demand: by ``step()``, or to its end with ``finish()`` or ``result()``."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class InlineRun(Generic[R]):
 
     # -- moving -------------------------------------------------------------------------------------------------
     def step(self) -> str | None:
-        """Run the next ready task and return its name; None if nothing can start at this time."""
+        """Runs the next ready task and returns its name; None if nothing can start at this time."""
         self._notice_time()
         transition = self._turn()
         ready = list(transition.ready())
@@ -151,14 +151,14 @@ class InlineRun(Generic[R]):
         return self._machine.tasks[pos].name
 
     def finish(self) -> RunState:
-        """Go on to the end, jumping over waits; returns the final state, or ``paused`` if somebody has to resume it."""
+        """Runs to the end, jumping over waits; returns the final state, or ``paused`` if it has to be resumed."""
         while not self.state.terminal and self.state is not RunState.PAUSED:
             if self.step() is None and not self.state.terminal:
                 self._jump()
         return self.state
 
     def result(self) -> R:
-        """Go on to the end and return what the workflow returns; raises RunFailed, RunCancelled or RunTimedOut."""
+        """Runs to the end and returns what the workflow returns; raises RunFailed, RunCancelled or RunTimedOut."""
         if self.finish() is RunState.PAUSED:
             raise RunError(f"run {self.id} is paused: resume() it first", run_id=self.id)
         machine = self._machine
@@ -250,7 +250,7 @@ class InlineRun(Generic[R]):
             return self._run_child(work, pos)
         started_at = self.clock.now()
         info = info_for(work, started_at)
-        # Nobody else is there who could cancel it: waiting for that takes no time.
+        # Nothing else can cancel it: waiting for a cancellation takes no time.
         info.waiter = None
 
         def note(error: BaseException) -> None:
