@@ -3,8 +3,8 @@
     python tools/reference.py           # rewrites the pages
     python tools/reference.py --check   # names the pages that are not current, and fails if there are any
 
-A part begins with ``<!-- generated: NAME -->`` and ends with ``<!-- end -->``. The site is built with the parts made
-anew; a test compares the files.
+A part stands between ``<!-- generated: NAME -->``, or ``<!-- generated: settings TABLE -->``, and ``<!-- end -->``. The
+site is built with the parts made anew; a test compares the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PART = re.compile(r"(<!-- generated: (\w+)(?: ([\w.]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 DIRECTIVE = re.compile(r"^::: ([\w.]+)", re.MULTILINE)
 API_PAGES = ("authoring", "running", "routing", "executors", "workers", "testing", "settings", "errors")
 
@@ -169,11 +169,71 @@ def wait_reasons_part() -> list[str]:
     return table(("code", "meaning", "remedy"), rows)
 
 
-PARTS: dict[str, Callable[[], list[str]]] = {
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+TYPES = {
+    "a number of seconds": "duration",
+    "a whole number": "integer",
+    "true or false": "boolean",
+    "a list of texts": "list of text",
+    "a number above 0 and below 1": "ratio",
+    "labels as": "labels",
+    "a list of rules": "list of rules",
+}
+POOLS = "orchestration.executor_pools"
+
+
+def settings_part(wanted: str = "") -> list[str]:
+    """Returns the settings of one table; the five pools are one table, with a second one for their own defaults."""
+    from turnout.runner.config_reference import setting_rows
+
+    rows = [row for row in setting_rows() if row.table == ("" if wanted == "root" else wanted)]
+    if wanted == POOLS:
+        return pools_part()
+    return table(("setting", "type", "default", "meaning"), [setting_row(row) for row in rows])
+
+
+def setting_row(row: Any) -> tuple[str, ...]:
+    kind = next((short for long, short in TYPES.items() if row.type.startswith(long)), row.type)
+    limits = row.bounds.replace("at least ", "≥ ").replace("a positive number of seconds", "> 0")
+    limits = re.sub(r"^a number from (\S+) to (\S+)$", r"\1–\2", limits)
+    type_text = kind if kind == "ratio" or not limits else f"{kind} {limits}"
+    default = row.default
+    if isinstance(default, tuple | list):
+        shown = ", ".join(f"`{each}`" for each in default) or "none"
+    elif isinstance(default, bool):
+        shown = f"`{str(default).lower()}`"
+    else:
+        shown = "none" if default in (None, "") else f"`{default}`"
+    return f"`{row.name}`", type_text, shown, row.description
+
+
+def pools_part() -> list[str]:
+    from turnout.runner.config_reference import setting_rows
+
+    pools: dict[str, list[Any]] = {}
+    for row in setting_rows():
+        if row.table.startswith(f"{POOLS}."):
+            pools.setdefault(row.table.rpartition(".")[2], []).append(row)
+    rows = [(*setting_row(row)[:2], row.description) for row in next(iter(pools.values()))]
+    names = [f"`{row.name}`" for row in next(iter(pools.values()))]
+    defaults = [(f"`{pool}`", *(setting_row(row)[2] for row in each)) for pool, each in pools.items()]
+    return [*table(("setting", "type", "meaning"), rows), *table(("pool", *names), defaults)]
+
+
+def setting_tables() -> set[str]:
+    """Returns the tables that the reference must have."""
+    from turnout.runner.config_reference import setting_rows
+
+    return {POOLS if row.table.startswith(POOLS) else row.table or "root" for row in setting_rows()}
+
+
+PARTS: dict[str, Callable[..., list[str]]] = {
     "cli": cli_part,
     "api": api_part,
     "errors": errors_part,
     "wait_reasons": wait_reasons_part,
+    "settings": settings_part,
 }
 
 
@@ -181,7 +241,8 @@ def current(text: str) -> str:
     """Returns the text of a page with its generated parts made anew."""
 
     def part(match: re.Match[str]) -> str:
-        return "".join([match[1], "\n", "\n".join(PARTS[match[2]]()), match[3]])
+        arguments = [match[3]] if match[3] else []
+        return "".join([match[1], "\n", "\n".join(PARTS[match[2]](*arguments)), "\n", match[4]])
 
     return PART.sub(part, text)
 

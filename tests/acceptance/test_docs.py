@@ -13,18 +13,13 @@ from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from tools import reference
 from turnout import errors
-from turnout.dispatcher import BreakerSettings
-from turnout.executors.pubsub.settings import PubSubSettings
-from turnout.executors.workers.settings import HubSettings
 from turnout.model.reasons import WAIT_REASONS
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
-from turnout.model.verdict import Limits
-from turnout.runner import CoordinatorSettings, EngineSettings, LogSettings, PoolSettings, PoolsSettings, Retention
+from turnout.runner import PoolSettings, PoolsSettings
 from turnout.runner.config import read_config
 from turnout.runner.settings import runner_config
 
@@ -120,65 +115,21 @@ def test_the_toml_of_the_configuration_is_read_as_it_stands(tmp_path: Path) -> N
         assert config.orchestration is not None or config.hub is not None
 
 
-def test_the_settings_of_the_hub_are_listed_with_their_defaults() -> None:
-    listed = re.findall(
-        r"^\| `hub\.(\w+)` \| ([^|]+) \| \S.* \|$", (DOCS / "reference/settings.md").read_text(), re.MULTILINE
-    )
-    expected = [(field.name, field.default) for field in msgspec.structs.fields(HubSettings)]
-    assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
-
-
 def each_pool(pools: PoolsSettings) -> list[PoolSettings]:
     return [getattr(pools, name) for name in pools.__struct_fields__]
 
 
-SETTINGS: tuple[type[msgspec.Struct], ...] = (EngineSettings, Limits, LogSettings, Retention, BreakerSettings)
+def test_every_table_of_settings_is_in_its_page() -> None:
+    text = (DOCS / "reference/settings.md").read_text()
+    assert set(re.findall(r"<!-- generated: settings ([\w.]+) -->", text)) == reference.setting_tables()
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_the_settings_are_listed_with_their_defaults(settings: type[msgspec.Struct]) -> None:
-    rows = re.findall(r"^\| `(\w+)` \|([^|]*)\|", (DOCS / "reference/settings.md").read_text(), re.MULTILINE)
-    listed = {name: value.strip() for name, value in rows}
-    fields = {field.name: field.default for field in msgspec.structs.fields(settings)}
-    others = {field.name for kind in SETTINGS for field in msgspec.structs.fields(kind)} - set(fields)
-    assert set(listed) - others == set(fields)
-    for name, default in fields.items():
-        if not isinstance(default, msgspec.Struct):
-            assert ast.literal_eval(listed[name]) == default, name
-
-
-@pytest.mark.parametrize(
-    ("title", "settings"), [("Settings of the coordinator", CoordinatorSettings), ("Settings of a pool", PoolSettings)]
-)
-def test_the_settings_of_coordinator_and_pools_are_listed(title: str, settings: type[msgspec.Struct]) -> None:
-    section = (DOCS / "how-to/pools.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
-    listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", section, re.MULTILINE)
-    expected = [(field.name, field.default) for field in msgspec.structs.fields(settings)]
-    assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
-
-
-def test_the_settings_of_handlers_that_subscribe_are_listed(tmp_path: Path) -> None:
-    text = (DOCS / "how-to/pubsub.md").read_text()
-    listed = re.findall(r"^\| `(\w+)` \| (\S+) \| \S.* \|$", text, re.MULTILINE)
-    expected = [(field.name, field.default) for field in msgspec.structs.fields(PubSubSettings)]
-    assert [(name, ast.literal_eval(value)) for name, value in listed] == expected
+def test_the_configuration_of_handlers_that_subscribe_is_read_as_it_stands(tmp_path: Path) -> None:
     for language, made in (("yaml", "zmq_pubsub"), ("toml", "rails")):
         ((_, said),) = blocks(DOCS / "how-to/pubsub.md", language)
         (tmp_path / f"config.{language}").write_text(said)
         config = read_config(tmp_path, {"TURNOUT_CONFIG": f"config.{language}"})
         assert list(runner_config(config).executors) == [made]
-
-
-def test_what_differs_between_the_defaults_of_pools_is_listed() -> None:
-    usual, text = PoolSettings(), (DOCS / "how-to/pools.md").read_text()
-    rows = dict(re.findall(r"^\| `(\w+)` \| (`\w+` \d+(?:, `\w+` \d+)*) \|$", text, re.MULTILINE))
-    for name, pool in zip(PoolsSettings.__struct_fields__, each_pool(PoolsSettings()), strict=True):
-        own = [
-            f"`{key}` {getattr(pool, key)}"
-            for key in pool.__struct_fields__
-            if getattr(pool, key) != getattr(usual, key)
-        ]
-        assert rows.get(name, "") == ", ".join(own)
 
 
 def test_the_tests_that_show_the_guarantees_exist() -> None:
@@ -278,7 +229,8 @@ def test_troubleshooting_names_every_waiting_reason() -> None:
 
 
 def test_the_words_of_the_glossary_are_explained_once() -> None:
-    words = re.findall(r"^\| ([\w -]+) \|", (DOCS / "reference/glossary.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| ([\w ,-]+) \|", (DOCS / "reference/glossary.md").read_text(), re.MULTILINE)
+    words = [word for row in rows for word in row.split(", ") if word != "word"]
     assert len(words) == len(set(words))
     assert {"run", "task", "attempt", "executor", "stage", "orchestrator", "lease", "epoch"} <= set(words)
 
