@@ -37,7 +37,7 @@ ANSWERS: Mapping[str, bool] = {
 """What a hub answers by itself; ``strangers``: ``no_session`` to messages of a session that is over."""
 
 
-class Came(msgspec.Struct, frozen=True):
+class ReceivedMessage(msgspec.Struct, frozen=True):
     """A message of the worker."""
 
     number: int
@@ -61,7 +61,7 @@ class ScriptedHub:
         self.credits = 0
         """What the worker takes at once."""
         self.answers = dict(ANSWERS)
-        self.mailbox: list[Came] = []
+        self.mailbox: list[ReceivedMessage] = []
         self.session = ""
         self._settings = {**SETTINGS, "hub_id": f"hub-{number}", **settings}
         self._rules = rules
@@ -79,7 +79,7 @@ class ScriptedHub:
         self._given: set[str] = set()
 
     # -- what the script does ---------------------------------------------------------------------------------------
-    def take(self, came: Came) -> None:
+    def take(self, came: ReceivedMessage) -> None:
         """The script has expected this one; a hello begins a session on its connection."""
         self.mailbox.remove(came)
         if came.kind == "hello":
@@ -131,7 +131,7 @@ class ScriptedHub:
         return ms // self._heartbeat_ms if self.session and self.answers["heartbeat"] else 0
 
     # -- what comes -------------------------------------------------------------------------------------------------
-    def receive(self, number: int, route: bytes, frames: Sequence[bytes]) -> Came:
+    def receive(self, number: int, route: bytes, frames: Sequence[bytes]) -> ReceivedMessage:
         """Take a message; raises Broken if it should not be."""
         codec = self._codec if route == self._route else JSON
         try:
@@ -142,7 +142,7 @@ class ScriptedHub:
             raise Broken(str(error)) from error
         kind, session = unpacked.kind, unpacked.session
         body = _decode(frames[2], JSON if kind in ALWAYS_JSON else codec)
-        came = Came(number, route, kind, body)
+        came = ReceivedMessage(number, route, kind, body)
         if kind == "hello":
             if session:
                 raise Broken(f"hello has the session {session!r}; it must be empty")
@@ -166,7 +166,7 @@ class ScriptedHub:
             self._post(self, route, self._frames("error", session, body))
         return False
 
-    def _greeted(self, came: Came) -> None:
+    def _greeted(self, came: ReceivedMessage) -> None:
         if self._welcomed is not None and self._welcomed[:2] == (came.route, came.body["seq"]):
             self._post(self, came.route, self._welcomed[2])
         elif self._came_late(came.body):

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnout.conformance.actions import Act, Look, Post, Verdict
-from turnout.conformance.hub import Came, ScriptedHub
-from turnout.conformance.matching import Captured, Mismatch, fill, match, problem_with
+from turnout.conformance.hub import ReceivedMessage, ScriptedHub
 from turnout.conformance.moves import Moves
+from turnout.conformance.patterns import Captured, Mismatch, fill, match, problem_with
 from turnout.conformance.rules import Broken, Rules
 from turnout.conformance.script import Session
 from turnout.conformance.steps import (
@@ -29,7 +29,7 @@ from turnout.conformance.steps import (
     seconds_for,
 )
 from turnout.conformance.stream import Streaming
-from turnout.conformance.trace import Traced, brief, told
+from turnout.conformance.trace import TraceLine, brief, message_text
 
 GRACE = 1.0
 """Seconds in which the last messages of a program that has ended may still come in."""
@@ -54,7 +54,7 @@ class Player:
         self.reason = ""
         self.disturbance = ""
         """How this machine kept the kit from measuring time as the script says; the verdict says nothing then."""
-        self.trace: list[Traced] = []
+        self.trace: list[TraceLine] = []
         self._session = session
         self._patience = patience
         self._captured: Captured = dict(known)
@@ -99,7 +99,7 @@ class Player:
             return
         self._count += 1
         try:
-            self._note(hub, "←", told(frames))
+            self._note(hub, "←", message_text(frames))
             came = self._hubs[hub].receive(self._count, route, frames)
             step = self._step
             if isinstance(step, Nothing) and step.hub == hub:
@@ -258,7 +258,7 @@ class Player:
             return True
         return False
 
-    def _candidates(self, hub: ScriptedHub, step: Expect, after: int) -> list[Came]:
+    def _candidates(self, hub: ScriptedHub, step: Expect, after: int) -> list[ReceivedMessage]:
         """What has come of this kind, once it has come over as many connections as the step says."""
         of_kind = [each for each in hub.mailbox if each.kind == step.expect.kind and each.number > after]
         if step.connections == 1:
@@ -266,7 +266,7 @@ class Player:
         enough = len({each.route for each in of_kind}) >= step.connections
         return sorted(of_kind, key=lambda each: each.body.get("seq", 0)) if enough else []
 
-    def _forbid(self, step: Nothing, came: Came) -> None:
+    def _forbid(self, step: Nothing, came: ReceivedMessage) -> None:
         for wanted in step.nothing:
             if came.kind == wanted.kind and problem_with(wanted.body, came.body, self._captured) is None:
                 raise _Decided(Verdict.FAILED, f"{brief(wanted)} came, and should not have")
@@ -331,11 +331,11 @@ class Player:
 
     # -- what is told -----------------------------------------------------------------------------------------------
     def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes]) -> None:
-        self._note(hub.number, "→", told(frames))
+        self._note(hub.number, "→", message_text(frames))
         self._moves.acts.append(Post(hub.number, route, frames))
 
     def _note(self, hub: int, arrow: str, text: str) -> None:
-        self.trace.append(Traced(self._now - self._began, hub, arrow, text))
+        self.trace.append(TraceLine(self._now - self._began, hub, arrow, text))
 
     def _decide(self, verdict: Verdict, reason: str) -> None:
         if self.verdict is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnout.conformance.actions import Act, Drop, Kill, Relaunch
 from turnout.conformance.hub import ScriptedHub
-from turnout.conformance.matching import Captured, fill
+from turnout.conformance.patterns import Captured, fill
 from turnout.conformance.rules import Rules
 from turnout.conformance.step_shorthand import batch
 from turnout.conformance.steps import Answer, Cut, Give, Launch, Send, Signal, Step, Welcome

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from turnout.conformance.forms import Form
-from turnout.conformance.steps import BY_KEY, Expect, Greet, Step, Wanted, Welcome
+from turnout.conformance.steps import BY_KEY, Expect, Greet, MessagePattern, Step, Welcome
 from turnout.errors import InvalidTarget
 
 
@@ -62,9 +62,9 @@ def read(name: str, text: bytes | str) -> Session:
 
 def _spelled_out(step: Greet) -> Iterable[Step]:
     return (
-        Expect(expect=Wanted("hello", step.hello), hub=step.hub),
+        Expect(expect=MessagePattern("hello", step.hello), hub=step.hub),
         Welcome(welcome=step.greet, hub=step.hub),
-        Expect(expect=Wanted("heartbeat"), hub=step.hub),
+        Expect(expect=MessagePattern("heartbeat"), hub=step.hub),
     )
 
 

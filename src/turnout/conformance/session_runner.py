@@ -14,10 +14,10 @@ import msgspec
 
 from turnout.conformance.actions import Drop, Kill, Look, Post, Relaunch, Verdict
 from turnout.conformance.interpreter import Player
-from turnout.conformance.matching import fill
+from turnout.conformance.patterns import fill
 from turnout.conformance.program import Program
 from turnout.conformance.script import Session
-from turnout.conformance.trace import Traced
+from turnout.conformance.trace import TraceLine
 from turnout.model.extras import optional_packages
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Outcome(msgspec.Struct, frozen=True):
     verdict: Verdict
     seconds: float
     reason: str
-    trace: list[Traced]
+    trace: list[TraceLine]
     output: str
     """What the program wrote."""
     disturbance: str = ""
@@ -77,7 +77,7 @@ def play(session: Session, command: Sequence[str], patience: float = 1.0) -> Out
 def _judged(plays: Sequence[Outcome]) -> Outcome:
     """The last play counts; its trace begins with why there were others."""
     last = plays[-1]
-    repeats = [Traced(0.0, 1, "·", f"played again: {each.disturbance}") for each in plays[:-1]]
+    repeats = [TraceLine(0.0, 1, "·", f"played again: {each.disturbance}") for each in plays[:-1]]
     seconds, trace = round(sum(each.seconds for each in plays), 3), [*repeats, *last.trace]
     judged = msgspec.structs.replace(last, seconds=seconds, trace=trace)
     if not last.disturbance:
@@ -96,13 +96,13 @@ def _play_once(session: Session, command: Sequence[str], patience: float) -> Out
     if document.network == "ipv6" and not has_ipv6():
         return _skipped(session, NO_IPV6)
     server: Keys | None = None
-    told: dict[str, str] = {}
+    keys: dict[str, str] = {}
     allowed = ""
     if document.curve is not None:
         server, worker = new_keys(), new_keys()
         allowed = worker.public
         known_server = server if document.curve == "right" else new_keys()
-        told = {
+        keys = {
             "TURNOUT_CURVE_SERVER_KEY": known_server.public,
             "TURNOUT_CURVE_PUBLIC_KEY": worker.public,
             "TURNOUT_CURVE_SECRET_KEY": worker.secret,
@@ -125,7 +125,7 @@ def _play_once(session: Session, command: Sequence[str], patience: float) -> Out
             "TURNOUT_WORKER_NAME": f"conformance-{session.name}",
             "TURNOUT_WORKER_LABELS": "",
             "TURNOUT_WORKER_CONCURRENCY": "4",
-            **told,
+            **keys,
             **fill(document.environment, known),
         }
         return _play(session, command, patience, sockets, known, environment)

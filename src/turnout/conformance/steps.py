@@ -13,7 +13,7 @@ HELLO_WITHIN_MS = 30_000
 """A program may take its time to start."""
 
 
-class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MessagePattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A message as a pattern."""
 
     kind: str
@@ -29,7 +29,7 @@ class _Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Expect(_Step, frozen=True, kw_only=True):
     """A message must come."""
 
-    expect: Wanted
+    expect: MessagePattern
     within_ms: int | None = None
     not_before_ms: int = 0
     """It must not come sooner than that after the step before it."""
@@ -46,7 +46,7 @@ class Expect(_Step, frozen=True, kw_only=True):
 class Nothing(_Step, frozen=True, kw_only=True):
     """None of these may come for so long, counted by this clock and by the heartbeats of the program."""
 
-    nothing: list[Wanted]
+    nothing: list[MessagePattern]
     for_ms: int
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from turnout.conformance.steps import Wanted
+from turnout.conformance.steps import MessagePattern
 
 
-class Traced(msgspec.Struct, frozen=True):
+class TraceLine(msgspec.Struct, frozen=True):
     """One line of what happened."""
 
     seconds: float
@@ -23,11 +23,11 @@ class Traced(msgspec.Struct, frozen=True):
         return f"{self.seconds:7.3f}  {self.arrow} {where}{self.text}"
 
 
-def brief(wanted: Wanted) -> str:
+def brief(wanted: MessagePattern) -> str:
     return f"{wanted.kind} {json.dumps(wanted.body, ensure_ascii=False)}" if wanted.body else wanted.kind
 
 
-def told(frames: Sequence[bytes], longest: int = 600) -> str:
+def message_text(frames: Sequence[bytes], longest: int = 600) -> str:
     """A message for people: kind, session, body."""
     if len(frames) != 4:
         return f"{len(frames)} frames: {list(frames)!r}"[:longest]
@@ -35,9 +35,9 @@ def told(frames: Sequence[bytes], longest: int = 600) -> str:
     if body[:1] == b"{" and len(body) > 4 * longest:
         body = body[: 4 * longest].decode(errors="ignore").encode()
     try:
-        text = body.decode() if body[:1] == b"{" else json.dumps(msgspec.msgpack.decode(body), ensure_ascii=False)
+        body_text = body.decode() if body[:1] == b"{" else json.dumps(msgspec.msgpack.decode(body), ensure_ascii=False)
     except (ValueError, TypeError, msgspec.MsgspecError):
-        text = repr(body)
+        body_text = repr(body)
     kind, session = (bytes(each).decode("utf-8", "replace") for each in frames[:2])
-    said = f"{kind} [{session}] {text}"
-    return said if len(said) <= longest else said[:longest] + "…"
+    text = f"{kind} [{session}] {body_text}"
+    return text if len(text) <= longest else text[:longest] + "…"

@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from turnout.conformance.hub import ANSWERS
-from turnout.conformance.matching import _FORMS
+from turnout.conformance.patterns import _FORMS
 from turnout.conformance.script import Document, read, sessions
 from turnout.conformance.steps import BY_KEY
 from turnout.errors import InvalidTarget

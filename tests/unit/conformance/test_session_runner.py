@@ -8,13 +8,13 @@ from turnout.conformance import session_runner
 from turnout.conformance.actions import Verdict
 from turnout.conformance.script import sessions
 from turnout.conformance.session_runner import MAX_PLAYS, Outcome, play
-from turnout.conformance.trace import Traced
+from turnout.conformance.trace import TraceLine
 
 BUSY = "step 6 of 18 stood still for 0.8 s"
 
 
 def outcome(verdict: Verdict, disturbance: str = "", reason: str = "") -> Outcome:
-    trace = [Traced(0.1, 1, "←", "hello")]
+    trace = [TraceLine(0.1, 1, "←", "hello")]
     return Outcome("echo", "", verdict, 2.0, reason, trace, "", disturbance)
 
 

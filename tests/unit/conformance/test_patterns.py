@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.conformance.matching import Mismatch, fill, match, problem_with
+from turnout.conformance.patterns import Mismatch, fill, match, problem_with
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(alphabet="abc ü"),
