@@ -219,7 +219,7 @@ class NoCapacity(DispatchError):
 
 
 class ExecutionFailed(DispatchError):
-    """Raised when an executor, not the task's body, failed to carry out an attempt.
+    """Raised when an executor, not the task's body, failed to run an attempt.
     Remedy: look for the cause in the executor's log; the retry policy of the task applies."""
 
     code = "execution_failed"
@@ -233,7 +233,7 @@ class ExecutorUnavailable(DispatchError):
 
 
 class AttemptFenced(DispatchError):
-    """Raised when an attempt must not begin, since another holder may have it by now or its run is paused or ended.
+    """Raised when an attempt must not begin, since another process may have it by now or its run is paused or ended.
     Remedy: none is needed; the attempt has not begun."""
 
     code = "attempt_fenced"

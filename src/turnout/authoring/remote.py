@@ -48,7 +48,7 @@ class RemoteTask(Task[..., Any]):
 def remote(
     name: str, /, *, handler: str, config: Mapping[str, Any] | None = None, **options: Unpack[TaskOptions]
 ) -> RemoteTask:
-    """Declare a body that a worker runs: ``ship = remote("ship", handler="OrderFulfillment::ShipOrder")``.
+    """Declares a task whose body a worker runs: ``ship = remote("ship", handler="OrderFulfillment::ShipOrder")``.
 
     In a workflow it is called like a task, with its arguments by name: ``ship(order=order)``. The handler gets them as
     ``metadata.args``, and ``config``, a JSON object that is the same for every call, as ``handler_config``. The options

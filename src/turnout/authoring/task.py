@@ -28,7 +28,7 @@ S = TypeVar("S")
 
 
 class Task(Generic[P, R]):
-    """A function with options. Called in a workflow function it adds a node to the graph; elsewhere it just runs.
+    """A function with options. A call in a workflow function adds a node to the graph; a call elsewhere runs it.
 
     >>> @task(retries=2)
     ... def double(number: int) -> int:
@@ -61,28 +61,28 @@ class Task(Generic[P, R]):
         return cast("R", drawing.call(self, given, named))
 
     def after(self, *others: Any) -> Task[P, R]:
-        """This task, ordered after others without taking their results: ``ship.after(audited)(order)``."""
+        """Returns this task ordered after others without taking their results: ``ship.after(audited)(order)``."""
         return self._copy(waits_for=(*self.waits_for, *others))
 
     def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
-        """This task with other options, for the calls made through the copy."""
+        """Returns a copy of this task with other options."""
         changed = self._copy(given={**self.given, **checked(options, self.name)})
         changed._check()
         return changed
 
     def named(self, name: str) -> Task[P, R]:
-        """This task under another name; a name given like this must be unique in its workflow."""
+        """Returns a copy of this task under another name, which must be unique in its workflow."""
         return self._copy(given={**self.given, "name": name}, named_explicitly=True)
 
     def partial(self, *args: Any, **kwargs: Any) -> Task[..., R]:
-        """This task with some of its arguments given: ``ship.partial(express=True).map(orders)``."""
+        """Returns a copy of this task with some arguments given: ``ship.partial(express=True).map(orders)``."""
         copy: Any = self._copy(fixed_args=(*self.fixed_args, *args), fixed_kwargs={**self.fixed_kwargs, **kwargs})
         return copy
 
     def map(
         self, *lists: Any, max_parallel: int | None = None, return_exceptions: bool = False, **named: Any
     ) -> list[R]:
-        """In a workflow function: this task once for each item of the lists, all at once; gives the list of results.
+        """In a workflow function: runs this task for each item of the lists, in parallel. Returns the list of results.
 
         The lists are results of tasks, parameters or plain lists; several are gone through side by side.
         ``max_parallel`` items at most are under way at a time. An item that fails makes the whole fail when the others
@@ -104,7 +104,7 @@ class Task(Generic[P, R]):
 
     @property
     def name(self) -> str:
-        """Its name in a workflow: the last part of what the author gave, else the function's name."""
+        """The name in a workflow: the last part of the given name, else the function's name."""
         return self._given_name.rpartition("::")[2]
 
     @property
@@ -125,23 +125,23 @@ class Task(Generic[P, R]):
 
     @property
     def conditions(self) -> Mapping[str, Callable[..., Any]]:
-        """The predicates that its body may wait for, by ``module:qualname``."""
+        """The predicates that the body may wait for, by ``module:qualname``."""
         return predicates(self.given, self.name)
 
     @property
     def uses_context(self) -> bool:
-        """Whether the function asks for a ``Context``."""
+        """True if the function takes a ``Context``."""
         return any(slot.kind == "context" for slot in slots_of(self.function))
 
     @property
     def ref(self) -> str:
-        """What names the function in stored runs: ``module:qualname``."""
+        """The reference of the function in stored runs: ``module:qualname``."""
         function: Any = self.function
         return f"{function.__module__}:{getattr(function, '__qualname__', type(function).__qualname__)}"
 
     @property
     def body(self) -> Body:
-        """What it does, as a value."""
+        """The body as a value."""
         return Body("python", self.ref)
 
     def spec(
@@ -154,7 +154,7 @@ class Task(Generic[P, R]):
         uses_context: bool = False,
         mapped: Mapped | None = None,
     ) -> TaskSpec:
-        """The task as a node of that name. The full name stays empty unless the author gave one."""
+        """Returns the task as a node of that name. The full name stays empty unless one was given."""
         given = self.given
         prefix, separator, _ = self._given_name.rpartition("::")
         return TaskSpec(

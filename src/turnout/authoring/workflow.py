@@ -90,11 +90,11 @@ class Workflow(Generic[P, R]):
 
     @property
     def spec(self) -> WorkflowSpec:
-        """The workflow as a value, validated, under the default tenant."""
+        """The validated workflow as a value, under the default tenant."""
         return self._draw()[1]
 
     def spec_for(self, tenant: str) -> WorkflowSpec:
-        """The workflow as a value under that tenant; full names that the author gave stay."""
+        """Returns the workflow as a value under that tenant; given full names stay."""
         drawing, spec = self._draw()
         if tenant == spec.tenant:
             return spec
@@ -102,20 +102,20 @@ class Workflow(Generic[P, R]):
 
     @property
     def tasks(self) -> Mapping[str, Task[..., Any]]:
-        """Its tasks by their names in the graph, hooks last."""
+        """The tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
     def define(self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS) -> Definition:
-        """What it is under that tenant and with these defaults, as a value that outlives a redefinition."""
+        """Returns the definition under that tenant with these defaults; a redefinition does not change it."""
         tasks = self.tasks
         return Definition(self, defaults.applied(self.spec_for(tenant), tasks), tasks, self.source)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The arguments of a call as a run's input: by name, checked, defaults filled in."""
+        """Returns the arguments of a call as the input of a run: by name, checked, with defaults."""
         return self.define().bind(*args, **kwargs)
 
     def returned(self, value: Any) -> Any:
-        """A run's result, a JSON value, as the workflow function's return annotation says."""
+        """Returns the JSON result of a run, converted to the return annotation of the workflow function."""
         return self.define().returned(value)
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -124,7 +124,7 @@ class Workflow(Generic[P, R]):
         return current_runner().run(self, *args, **kwargs)
 
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Submitted[R]:
-        """Start a run of its own, which belongs to no parent; returns once it is durable.
+        """Starts a run without a parent on the default Runner; returns once it is durable.
 
         In a body it is started on the Runner that the body belongs to, elsewhere on the default one. A body may be
         executed more than once: with ``submit_with(…, key=info.idempotency_key)`` the run is started once.
@@ -149,25 +149,25 @@ class Workflow(Generic[P, R]):
         return ChildTask(self)(*args, **kwargs)
 
     def after(self, *others: Any) -> Task[P, R]:
-        """In another workflow: this child run, ordered after others without taking their results."""
+        """In another workflow: returns this child run ordered after others without taking their results."""
         return ChildTask(self).after(*others)
 
     def options(self, **options: Unpack[TaskOptions]) -> Task[P, R]:
-        """In another workflow: this child run with options, such as ``timeout`` and ``retries``."""
+        """In another workflow: returns this child run with options, such as ``timeout`` and ``retries``."""
         return ChildTask(self).options(**options)
 
     def named(self, name: str) -> Task[P, R]:
-        """In another workflow: this child run as a task of that name."""
+        """In another workflow: returns this child run as a task of that name."""
         return ChildTask(self).named(name)
 
     def partial(self, *args: Any, **kwargs: Any) -> Task[..., R]:
-        """In another workflow: this child run with some of its arguments given."""
+        """In another workflow: returns this child run with some arguments given."""
         return ChildTask(self).partial(*args, **kwargs)
 
     def map(
         self, *lists: Any, max_parallel: int | None = None, return_exceptions: bool = False, **named: Any
     ) -> list[R]:
-        """In another workflow: a child run for each item of the lists; gives the list of their results."""
+        """In another workflow: starts a child run for each item of the lists. Returns the list of their results."""
         child: ChildTask[P, R] = ChildTask(self)
         return child.map(*lists, max_parallel=max_parallel, return_exceptions=return_exceptions, **named)
 

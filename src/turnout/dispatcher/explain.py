@@ -36,7 +36,7 @@ class Explanation(msgspec.Struct, frozen=True):
     """A mapped task: each of its items goes there."""
 
     def text(self) -> str:
-        """The trace for people, one line for each step and rule."""
+        """The trace as text, one line for each step and rule."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -51,7 +51,7 @@ class Explanation(msgspec.Struct, frozen=True):
 def explain(
     task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
 ) -> Explanation:
-    """Asks the very steps that ``decide`` asks, and keeps what each of them said."""
+    """Runs the steps of ``decide`` and returns the decision with the result of each step."""
     if task.body.kind == "workflow":
         decision = decide(task, workflow, settings, router, run_id)
         return Explanation(task.full_name, decision, (TraceStep(1, "child run", "chosen", decision.reason),))

@@ -26,7 +26,7 @@ MODE = "default_execution_mode"
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decision depends on besides the rules."""
+    """The settings that the decision depends on besides the rules."""
 
     hub_configured: bool = False
     hub_up: bool = True
@@ -81,7 +81,7 @@ Outcome: TypeAlias = DispatchDecision | str
 def decide(
     task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
 ) -> DispatchDecision:
-    """What the first step of ``ORDER`` that chooses has chosen. A child run has no place of its own: its tasks have."""
+    """Returns the choice of the first step of ``ORDER`` that makes one. A child run has no executor: its tasks have."""
     if task.body.kind == "workflow":
         return DispatchDecision(CHILD, f"child run of {task.body.ref}")
     question = Question(task, workflow, settings, router, run_id)
@@ -93,7 +93,7 @@ def decide(
 
 
 def require_hub(decision: DispatchDecision, settings: PlacementSettings) -> None:
-    """What a submission checks: the hub is up if the decision needs it."""
+    """Raises HubUnavailable if a decision needs the hub and the hub is not up; checked at submission."""
     if decision.executor_key == WORKERS and settings.hub_configured and not settings.hub_up:
         raise HubUnavailable(
             f"{decision.reason}, but the hub is not up; start it, or pin the task with worker_selector='local'",

@@ -26,7 +26,7 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
     pattern: str
     executor: str
     labels: dict[str, str] | None = None
-    """What the worker must have, where the executor chooses among workers."""
+    """Labels that the worker must have, if the executor chooses among workers."""
     percent: float | None = None
     """The share of runs that the rule applies to, stable for a run; None is all of them."""
     shadow: bool = False
@@ -49,11 +49,11 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def certain(self) -> bool:
-        """Whether it applies to every run."""
+        """True if it applies to every run."""
         return self.percent is None or self.percent >= 100
 
     def applies_to(self, run_id: str | None) -> bool:
-        """Whether this run is in the rule's share; without a run, only a rule for all of them applies."""
+        """True if this run is in the rule's share; without a run, only a rule for all runs applies."""
         if self.percent is None:
             return True
         if run_id is None:
@@ -65,7 +65,7 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RoutingConfig(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The default executor, and rules of which the first that matches wins.
+    """The default executor, and routing rules: the first rule that matches decides.
 
     >>> RoutingConfig("default").with_rule(RoutingRule("**::ml::*", "gpu")).rules[0].executor
     'gpu'
@@ -75,7 +75,7 @@ class RoutingConfig(msgspec.Struct, frozen=True, omit_defaults=True):
     rules: tuple[RoutingRule, ...] = ()
 
     def with_rule(self, rule: RoutingRule) -> RoutingConfig:
-        """This configuration with one more rule, tried after those before it."""
+        """Returns this configuration with one more rule at the end."""
         return RoutingConfig(self.default_executor, (*self.rules, rule))
 
 
@@ -90,7 +90,7 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Router:
-    """The compiled rules. Immutable but for the names that it remembers, so it is replaced as a whole."""
+    """The compiled rules with a cache of names. A change of the rules makes a new router."""
 
     def __init__(self, config: RoutingConfig) -> None:
         self.config = config
@@ -102,7 +102,7 @@ class Router:
         self._by_name: dict[str, tuple[Route, ...]] = {}
 
     def candidates(self, name: str) -> Sequence[Route]:
-        """Every rule whose pattern matches, in order, shadows included."""
+        """Returns every rule whose pattern matches, in order, shadows included."""
         found = self._by_name.get(name)
         if found is None:
             found = tuple(
@@ -114,18 +114,18 @@ class Router:
         return found
 
     def match(self, name: str, run_id: str | None = None) -> Route | None:
-        """The first rule that decides for this task of this run."""
+        """Returns the first rule that decides for this task of this run."""
         for route in self.candidates(name):
             if not route.rule.shadow and route.rule.applies_to(run_id):
                 return route
         return None
 
     def shadows(self, name: str, run_id: str) -> Iterator[Route]:
-        """The rules that add a shadow copy."""
+        """Returns the rules that add a shadow copy."""
         return (route for route in self.candidates(name) if route.rule.shadow and route.rule.applies_to(run_id))
 
     def resolve(self, name: str) -> str:
-        """The executor's key by the rules alone; rules for a share of runs do not count, since no run is named."""
+        """Returns the executor's key by the rules alone; rules for a share of runs do not apply."""
         route = self.match(name)
         return route.rule.executor if route else self.config.default_executor
 

@@ -60,41 +60,45 @@ Rule: TypeAlias = Always | All | AnyOf | NoneOf | TaskSuccess | TaskFailed | Tas
 
 
 def all_(*rules: Rule) -> Rule:
-    """Every one of the rules holds."""
+    """Returns a rule that is true if all of these rules are."""
     return All(rules)
 
 
 def any_(*rules: Rule) -> Rule:
-    """At least one of the rules holds."""
+    """Returns a rule that is true if at least one of these rules is."""
     return AnyOf(rules)
 
 
 def none_(*rules: Rule) -> Rule:
-    """Not one of the rules holds."""
+    """Returns a rule that is true if none of these rules is."""
     return NoneOf(rules)
 
 
 def always() -> Rule:
-    """Start when the dependencies have ended, however they did."""
+    """Returns a rule that is always true: the task runs when its dependencies have ended in any state."""
     return Always()
 
 
 def task_success(task: Any) -> Rule:
-    """The dependency completed. ``task`` is its name, or the task itself."""
+    """Returns a rule that is true if the dependency completed. ``task`` is its result, its name or the task."""
     return TaskSuccess(_name(task))
 
 
 def task_failed(task: Any) -> Rule:
-    """The dependency failed: a task with this rule handles that failure."""
+    """Returns a rule that is true if the dependency failed. A task with this rule handles that failure."""
     return TaskFailed(_name(task))
 
 
 def task_skipped(task: Any) -> Rule:
+    """Returns a rule that is true if the dependency was skipped."""
     return TaskSkipped(_name(task))
 
 
 def context_value(key: str, op: Op = "exists", value: Any = None) -> Rule:
-    """The merged context's ``key`` compares with ``value``; see ``ContextValue`` for missing keys."""
+    """Returns a rule that compares ``key`` of the run's input and the dependencies' outputs with ``value``.
+
+    A missing key makes ``not_exists``, ``!=`` and ``not_contains`` true and everything else false.
+    """
     return ContextValue(key, op, value)
 
 

@@ -50,7 +50,7 @@ class EngineSettings(Settings, frozen=True, kw_only=True):
     table: ClassVar[str] = "orchestration"
 
     heartbeat: Seconds = 5.0
-    """Seconds within which other orchestrators expect a heartbeat; the lease keeper renews at half of it."""
+    """Seconds within which other orchestrators expect a heartbeat; the lease is renewed at half of it."""
     lease: Seconds = 15.0
     """Seconds without a renewal after which other orchestrators claim the runs."""
     self_fence: Seconds = 12.0
@@ -65,7 +65,7 @@ class EngineSettings(Settings, frozen=True, kw_only=True):
     """Commits in flight at once, at most (PostgreSQL; SQLite has one writer). As many are used as the largest pool has
     stage executors."""
     connections: Count = 10
-    """Connections to PostgreSQL for everything but the lanes and the lease."""
+    """Connections to PostgreSQL for everything but commits and the lease."""
     request_high_water: Count = 10_000
     """Submissions that are not durable yet; above it, ``submit`` waits."""
     submit_wait: NonNegativeSeconds | None = None

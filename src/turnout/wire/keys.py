@@ -39,7 +39,7 @@ def shortened(key: str) -> str:
 
 
 def read_pair(file: Path) -> KeyPair:
-    """The keys of a file such as ``pair_text`` makes; pyzmq and czmq write their certificates in the same way."""
+    """Returns the keys of a file in the format of ``pair_text``, which is that of pyzmq and czmq, too."""
     found: dict[str, str] = {}
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -80,7 +80,7 @@ def own_pair(file: Path, log: logging.Logger) -> KeyPair:
 
 
 def pair_text(pair: KeyPair) -> str:
-    """The content of a key file."""
+    """Returns the content of a key file."""
     return (
         "# A pair of keys of Turnout. Whoever has this file can pose as its owner: show it to nobody.\n"
         "metadata\n"

@@ -56,7 +56,7 @@ class _Marked(msgspec.Struct, frozen=True):
 
 
 def handler(name: str, *, version: str = "", conditions: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
-    """Make a function, or a task, what a worker runs for the remote bodies of this handler.
+    """Registers a function, or a task, under a handler name.
 
     >>> @handler("OrderFulfillment::ShipOrder")
     ... def ship(order: dict[str, str], express: bool = False) -> str:
@@ -83,12 +83,12 @@ def handler(name: str, *, version: str = "", conditions: Sequence[Callable[..., 
 
 
 class Handlers:
-    """By name. Filled before the worker starts."""
+    """The handlers of a worker by name. They are added before the worker starts."""
 
     def __init__(self, modules: Iterable[ModuleType] = (), *, shell: bool = True) -> None:
         self._table: dict[str, Handler] = {}
         self.shell = shell
-        """Whether commands are run here."""
+        """True if shell commands run here."""
         for module in modules:
             self.add_module(module)
 
@@ -100,7 +100,7 @@ class Handlers:
         return self._table.get(name)
 
     def add_module(self, module: ModuleType) -> None:
-        """Every task of the module and of its workflows, and every function that is marked with ``@handler``."""
+        """Adds every task of the module and of its workflows, and every function decorated with ``@handler``."""
         for value in list(vars(module).values()):
             if isinstance(value, Workflow):
                 for task in value.tasks.values():
@@ -118,7 +118,7 @@ class Handlers:
         version: str = "",
         conditions: Sequence[Callable[..., Any]] = (),
     ) -> None:
-        """Run this for steps that ask for the handler of that name."""
+        """Adds a function under the name of a handler."""
         retry_if = function.retry_if if isinstance(function, Task) else None
         plain: Callable[..., Any] = function.function if isinstance(function, Task) else function
         known = self._table.get(name)

@@ -20,7 +20,7 @@ from turnout.worker.loading import StepLoader, refused
 def run_step(
     handler: Handlers | Callable[..., Any] | Task[..., Any], document: Step | Mapping[str, Any] | None = None
 ) -> StepResult:
-    """Run one step document against a handler in this thread and return its result document.
+    """Runs one step document with a handler in this thread and returns the result document.
 
     >>> run_step(len, {"metadata": {"positional": ["four"]}}).output
     4

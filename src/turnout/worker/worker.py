@@ -49,7 +49,7 @@ OVERDUE = "its deadline had passed before it could begin"
 
 
 class Worker:
-    """``run`` returns when the worker was told to stop and has; ``stop`` may be called from anywhere."""
+    """A worker process: ``run`` serves its hubs until ``stop``, which may be called from any thread."""
 
     def __init__(self, handlers: Handlers, settings: WorkerSettings, *, trace: Trace | None = None) -> None:
         settings.check()
@@ -106,7 +106,7 @@ class Worker:
 
     # -- from anywhere ----------------------------------------------------------------------------------------------
     def stop(self) -> None:
-        """The first time: take nothing more, finish what runs, leave. The second time: leave at once."""
+        """Drains the worker at the first call; ends it at once at the second."""
         self._asked_to_stop += 1
         self._wake()
 
@@ -137,7 +137,10 @@ class Worker:
 
     # -- life -------------------------------------------------------------------------------------------------------
     def run(self) -> bool:
-        """Work until told to stop, once. Whether all that had begun was finished and told. Raises WorkerRefused."""
+        """Runs until ``stop``, once. Returns True if every started step ended and was acknowledged.
+
+        Raises WorkerRefused if every hub refuses the worker for good.
+        """
         end_capture = capture() if self.settings.logs.capture else lambda: None
         try:
             with StopSignals(lambda _: self.stop()):
