@@ -17,6 +17,7 @@ import pytest
 
 from tools import reference
 from turnout import errors
+from turnout.model.exposition import FAMILIES
 from turnout.model.reasons import WAIT_REASONS
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.runner import PoolSettings, PoolsSettings
@@ -220,6 +221,23 @@ def test_every_option_of_a_worker_is_in_its_page() -> None:
     parameters = set(re.findall(r"^    (\w+): ", source, re.MULTILINE)) - {"connect", "modules", "labels"}
     named |= {f"--{name.replace('_', '-')}" for name in parameters}
     assert len(named) > 12 and [option for option in sorted(named) if f"`{option}" not in text] == []
+
+
+def test_the_production_guide_is_read_as_it_stands(tmp_path: Path) -> None:
+    page = DOCS / "how-to/production.md"
+    [(_, text)] = blocks(page, "toml")
+    (tmp_path / "turnout.toml").write_text(text)
+    config = read_config(tmp_path, {})
+    assert config.hub is not None and config.orchestration is not None and config.orchestration.retention is not None
+    [(_, rules)] = blocks(page, "yaml")
+    alerts = re.findall(r"\bturnout_\w+", rules)
+    assert len(alerts) > 5 and set(alerts) <= set(FAMILIES)
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=named)
+def test_metrics_of_the_guides_exist(page: Path) -> None:
+    mentioned = set(re.findall(r"`(turnout_[a-z_]*[a-z])[`{]", page.read_text()))
+    assert mentioned <= {*FAMILIES, "turnout_worker_running_steps"}
 
 
 def test_troubleshooting_names_every_waiting_reason() -> None:
