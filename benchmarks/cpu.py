@@ -1,4 +1,4 @@
-"""How much of the processors did each part take? User and system time of this process and of others, from ``/proc``."""
+"""Measures the CPU time, user and system, of this process and of others, from ``/proc``."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Spent:
 
 
 def of_processes(pids: Iterable[int]) -> Clock | None:
-    """Of these processes; None where there is no ``/proc``."""
+    """Returns the clock of these processes; None where there is no ``/proc``."""
     chosen = list(pids)
     return (lambda: sum(map(_seconds, chosen))) if Path("/proc/self/stat").exists() else None
 
 
 def of_postgres(url: str) -> Clock | None:
-    """Of a server on this machine, with all its processes, also those that have ended; None if it is elsewhere."""
+    """Returns the clock of a server on this machine, ended processes included; None if the server is elsewhere."""
     if not url.startswith("postgres") or not Path("/proc/self/stat").exists():
         return None
     with psycopg.connect(url) as connection:
@@ -52,7 +52,7 @@ def _children(parent: int) -> list[int]:
 
 
 def _seconds(pid: int, ended: bool = False) -> float:
-    """With ``ended``, also of its children that have ended."""
+    """Returns the CPU time of a process; with ``ended``, that of its ended children too."""
     return TICK * sum(map(int, _stat(pid)[11 : 15 if ended else 13]))
 
 

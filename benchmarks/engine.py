@@ -1,4 +1,4 @@
-"""How fast is Turnout? Runs W1 to W5 on one store and prints one JSON line for each.
+"""Measures the throughput of the engine: runs W1 to W5 on one store and prints one JSON line for each.
 
 python benchmarks/engine.py sqlite:///bench.db W1 W3
 python benchmarks/engine.py postgresql://… --profile W1

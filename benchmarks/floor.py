@@ -1,4 +1,4 @@
-"""How fast could any engine write this? The rows of W1 (fences, checks and history included), prebuilt, with no engine.
+"""Measures how fast the rows of W1 (fences, checks and history included) are written, prebuilt, with no engine.
 
 ``python benchmarks/floor.py sqlite:///floor.db`` or ``… postgresql://…`` prints one JSON line.
 """

@@ -1,4 +1,4 @@
-"""What does a measurement look like? Line charts as SVG: panels above one another that share their x axis."""
+"""Draws line charts as SVG: panels above one another that share their x axis."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from html import escape
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800, 74, 200, 44, 46
 BETWEEN = 26
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Told apart also by those who do not see red and green."""
+"""A palette that is distinct for people with red-green colour blindness."""
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
-"""And where lines lie on top of one another."""
+"""One per line, so that lines on top of one another stay distinct."""
 
 Points = Sequence[tuple[float, float]]
 
@@ -115,7 +115,7 @@ class Axis:
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
-    """Round numbers from the one below ``low`` to the one that ``high`` reaches, roughly ``about`` of them."""
+    """Returns round numbers from the one below ``low`` to the one that ``high`` reaches, roughly ``about`` of them."""
     raw = (high - low) / about or 1.0
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= raw * 0.999)

@@ -1,4 +1,4 @@
-"""What do more stage executors bring, and do the pools find their size? PostgreSQL with 5 ms more on every round trip.
+"""Measures throughput by stage executors, and the size that pools choose, with 5 ms added to every round trip.
 
 python benchmarks/scaling.py                          # everything, one JSON line per measurement
 python benchmarks/scaling.py throughput --rounds 5    # one of: throughput, defaults, unbounded, steps
@@ -89,7 +89,7 @@ def say(**line: Any) -> dict[str, Any]:
 
 # -- throughput by executors --------------------------------------------------------------------------------------
 def by_executors(url: str, rounds: int) -> list[dict[str, Any]]:
-    """Each size once per round, so that a change of the machine's speed touches all of them."""
+    """Measures each size once per round, so that a change of the machine's speed touches all of them."""
     kinds = {"small": SMALL, "unbounded": UNBOUNDED}
     cases = [(kind, count) for kind in kinds for count in COUNTS]
     found: dict[tuple[str, int], list[tuple[float, float]]] = {case: [] for case in cases}
@@ -139,7 +139,7 @@ def throughput_chart(lines: list[dict[str, Any]]) -> Chart:
     )
 
 
-# -- what nobody tuned --------------------------------------------------------------------------------------------
+# -- default settings ---------------------------------------------------------------------------------------------
 def defaults(url: str, rounds: int) -> None:
     """The defaults against the same load with everything set by hand."""
     found: dict[str, list[float]] = {}
@@ -179,7 +179,7 @@ class Watch:
 
 
 def load(runner: Runner, seconds: float) -> int:
-    """Some clients, each with a batch of runs under way, one after the other; how many runs they got done."""
+    """Runs clients that each submit one batch of runs after the other. Returns how many runs completed."""
     end, done = time.monotonic() + seconds, [0] * SUBMITTERS
 
     def client(number: int) -> None:

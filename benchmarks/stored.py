@@ -1,4 +1,4 @@
-"""What do stored runs cost? Short bursts on an empty database and on one that holds many runs, turn by turn.
+"""Measures what stored runs cost: short bursts in turn on an empty database and on one that holds many runs.
 
 python benchmarks/stored.py sqlite:///empty.db sqlite:///full.db --stored 100000
 """
@@ -24,7 +24,7 @@ AT_ONCE = 1_000
 
 
 def fill(url: str, runs: int) -> None:
-    """Store so many completed runs of one task, with their history."""
+    """Stores this many completed runs of one task, with their history."""
     store = connect(url)
     store.open()
     known = store.runs(limit=1)

@@ -1,4 +1,4 @@
-"""How fast are tasks on workers? W1 and one step's round trip through a hub, beside the local executor and bare ZeroMQ.
+"""Measures W1 and the round trip of one step through a hub, beside the local executor and bare ZeroMQ.
 
 python benchmarks/workers.py postgresql://… [--languages python,ruby,go,node] [--workers 2] [--rounds 3]
 
@@ -152,7 +152,8 @@ def echo(address: str) -> None:
 
 
 def floor(count: int, batch: int, window: int, seconds: float = 2.0) -> dict[str, Any]:
-    """Step documents to and fro between one ROUTER and ``count`` DEALERs, at most ``window`` messages out at each."""
+    """Sends step documents between one ROUTER and ``count`` DEALERs, with at most ``window`` unanswered messages
+    each."""
     metadata = StepMetadata(token="0190cbb2-0000-7000-8000-000000000000.1:1", args={"i": 0}, task_name="noop")
     step = Step(step_id="s", task_id="t", step_name="noop", handler_class="conformance.say", metadata=metadata)
     message = StepBatch(batch_id="b", protocol_version="1.0", steps=(step,) * batch)

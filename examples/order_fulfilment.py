@@ -1,4 +1,4 @@
-"""Order fulfilment: a task that fails once and is tried again, two executors chosen by rule, and where each task ran.
+"""Order fulfilment: a task that fails once and is retried, two executors chosen by rule, and where each task ran.
 
 Run it with ``python examples/order_fulfilment.py [DATABASE_URL]``; ``turnout demo`` shows the like on the command line.
 """

@@ -45,7 +45,7 @@ def program_of(page: Path) -> str | None:
 
 
 def write_programs(folder: Path) -> dict[str, Path]:
-    """Write every program under a module name of its own; returns its source by file name."""
+    """Writes every program under a module name of its own; returns its source by file name."""
     sources: dict[str, Path] = {}
     for source in (*PAGES, *PROGRAMS):
         code = program_of(source) if source.suffix == ".md" else source.read_text(encoding="utf-8")

@@ -92,7 +92,7 @@ def imported(name: str, tree: ast.Module, known: dict[str, tuple[Path, ast.Modul
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Strongly connected components of more than one module (Tarjan)."""
+    """Returns the strongly connected components of more than one module (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -120,7 +120,8 @@ def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def reach_ins(known: dict[str, tuple[Path, ast.Module]]) -> dict[str, tuple[int, int, int]]:
-    """By type of a constructor argument that is kept: accesses through it, attributes reached, modules that do so."""
+    """Returns, by type of a stored constructor argument: accesses through it, attributes reached, modules that do
+    so."""
     accesses: Counter[str] = Counter()
     attributes: defaultdict[str, set[str]] = defaultdict(set)
     users: defaultdict[str, set[str]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""What does a worker in each language need, how is it made ready, and how is it started?"""
+"""Prepares and starts a worker in each language."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ OTHERS = (
 
 
 def languages(without: Sequence[str] = ()) -> list[Language]:
-    """All four, made ready; Python with the same handlers where one is missing or not wanted."""
+    """Returns all four, prepared. Python with the same handlers replaces one that is missing or not wanted."""
     found = [Language("python", "language=python", python("orders", "./python/ship_order.py"))]
     for name, labels, prepare, stand_in in OTHERS:
         try:

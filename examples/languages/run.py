@@ -70,7 +70,7 @@ def fulfil_all(without: list[str]) -> int:
 
 @contextlib.contextmanager
 def workers(found: list[Language], hub: str) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """Start them all, and stop them all: by their pids, gently first."""
+    """Starts all workers, and stops them at the end: by SIGTERM, then by SIGKILL."""
     processes: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for each in found:
@@ -91,7 +91,7 @@ def workers(found: list[Language], hub: str) -> Iterator[dict[str, subprocess.Po
 
 
 def wait(handle: RunHandle[Any], processes: dict[str, subprocess.Popen[bytes]]) -> None:
-    """Until the run has ended, however it did. A worker that is gone would let it wait for ever."""
+    """Waits until the run has ended in any state. Raises WorkerEnded if a worker ended before."""
     while True:
         try:
             handle.result(timeout=1)

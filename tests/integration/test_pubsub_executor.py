@@ -99,7 +99,7 @@ def test_while_nobody_subscribes_an_attempt_goes_back_as_not_started() -> None:
 
     result = asyncio.run(main())
     assert result.status is ExecutionStatus.RETURNED
-    assert result.error is not None and result.error.message == "nobody subscribes to its steps"
+    assert result.error is not None and result.error.message == "no subscriber takes its steps"
 
 
 def test_work_that_cannot_be_had_goes_back_or_fails() -> None:

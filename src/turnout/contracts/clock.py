@@ -8,6 +8,6 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 
 def boot_time() -> float:
-    """Seconds since the machine started. It goes on while this process is stopped, and while the machine sleeps where
-    the system can say so; nobody sets it, and all processes of one machine have the same."""
+    """Seconds since the machine started. It also counts while this process is stopped and, where the system can
+    measure that, while the machine sleeps. It cannot be set, and all processes of one machine read the same value."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)

@@ -1,4 +1,4 @@
-"""The dispatcher, by role: where a task goes, and how attempts get there and results back.
+"""Declares the dispatcher by role: it decides where a task goes, hands attempts over and brings results back.
 
 Each part of the program names the role that it uses. All methods are called on the engine's event loop.
 """
@@ -85,7 +85,7 @@ class Delivery(Protocol):
         ...
 
     def capacity(self, key: str) -> int | None:
-        """Returns how many attempts that executor takes at once; None if it does not say."""
+        """Returns how many attempts that executor takes at once; None if it names no number."""
         ...
 
     def has_capacity(self, key: str | None = None) -> bool:
@@ -134,10 +134,10 @@ class Delivery(Protocol):
 
 
 class Dispatcher(Placement, Delivery, Protocol):
-    """Both roles, and the life of the executors."""
+    """Both roles, and the start and stop of the executors."""
 
     def register_executor(self, key: str, executor: TaskExecutor) -> None:
-        """Until start; a key is registered once."""
+        """Registers an executor before the start; a key is registered once."""
         ...
 
     async def open(self) -> None:

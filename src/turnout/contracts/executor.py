@@ -25,7 +25,7 @@ Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
 
 RunWork: TypeAlias = "Callable[[Work], Awaitable[ExecutionResult]]"
-"""Runs an attempt in this process and answers with its result; what ``Work.run`` uses."""
+"""Runs an attempt in this process and returns its result; used by ``Work.run``."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -59,7 +59,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     saved: Any = None
     """What an earlier attempt saved when it deferred itself."""
     condition: Condition | None = None
-    """What must hold before the body is called; ``invoke`` asks it. For executors that call the body elsewhere."""
+    """What must hold before the body is called; ``invoke`` checks it. For executors that call the body elsewhere."""
     predicate: Callable[..., Any] | None = None
     """The function that the task declares for ``condition``; None: it declares none, and the attempt fails."""
     retry_predicate: Callable[[BaseException], bool] | None = None
@@ -68,33 +68,33 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     output; in Context style that is the context as the body left it. For an async body: an awaitable of the output.
     None: ``body(*args, **kwargs)`` is all there is to it. Executors use ``invoke``, which knows both."""
     call: Callable[[TaskInfo], Any] | None = None
-    """Called in the place of the body: it asks the condition first."""
+    """Called instead of the body: it checks the condition first."""
 
     fence: Callable[[], float] | None = None
     """Until when the attempt may begin, by ``contracts.clock.boot_time``, as things stand when it is asked: as long as
     no other executor can have been given it. None: for ever. ``invoke`` asks it right before the body."""
 
     output: Output | None = None
-    """Takes what the body says; None where nothing is kept. What a body prints or logs in this process, under
+    """Takes the output of the body; None where it is not stored. What a body prints or logs in this process, under
     ``invoke``, gets there by itself. An executor that runs bodies elsewhere reads their output itself and calls
     ``output(event, stream, text)``, or ``turnout.runtime.capture.relay``, which shows it here as well if asked to."""
     runner: RunWork | None = None
     """Given by the loader of an orchestrator."""
 
     async def run(self) -> ExecutionResult:
-        """Run the attempt in this process, off the engine's event loop, and answer with its result.
+        """Runs the attempt in this process, off the engine's event loop, and returns its result.
 
         Sync bodies run in a thread, async ones on an event loop of their own. The body gets its ``TaskInfo``; its
-        condition is asked first; what it says is kept; its return value, its exception or ``Defer`` becomes the result;
-        its timeout ends it. If the call is cancelled, so is the attempt. A body that this program does not have is
-        answered as ``returned``.
+        condition is checked first; its output is stored; its return value, its exception or ``Defer`` becomes the
+        result; its timeout ends it. If the call is cancelled, so is the attempt. A body that this program does not have
+        is answered as ``returned``.
         """
         if self.runner is None:
             raise ExecutionFailed("this work cannot be run here: its loader is not one of an orchestrator")
         return await self.runner(self)
 
     def info(self, started_at: float | None = None, waiter: Waiter | None = None) -> TaskInfo:
-        """All that the body of this attempt may know, if it starts now."""
+        """Returns what the body of this attempt may know, if it starts now."""
         return info_of(
             self.event,
             idempotency_key=self.idempotency_key,
@@ -111,8 +111,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def invoke(self, info: TaskInfo | None = None) -> Any:
-        """Call the body here and now, as the current task; an awaitable if the body is async. Neither its timeout nor
-        its exceptions are dealt with: that is what ``run`` does."""
+        """Calls the body here and now, as the current task. Returns an awaitable if the body is async. ``run`` handles
+        its timeout and its exceptions; ``invoke`` does not."""
         if info is None:
             info = self.info()
         if current_task() is info:
@@ -127,16 +127,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return _under(info, value) if inspect.iscoroutine(value) else value
 
     def may_begin(self) -> bool:
-        """Whether the body may begin now. An executor that calls it by ``invoke`` need not ask."""
+        """True if the body may begin now. ``invoke`` checks it itself."""
         # The fence first: a process that is stopped in between finds that the time is over.
         return self.fence is None or self.fence() >= boot_time()
 
     def begin_by(self) -> float | None:
-        """Until when the body may begin, for one that another process of this machine calls; None: at any time. Raises
-        AttemptFenced if that is over."""
+        """Returns the time until which the body may begin, for a body that another process of this machine calls; None:
+        at any time. Raises AttemptFenced if that time is over."""
         until = math.inf if self.fence is None else self.fence()
         if until < boot_time():
-            raise AttemptFenced("its time to begin was over: it may be somebody else's by now")
+            raise AttemptFenced("its time to begin was over: another executor may have it by now")
         return until if until < math.inf else None
 
     def _invoke(self, info: TaskInfo) -> Any:
@@ -179,16 +179,16 @@ def came_from_body(error: BaseException | None) -> bool:
 
 
 class Loader(Protocol):
-    """Where an executor gets the work from: the owner's memory, else the store."""
+    """Loads the work of an attempt from the owner's memory, else from the store."""
 
     async def load(self, event: TaskReadyEvent) -> Work: ...
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
-        """The work, if it can be had without waiting (None: use ``load``). Quick, and callable from any thread."""
+        """Returns the work if it is in memory (None: use ``load``). Quick, and callable from any thread."""
         ...
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
-        """The work, waiting for the store if need be; for executors that run in threads."""
+        """Returns the work, waiting for the store if it must; for executors that run in threads."""
         ...
 
 
@@ -197,14 +197,14 @@ class TaskExecutor(Protocol):
     """A backend that runs attempts. Optional members that the dispatcher uses when present:
 
     - ``capacity: int`` how many attempts it takes at once; without it, attempts are handed over one by one, each only
-      when ``has_capacity()`` says so;
+      when ``has_capacity()`` is true;
     - ``execute_many(events, report)`` takes a batch and returns at once; results go to ``report``;
     - ``capacity_of(body)`` the same for attempts with this body (``event.body``), where it depends on the body;
     - ``cancel(event)`` asks for a running attempt to stop;
     - ``withdraw(events, reason)`` answers ``returned`` for those of these attempts that have not begun. None of them
       begins once it has returned, or once the awaitable that it returns is done. Without it, an attempt counts as
       begun as soon as it was handed over;
-    - ``on_capacity(callback)`` takes a function to call, from any thread, when places became free without a result
+    - ``on_capacity(callback)`` takes a function to call, from any thread, when slots became free without a result
       (a coroutine that left its thread, a body that outlived its timeout and has returned at last);
     - ``start()`` / ``stop(timeout)`` coroutines around its life;
     - ``enforces_timeouts = True`` if it applies task timeouts itself;

@@ -1,4 +1,4 @@
-"""Where runs are kept, by role: each part of the program names the role that it uses.
+"""Declares the store of runs, by role: each part of the program names the role that it uses.
 
 SQLite and PostgreSQL implement all of them; one conformance suite holds both to it.
 
@@ -45,15 +45,15 @@ class LedgerStore(Protocol):
     """How many ``commit`` calls may usefully be in flight at once (SQLite: 1)."""
 
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
-        """Write all, in one transaction, each row by compare-and-swap with its history row made from the rows really
-        updated; answer in order. ``wake`` topics are notified with the commit (one NOTIFY per topic).
+        """Writes all in one transaction, each row by compare-and-swap with its history row made from the rows really
+        updated. Returns the outcomes in order. ``wake`` topics are notified with the commit (one NOTIFY per topic).
         Raises StoreUnreachable when the outcome is unknown or nothing was written, StoreRejected when the data was
         refused (the caller splits the batch). A child run is inserted only while its parent's attempt is running;
         otherwise its outcome is stale."""
         ...
 
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
-        """Keep a workflow version; known ones are left alone."""
+        """Stores a workflow version; known ones are left alone."""
         ...
 
     def clock(self) -> float:
@@ -67,17 +67,17 @@ class OwnershipStore(Protocol):
     def start_session(self, session: Session, lease: float) -> None: ...
 
     def renew_session(self, session_id: str, lease: float, health: str | None = None) -> Lease:
-        """On a connection of its own. A session that was declared dead stays dead."""
+        """Renews the session on a connection of its own. A session that was declared dead stays dead."""
         ...
 
     def join_worker(self, worker: Session, lease: float, about: str) -> str | None:
-        """The worker's session stands, also if it was declared dead before: what it held then is fenced by attempt.
-        Returns why it is to leave, if somebody has said so. Raises WorkerInUse if the id belongs to another key, or to
+        """Opens the worker's session, also if it was declared dead before: what it held then is fenced by attempt.
+        Returns why it is to leave, if a drain was requested. Raises WorkerInUse if the id belongs to another key, or to
         a session of another kind."""
         ...
 
     def renew_workers(self, about: Mapping[str, str], lease: float) -> Renewal:
-        """Renew the sessions of these workers, with what is to be known of each."""
+        """Renews the sessions of these workers and stores the description of each."""
         ...
 
     def run_numbers(self, run_ids: Sequence[str]) -> dict[str, int]:
@@ -86,29 +86,29 @@ class OwnershipStore(Protocol):
         ...
 
     def drain_worker(self, worker_id: str, reason: str) -> bool:
-        """Say that this worker is to finish what it has and leave: every hub hears of it with the next renewal. What
-        was said first stays. False: no such worker is alive."""
+        """Requests that this worker finishes what it has and leaves: every hub learns of it with the next renewal. The
+        first request stays. False: no such worker is alive."""
         ...
 
     def held_by(self, holder: str) -> list[HeldAttempt]:
-        """The running attempts that this session holds, those that it has had longest first."""
+        """Returns the running attempts that this session holds, the oldest first."""
         ...
 
     def release_runs(self, session_id: str, run_ids: Sequence[str]) -> None:
-        """Hand over those of these runs that the session owns: they become unowned at once; wakes ``runs``."""
+        """Hands over those of these runs that the session owns: they become unowned at once; wakes ``runs``."""
         ...
 
     def give_runs(self, session_id: str, receiver: str, run_ids: Sequence[str]) -> list[str]:
-        """Make another session, if it is alive, the owner of those of these runs that the session owns; wakes
+        """Makes another session, if it is alive, the owner of those of these runs that the session owns; wakes
         ``given``. Returns them. The receiver takes them up with ``claim_listed``."""
         ...
 
     def end_session(self, session_id: str) -> None:
-        """Hand over: the session ends and its runs become unowned at once."""
+        """Ends the session; its runs become unowned at once."""
         ...
 
     def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0, spare_holders: bool = False) -> list[str]:
-        """Declare dead every session whose lease is over by more than ``grace``, and those in ``gone`` (seen dead on
+        """Declares dead every session whose lease is over by more than ``grace``, and those in ``gone`` (seen dead on
         this machine): their runs become unowned; attempts they hold stay as they are. Returns the buried sessions' ids.
         Gives one lease of grace after the database itself has just started. With ``spare_holders``, workers and pollers
         are not judged by their leases."""
@@ -117,7 +117,7 @@ class OwnershipStore(Protocol):
     def live_sessions(self) -> list[Session]: ...
 
     def glance(self, session_id: str) -> Glance:
-        """Whether there is anything to do for this session, and who is alive: one statement."""
+        """Returns whether there is anything to do for this session, and which sessions are alive, by one statement."""
         ...
 
     def session_health(self) -> list[SessionHealth]:
@@ -131,7 +131,7 @@ class OwnershipStore(Protocol):
     def claim_runs(
         self, session_id: str, workflows: Sequence[str], limit: int, inline: int, versions: Sequence[str] = ()
     ) -> list[LoadedRun]:
-        """Take up to ``limit`` unowned, non-terminal runs of these workflows, or of these versions (highest priority,
+        """Takes up to ``limit`` unowned, non-terminal runs of these workflows, or of these versions (highest priority,
         then oldest).
 
         In one transaction: owner, epoch + 1 on the run and on all its non-terminal task rows, and pending becomes
@@ -140,16 +140,16 @@ class OwnershipStore(Protocol):
         ...
 
     def claim_listed(self, session_id: str, run_ids: Sequence[str], inline: int) -> list[LoadedRun]:
-        """Take those of these runs that are unowned, or mine already (a reload), under a new epoch, in one
+        """Takes those of these runs that are unowned, or its own already (a reload), under a new epoch, in one
         transaction. Returns them."""
         ...
 
     def holders(self, ids: Sequence[str]) -> dict[str, Holder]:
-        """What is known of these sessions, those that have ended included. Whoever is missing ended long ago."""
+        """Returns what is known of these sessions, ended ones included. A session that is missing ended long ago."""
         ...
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
-        """Which of these sessions (orchestrators or pollers) are alive."""
+        """Returns those of these sessions (orchestrators or pollers) that are alive."""
         ...
 
 
@@ -157,31 +157,31 @@ class MessageStore(Protocol):
     """Carries commands, tasks and results between processes."""
 
     def add_command(self, run_id: str, kind: str, reason: str | None = None) -> int:
-        """Ask the run's owner to cancel, pause or resume; wakes ``commands``. RunNotFound if there is no such run."""
+        """Asks the run's owner to cancel, pause or resume; wakes ``commands``. RunNotFound if there is no such run."""
         ...
 
     def commands_for(self, session_id: str) -> list[Command]:
-        """Open commands of runs that this session owns."""
+        """Returns the open commands of runs that this session owns."""
         ...
 
     def command_done(self, command_id: int) -> bool:
-        """Whether it was carried out or refused; one for a run that has ended counts as done."""
+        """True if it was applied or refused; one for a run that has ended counts as done."""
         ...
 
     def command_refusal(self, command_id: int) -> str | None:
-        """Why it cannot be carried out; None if nobody has said so."""
+        """Returns why it was refused; None if it was not."""
         ...
 
     def refuse_commands(self, command_ids: Sequence[int], why: str) -> None:
-        """Close these commands without carrying them out."""
+        """Closes these commands without applying them."""
         ...
 
     def close_commands(self) -> None:
-        """Close the commands of runs that have ended: nobody will carry them out."""
+        """Closes the commands of runs that have ended: they will never be applied."""
         ...
 
     def claim_ready(self, poller: str, keys: Sequence[str], limit: int, lease: float) -> list[PolledTask]:
-        """Claim ready tasks with one of these poll keys, if their time has come and their run is running.
+        """Claims ready tasks with one of these poll keys, if their time has come and their run is running.
 
         The run's row is locked FOR SHARE. The task becomes running, attempt + 1, holder = poller, with its history row
         (part 1 of the task's newest seq)."""
@@ -190,11 +190,11 @@ class MessageStore(Protocol):
     def renew_attempts(
         self, poller: str, attempts: Sequence[tuple[str, int, int]], lease: float
     ) -> list[tuple[str, int, int]]:
-        """Extend the leases of these (run_id, pos, attempt); returns those that are no longer the poller's."""
+        """Extends the leases of these (run_id, pos, attempt); returns those that are no longer the poller's."""
         ...
 
     def post_results(self, poller: str, results: Sequence[ExecutionResult]) -> None:
-        """Leave results for the runs' owners; wakes ``inbox``. A second post of the same attempt changes nothing."""
+        """Leaves results for the runs' owners; wakes ``inbox``. A second post of the same attempt changes nothing."""
         ...
 
     def inbox_for(self, session_id: str, limit: int) -> list[InboxRow]:
@@ -220,15 +220,16 @@ class ReadStore(Protocol):
         limit: int = 100,
         before: str | None = None,
     ) -> list[StoredRun]:
-        """Newest first; ``before`` is a run id to page on from. ``workflow`` is a full name or its last segment."""
+        """Returns runs, newest first; ``before`` is the last run id of the previous page. ``workflow`` is a full name
+        or its last segment."""
         ...
 
     def open_runs(self, limit: int) -> list[StoredRun]:
-        """Runs that have not ended, newest first; what it costs does not depend on how many have."""
+        """Returns runs that have not ended, newest first. Its cost does not depend on how many have ended."""
         ...
 
     def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
-        """Those of these runs that exist, in any order."""
+        """Returns those of these runs that exist, in any order."""
         ...
 
     def children(self, run_id: str) -> list[StoredRun]:
@@ -236,21 +237,21 @@ class ReadStore(Protocol):
         ...
 
     def orphans(self, session_id: str) -> list[str]:
-        """Child runs that this session owns and that no attempt waits for any more; those being cancelled left out."""
+        """Returns the child runs that this session owns and that no attempt waits for, except those being cancelled."""
         ...
 
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]: ...
 
     def task_counts(self, run_ids: Sequence[str]) -> dict[str, list[tuple[TaskState, int, str | None]]]:
-        """Of each of these runs: how many tasks are in each state, and a reason of one of those."""
+        """Returns for each of these runs how many tasks are in each state, and a reason of one of those."""
         ...
 
     def tasks_at(self, run_id: str, positions: Sequence[int]) -> list[TaskRow]:
-        """These tasks of the run, without outputs."""
+        """Returns these tasks of the run, without outputs."""
         ...
 
     def items(self, run_id: str) -> dict[int, range]:
-        """Where the items of the run's mapped tasks are, by the position of the mapped task."""
+        """Returns the positions of the items of the run's mapped tasks, by the position of the mapped task."""
         ...
 
     def owned_runs(self, session_id: str) -> list[str]:
@@ -285,20 +286,21 @@ class LogStore(Protocol):
     """Keeps what attempts write."""
 
     def append_logs(self, rows: Sequence[LogRow]) -> None:
-        """Keep these lines, in this order. A line that is there already changes nothing, and lines of a run that is
-        not there (any more) are dropped."""
+        """Stores these lines, in this order. A line that is stored already changes nothing, and lines of a run that
+        does not exist (any more) are dropped."""
         ...
 
     def logs(
         self, run_id: str, *, task: str | None = None, attempt: int | None = None, after: int = 0, limit: int = 1_000
     ) -> list[LogLine]:
-        """Lines of a run, in the order in which they became readable; lines of one attempt in the order in which they
-        were said. ``after`` is the id of the last line that the reader has: whoever goes on from there misses nothing,
-        however many processes write. ``task`` is a task's name; the name of a mapped task stands for all its items."""
+        """Returns lines of a run in the order in which they became readable; lines of one attempt in the order in which
+        they were written. ``after`` is the id of the last line that the reader has: a reader that continues there
+        misses no line, however many processes write. ``task`` is a task's name; the name of a mapped task stands for
+        all its items."""
         ...
 
     def progress(self, run_id: str) -> dict[str, str]:
-        """What the running attempts of a run have last said of how far they are, by task or item, as it is kept."""
+        """Returns the last stored progress of the running attempts of a run, by task or item."""
         ...
 
 
@@ -314,35 +316,36 @@ class RetentionStore(Protocol):
         ...
 
     def delete_runs(self, run_ids: Sequence[str], limit: int) -> Deleted:
-        """Delete at most ``limit`` rows of each table that these runs have rows in, and the runs themselves once
+        """Deletes at most ``limit`` rows of each table that these runs have rows in, and the runs themselves once
         nothing else is left of them (``more`` is False then). Runs that have not ended are left alone."""
         ...
 
     def prune_rest(self, older_than: float) -> Deleted:
-        """Delete what nobody refers to and nobody alive can: versions of workflows without runs, sessions that ended,
-        routing rules that were replaced; each only if it has been so for this many seconds."""
+        """Deletes what nothing refers to and no live session can refer to: versions of workflows without runs, ended
+        sessions, replaced routing rules; each only if it has been so for this many seconds."""
         ...
 
     def take_duty(self, name: str, session_id: str, every: float) -> bool:
-        """Whether this session is to do now what one of all does every so many seconds."""
+        """True if this session takes the duty now, which one of all sessions does every so many seconds."""
         ...
 
 
 class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, RetentionStore, Protocol):
-    """All roles of one database, and its life."""
+    """All roles of one database, and how it is opened and closed."""
 
     url: str
 
     def open(self) -> None:
-        """Connect and migrate, under a lock. Raises StoreUnreachable, StoreReadOnly, SchemaTooNew, …"""
+        """Connects and migrates, under a lock. Raises StoreUnreachable, StoreReadOnly, SchemaTooNew, …"""
         ...
 
     def close(self) -> None: ...
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
-        """Call ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
+        """Calls ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
         ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which
-        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A hint."""
+        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A call is a
+        hint."""
         ...
 
     def use(self) -> StoreUse:
@@ -350,5 +353,5 @@ class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, Rete
         ...
 
     def record_routing(self, session_id: str, config: str) -> int:
-        """Keep a version of the routing rules; returns its number."""
+        """Stores a version of the routing rules; returns its number."""
         ...

@@ -64,11 +64,12 @@ class ResultHolder(Protocol):
         ...
 
     def disown(self) -> None:
-        """Others drive the runs of everything that is in flight: it goes on, and its results are theirs."""
+        """Called when other orchestrators drive the runs of everything in flight: it goes on, and its results are
+        theirs."""
         ...
 
     def holders_died(self, holders: Collection[str]) -> None:
-        """These sessions have ended; those of other executors are among them."""
+        """Called when these sessions have ended; those of other executors are among them."""
         ...
 
 
@@ -76,7 +77,7 @@ class RunNumbers(Protocol):
     """Numbers of runs, where a protocol knows them by integers."""
 
     async def numbers_of(self, run_ids: Sequence[str]) -> Mapping[str, int]:
-        """The number of each run, the same on every orchestrator and after every restart."""
+        """Returns the number of each run, the same on every orchestrator and after every restart."""
         ...
 
 
@@ -90,12 +91,12 @@ class Holders(Protocol):
     """What the orchestrator knows, and keeps in the database, of workers and of what they hold."""
 
     async def open_session(self, worker: Session, about: str) -> str | None:
-        """The worker's session stands from now on, until it ends or is not renewed. ``about`` is for people. Returns
+        """Opens the worker's session, which lasts until it ends or is not renewed. ``about`` is for people. Returns
         why it is to leave, if a drain was requested. Raises WorkerInUse if its id belongs to another key."""
         ...
 
     async def renew(self, about: Mapping[str, str]) -> Renewal:
-        """Renew the sessions of these workers; says which count as dead, and which are to leave."""
+        """Renews the sessions of these workers. Returns which count as dead, and which are to leave."""
         ...
 
     async def end_session(self, worker_id: str) -> None: ...
@@ -109,7 +110,7 @@ class Holders(Protocol):
         ...
 
     async def hubs(self) -> Mapping[str, bool]:
-        """The addresses of all hubs of this database that are alive, and whether each is on this machine."""
+        """Returns the addresses of all hubs of this database that are alive, and whether each is on this machine."""
         ...
 
     async def post(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:

@@ -81,7 +81,7 @@ class DefaultDispatcher:
     # Executors
 
     def register_executor(self, key: str, executor: TaskExecutor) -> None:
-        """Until start; a key is registered once."""
+        """Registers an executor before the start; a key is registered once."""
         if self._delivery.started:
             raise InvalidRouting(f'executor "{key}" comes too late: register before start', code="registered_late")
         if not is_identifier(key):

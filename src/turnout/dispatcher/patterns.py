@@ -61,7 +61,7 @@ def _segment_matches(pattern: str, segment: str) -> bool:
 
 
 def _glob(pattern: Sequence[str], subject: Sequence[str], star: str, same: Callable[[str, str], bool]) -> bool:
-    # Only the last star is ever tried again, so hostile patterns cost a product of lengths and no more.
+    # Backtracking goes to the last star only, so the cost of any pattern is at most the product of both lengths.
     at = position = resume = 0
     last_star = -1
     while position < len(subject):

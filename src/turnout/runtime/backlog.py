@@ -1,4 +1,4 @@
-"""Holds attempts that the executor of threads has taken in and not begun."""
+"""Holds attempts that the executor of threads has accepted and not begun."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from turnout.runtime.deadlines import Deadlines
 from turnout.runtime.thread_capacity import HORIZON, ThreadCapacity
 
 MAX_WAIT = 4 * HORIZON
-"""Seconds after which an attempt that has not begun goes back: the estimate was wrong, and others may begin it."""
+"""Seconds after which an attempt that has not begun is returned: the estimate was wrong, and another executor may
+begin it."""
 
 
 class Backlog:
     """Each attempt leaves once: it begins, or it is taken out, and then it never begins.
 
-    What has waited behind bodies that last longer than was estimated, and would have to wait on, is handed to
-    ``overdue``. That takes two looks in a row: one that comes late itself judges nothing, since then the interpreter or
-    the whole process was held up, and so were the threads.
+    Attempts that have waited behind bodies that last longer than estimated, and would have to wait on, are handed to
+    ``overdue``. That takes two checks in a row. A check that is late itself does not count: the interpreter or the
+    process was held up then, and so were the threads.
     """
 
-    def __init__(self, places: ThreadCapacity, overdue: Callable[[list[Attempt]], None], name: str) -> None:
-        self._places = places
+    def __init__(self, capacity: ThreadCapacity, overdue: Callable[[list[Attempt]], None], name: str) -> None:
+        self._capacity = capacity
         self._overdue = overdue
         self._waiting: dict[Key, Attempt] = {}
         """In order of arrival."""
         self._lock = threading.Lock()
         self._due: float | None = None
         """When the next check is due; None: nothing waits for a thread."""
-        self._standing = False
-        """What waited at the last look had to wait for too long."""
-        self._looks: Deadlines[None] = Deadlines(lambda _: self._look(), f"{name}-backlog")
+        self._overloaded = False
+        """True if the last check found that attempts wait for too long."""
+        self._checks: Deadlines[None] = Deadlines(lambda _: self._check(), f"{name}-backlog")
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -42,15 +43,15 @@ class Backlog:
         for attempt in attempts:
             attempt.arrived = now
             self._waiting[attempt.key] = attempt
-        self._places.wait(attempts, for_thread=for_thread)
-        if self._due is None and self._places.crowded:
-            self._look_soon()
+        self._capacity.wait(attempts, for_thread=for_thread)
+        if self._due is None and self._capacity.crowded:
+            self._schedule_check()
 
     def take(self, attempt: Attempt) -> bool:
-        """Takes the attempt out, since it begins or never will. True for the first call."""
+        """Takes the attempt out because it begins, or never will. True for the first call."""
         if self._waiting.pop(attempt.key, None) is None:
             return False
-        self._places.waited(attempt)
+        self._capacity.waited(attempt)
         return True
 
     def withdraw(self, keys: Iterable[Key]) -> list[Attempt]:
@@ -64,26 +65,26 @@ class Backlog:
     def close(self) -> None:
         with self._lock:
             self._due = None
-        self._looks.close()
+        self._checks.close()
 
-    def _look_soon(self) -> None:
+    def _schedule_check(self) -> None:
         with self._lock:
             if self._due is None:
                 self._due = time.monotonic() + HORIZON
-                self._looks.add(HORIZON, None)
+                self._checks.add(HORIZON, None)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now = time.monotonic()
         with self._lock:
             late = self._due is None or now - self._due > HORIZON
             self._due = None
         waiting = [attempt for attempt in list(self._waiting.values()) if not attempt.loading]
-        standing = not late and self._places.seconds_of(waiting) > MAX_WAIT
-        if standing and self._standing:
+        overloaded = not late and self._capacity.seconds_of(waiting) > MAX_WAIT
+        if overloaded and self._overloaded:
             since = now - MAX_WAIT
             old = [attempt.key for attempt in waiting if attempt.arrived < since]
             if old:
                 self._overdue(self.withdraw(old))
-        self._standing = standing
+        self._overloaded = overloaded
         if self._waiting:
-            self._look_soon()
+            self._schedule_check()

@@ -5,44 +5,44 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from turnout.runtime.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Location, body_of
 
 HORIZON = 0.05
-"""Seconds of work that may wait in front of the threads: enough to hide a trip to the store, and too short to matter if
+"""Seconds of work that may wait for the threads: enough to hide a round trip to the store, and too short to matter if
 another process could have taken it."""
-JOLT = 0.001
+MAX_JITTER = 0.001
 MAX_BODIES = 10_000
-"""Bodies whose pace is remembered; the one that was first seen longest ago is forgotten first."""
+"""Bodies whose durations are kept; the one that was first seen longest ago is dropped first."""
 ASYNC_SPARE = 8
-LOOK_INTERVAL = 0.005
-"""Seconds for which the number of long bodies, once counted, stands."""
+COUNT_INTERVAL = 0.005
+"""Seconds for which the number of long bodies, once counted, is used."""
 
 
 class DurationAverage:
-    """A moving average of body durations that no single measurement can throw far.
+    """A moving average of body durations that no single measurement changes much.
 
     A body's time includes what its thread waited for the interpreter, milliseconds at times for one that does nothing,
-    so one step grows the average at most by a tenth of itself and a little more.
+    so one measurement grows the average at most by a tenth of itself and a little more.
     """
 
     __slots__ = ("count", "mean")
 
     def __init__(self) -> None:
         self.mean: float = HORIZON
-        """Seconds that the next body may take; before the first has returned, too long for a backlog."""
+        """Expected seconds of the next body; before the first has returned, too long for a backlog."""
         self.count: int = 0
 
     def add(self, seconds: float) -> None:
         mean = self.mean
-        self.mean = mean + 0.1 * (min(seconds, 2 * mean + JOLT) - mean) if self.count else seconds
+        self.mean = mean + 0.1 * (min(seconds, 2 * mean + MAX_JITTER) - mean) if self.count else seconds
         self.count += 1
 
     def backlog(self, threads: int, most: int, waiting: float = 0.0) -> int:
-        """How many more attempts may wait while ``threads`` are busy and ``waiting`` seconds of work wait already: what
-        they get through in ``HORIZON`` seconds beyond what they are at. No more than have been measured: one quick body
-        vouches for one other."""
+        """Returns how many more attempts may wait while ``threads`` are busy and ``waiting`` seconds of work wait
+        already: what the threads finish in ``HORIZON`` seconds beyond what they run. It is at most the number of
+        measured bodies: one quick body admits one other."""
         if self.mean >= HORIZON or threads < 1:
             return 0
         most = min(most, self.count)
@@ -53,7 +53,7 @@ class DurationAverage:
 
 
 class BodyDurations:
-    """The pace of each body, and of all together. ``add`` is called by one thread at a time."""
+    """The average duration of each body, and of all together. ``add`` is called by one thread at a time."""
 
     def __init__(self) -> None:
         self.overall = DurationAverage()
@@ -74,41 +74,45 @@ class BodyDurations:
 
 
 class ThreadCapacity:
-    """The attempts that hold a thread or room on the event loop: one that ended early does so until its body returns.
+    """The attempts that hold a thread or a slot of the event loop. An attempt that ended early holds it until its body
+    returns.
 
     Sync bodies have
 
     - a slot for each thread that is not stuck in a body whose attempt has ended;
-    - a backlog, so that quick bodies never wait for a trip to the store: what the threads that are not in long bodies
-      get through in 50 ms, judging by how long the same body took. None for bodies of 50 ms and more, which another
-      process could start sooner, and none for a body that has not returned yet.
+    - a backlog, so that quick bodies never wait for a round trip to the store: what the threads that are not in long
+      bodies finish in 50 ms, estimated by how long the same body took. There is none for bodies of 50 ms and more,
+      which another process could start sooner, and none for a body that has not returned yet.
 
     Async bodies have a slot each as long as the event loop takes more. A coroutine needs no thread, so five hundred
-    sleeping ones leave room for as many sync bodies as before.
+    sleeping ones leave as many slots for sync bodies as before.
 
-    Where it is not known which body will come, all recent ones together stand for it, and where async bodies have been
-    seen there are ``ASYNC_SPARE`` slots more, so that they get in while long sync bodies hold all threads.
+    Where the next body is not known, the average of all recent ones is used, and where async bodies have been seen
+    there are ``ASYNC_SPARE`` slots more, so that they start while long sync bodies hold all threads.
     """
 
-    def __init__(self, threads: int, coroutines: int, max_backlog: int) -> None:
+    def __init__(
+        self, threads: int, coroutines: int, max_backlog: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._threads: int = threads
         self._coroutines: int = coroutines
         self._max_backlog: int = max_backlog
+        self._clock: Callable[[], float] = clock
         self._lock: threading.Lock = threading.Lock()
         self._durations: BodyDurations = BodyDurations()
         self._stuck: int = 0
         self._on_loop: int = 0
         self._bodies: dict[Attempt, float] = {}
-        """When each body that is in a thread now began."""
+        """The time at which each body that is in a thread began."""
         self._waiting: int = 0
         self._work: float = 0.0
-        """Attempts that have not begun, and the seconds that their bodies may take."""
+        """Expected seconds of the bodies of the attempts that have not begun."""
         self._moving: int = threads
-        self._looked: float = 0.0
+        self._counted_at: float = -math.inf
 
     @property
     def crowded(self) -> bool:
-        """True if more attempts are here than can be in a thread."""
+        """True if it holds more attempts than it has threads."""
         return self._waiting + len(self._bodies) > self._threads
 
     @property
@@ -127,16 +131,17 @@ class ThreadCapacity:
         return self._stuck
 
     def capacity(self, *, tasks: int, async_seen: bool) -> int:
-        """For any body; the loop has ``tasks``, abandoned ones included."""
+        """Returns the capacity for any body; the loop has ``tasks``, abandoned ones included."""
         spare = max(0, min(ASYNC_SPARE, self._coroutines - tasks)) if async_seen else 0
         return self._for_threads(self._durations.overall) + spare
 
     def capacity_of(self, body: str) -> int:
-        """For one sync body."""
+        """Returns the capacity for one sync body."""
         return self._for_threads(self._durations.of(body))
 
     def capacity_on_loop(self, *, live: int, tasks: int, queued: int) -> int:
-        """For async bodies, with ``live`` attempts of any kind here, and ``queued`` of those in front of the loop."""
+        """Returns the capacity for async bodies, with ``live`` attempts of any kind, ``queued`` of them before the
+        loop."""
         return live + max(0, self._coroutines - tasks - queued)
 
     def _for_threads(self, average: DurationAverage) -> int:
@@ -146,17 +151,16 @@ class ThreadCapacity:
         return threads + (waiting + backlog if backlog else 0) + self._on_loop
 
     def _moving_now(self) -> int:
-        """Threads that are idle, or in a body that began less than ``HORIZON`` ago."""
-        now = time.monotonic()
-        if now - self._looked > LOOK_INTERVAL:
-            self._looked = now
+        """Returns the number of threads that are idle, or in a body that began less than ``HORIZON`` ago."""
+        now = self._clock()
+        if now - self._counted_at > COUNT_INTERVAL:
+            self._counted_at = now
             long_ago = now - HORIZON
             self._moving = self._threads - sum(began < long_ago for began in list(self._bodies.values()))
         return self._moving
 
     def seconds_of(self, attempts: Iterable[Attempt]) -> float:
-        """How long it takes until these have begun, by what is known now; for ever while all threads are in long
-        bodies."""
+        """Returns the estimated seconds until these have begun; infinite while all threads are in long bodies."""
         moving = self._moving_now()
         if moving < 1:
             return math.inf
@@ -164,7 +168,7 @@ class ThreadCapacity:
 
     # -- attempts that have not begun -------------------------------------------------------------------------------
     def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
-        """These wait for a thread, or for room on the loop."""
+        """Called when these begin to wait for a thread, or for a slot of the loop."""
         work, of = 0.0, self._durations.of
         if for_thread:
             for attempt in attempts:
@@ -175,16 +179,16 @@ class ThreadCapacity:
             self._work += work
 
     def waited(self, attempt: Attempt) -> None:
-        """This one begins now, or never will."""
+        """Called when this attempt begins, or never will."""
         with self._lock:
             self._waiting -= 1
-            # Sums of floats drift; nothing waits, so nothing is the sum.
+            # Sums of floats drift: while nothing waits, the sum is set to zero.
             self._work = self._work - attempt.estimate if self._waiting else 0.0
 
     # -- bodies -----------------------------------------------------------------------------------------------------
     def enter_thread(self, attempt: Attempt) -> float:
-        """A body begins in a thread; returns the time to measure it from."""
-        self._bodies[attempt] = now = time.monotonic()
+        """Called when a body begins in a thread. Returns the time of its begin, for ``leave``."""
+        self._bodies[attempt] = now = self._clock()
         return now
 
     def enter_loop(self) -> None:
@@ -192,7 +196,7 @@ class ThreadCapacity:
             self._on_loop += 1
 
     def abandon(self, attempt: Attempt) -> Location:
-        """The attempt has ended without its body; says where that is."""
+        """Called when the attempt has ended before its body. Returns where the body is."""
         with self._lock:
             if attempt.place is IN_THREAD:
                 attempt.abandoned = True
@@ -203,7 +207,7 @@ class ThreadCapacity:
             return attempt.place
 
     def leave(self, attempt: Attempt, began: float | None = None) -> None:
-        """The body has returned."""
+        """Called when the body has returned."""
         if began is not None:
             self._bodies.pop(attempt, None)
         with self._lock:
@@ -213,4 +217,4 @@ class ThreadCapacity:
                 self._stuck -= attempt.abandoned
             attempt.place = NOWHERE
             if began is not None:
-                self._durations.add(body_of(attempt.event), time.monotonic() - began)
+                self._durations.add(body_of(attempt.event), self._clock() - began)

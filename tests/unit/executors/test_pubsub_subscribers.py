@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.executors.pubsub.subscribers import MOST, PATIENCE, Subscriber, Subscribers
+from turnout.executors.pubsub.subscribers import ANSWER_TIMEOUT, MAX_SUBSCRIBERS, Subscriber, Subscribers
 
 
 def came(found: Subscribers, now: float = 0.0) -> Subscriber:
@@ -49,8 +49,8 @@ def test_questions_are_repeated_ever_more_slowly() -> None:
 def test_one_that_answers_no_questions_is_served_after_a_while_if_it_is_alone() -> None:
     found = Subscribers("p")
     new = came(found)
-    assert found.waited(PATIENCE - 0.1) is None
-    assert found.waited(PATIENCE) == new == found.served
+    assert found.waited(ANSWER_TIMEOUT - 0.1) is None
+    assert found.waited(ANSWER_TIMEOUT) == new == found.served
 
 
 def test_a_second_is_refused_and_the_first_goes_on() -> None:
@@ -70,7 +70,7 @@ def test_if_somebody_leaves_while_two_are_there_they_are_asked_and_the_first_has
     found.left(b"steps", 10)
     assert found.served is None, "it may have been the first"
     assert [channel for channel, _ in found.questions(10)] == [first.channel]
-    later = 10 + PATIENCE
+    later = 10 + ANSWER_TIMEOUT
     assert found.waited(later) is None, "two are known, one is there: it must show"
     asked = dict(found.questions(later))
     assert set(asked) == {first.channel, second.channel}
@@ -138,6 +138,6 @@ def test_whatever_happens_at_most_one_of_those_that_are_there_is_served(moves: l
                 found.answered(asked[-1])
             case _:
                 found.waited(now)
-        assert len(found.channels) == len(set(found.channels)) <= MOST
+        assert len(found.channels) == len(set(found.channels)) <= MAX_SUBSCRIBERS
         assert found.served is None or found.served.channel in found.channels
         assert found.present > 0 or (found.served is None and not found.channels)

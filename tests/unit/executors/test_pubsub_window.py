@@ -80,7 +80,7 @@ def test_an_answer_to_a_batch_that_was_lost_here_is_not_taken_for_the_next_attem
     found = window(deliveries=1)
     found.add(step("a", 1), 0)
     publish(found, 0)
-    assert len(found.lost(TIMEOUT, anybody=True)) == 1
+    assert len(found.lost(TIMEOUT, present=True)) == 1
     found.add(step("a", 2), TIMEOUT)
     publish(found, TIMEOUT)
     assert found.answer(answer("batch1", "a")) == []
@@ -178,10 +178,10 @@ def test_what_is_not_answered_goes_out_again_under_the_same_identity_until_it_is
     found.answer(answer("batch1", "b"))
     assert publish(found, TIMEOUT - 1) == []
     for delivery in range(1, DELIVERIES):
-        assert found.lost(delivery * TIMEOUT, anybody=True) == []
+        assert found.lost(delivery * TIMEOUT, present=True) == []
         assert publish(found, delivery * TIMEOUT) == [("batch1", ["a"])]
     assert found.redelivered == DELIVERIES - 1
-    assert [each.step_id for each in found.lost(DELIVERIES * TIMEOUT, anybody=True)] == ["a"]
+    assert [each.step_id for each in found.lost(DELIVERIES * TIMEOUT, present=True)] == ["a"]
     assert len(found) == 0
     assert found.answer(answer("batch1", "a")) == [], "it comes too late"
 
@@ -190,16 +190,16 @@ def test_what_is_overdue_while_nobody_is_there_is_lost() -> None:
     found = window()
     found.add(step("a"), 0)
     publish(found, 0)
-    assert found.lost(TIMEOUT - 1, anybody=False) == []
-    assert len(found.lost(TIMEOUT, anybody=False)) == 1
+    assert found.lost(TIMEOUT - 1, present=False) == []
+    assert len(found.lost(TIMEOUT, present=False)) == 1
 
 
 def test_what_a_subscriber_does_not_let_through_is_lost_in_the_end() -> None:
     found = window()
     found.add(step("a"), 0)
     publish(found, 0)
-    assert found.lost(2 * TIMEOUT - 1, anybody=True) == []
-    assert len(found.lost(2 * TIMEOUT, anybody=True)) == 1
+    assert found.lost(2 * TIMEOUT - 1, present=True) == []
+    assert len(found.lost(2 * TIMEOUT, present=True)) == 1
 
 
 def test_another_subscriber_is_given_at_once_what_the_first_has_not_answered() -> None:
@@ -274,10 +274,10 @@ class Steps(RuleBasedStateMachine):
             assert self.window.remove(token) is (token in self.batch_of)
             self.left([token])
 
-    @rule(seconds=st.floats(0, TIMEOUT), anybody=st.booleans())
-    def time_passes(self, seconds: float, anybody: bool) -> None:
+    @rule(seconds=st.floats(0, TIMEOUT), present=st.booleans())
+    def time_passes(self, seconds: float, present: bool) -> None:
         self.now += seconds
-        back, lost = self.window.never_published(self.now), self.window.lost(self.now, anybody)
+        back, lost = self.window.never_published(self.now), self.window.lost(self.now, present)
         assert not any(each.token in self.batch_of for each in back), "what was published may have run"
         assert all(each.token in self.batch_of for each in lost)
         self.left([each.token for each in (*back, *lost)])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fake_loader import FakeLoader
+from tests.kit.clock import Clock
 from turnout.runtime.attempt import Attempt, Location, key_of
-from turnout.runtime.thread_capacity import ASYNC_SPARE, HORIZON, DurationAverage, ThreadCapacity
+from turnout.runtime.thread_capacity import ASYNC_SPARE, COUNT_INTERVAL, HORIZON, DurationAverage, ThreadCapacity
 
 durations = st.lists(st.floats(0, 100), max_size=50)
 
@@ -27,6 +26,11 @@ def in_place(place: Location, name: str = "t") -> Attempt:
     attempt = Attempt(key_of(event), event, lambda _: None)
     attempt.place = place
     return attempt
+
+
+def thread_capacity(threads: int, coroutines: int, max_backlog: int) -> ThreadCapacity:
+    """One whose clock stands still: durations are exactly what a test says."""
+    return ThreadCapacity(threads, coroutines, max_backlog, clock=Clock())
 
 
 def capacity(places: ThreadCapacity, *, tasks: int = 0, async_seen: bool = False) -> int:
@@ -89,12 +93,12 @@ def test_slower_bodies_never_have_the_longer_backlog(one: float, other: float) -
 
 
 def test_at_first_there_is_a_place_for_each_thread() -> None:
-    places = ThreadCapacity(4, 8, 512)
+    places = thread_capacity(4, 8, 512)
     assert capacity(places) == room(places, "t") == 4
 
 
 def test_a_quick_body_of_one_task_does_not_vouch_for_another_task() -> None:
-    places = ThreadCapacity(4, 8, 512)
+    places = thread_capacity(4, 8, 512)
     learn(places, "quick", 0.0, times=1_000)
     learn(places, "slow", 1.0)
     assert room(places, "quick") == 4 + 512
@@ -102,7 +106,7 @@ def test_a_quick_body_of_one_task_does_not_vouch_for_another_task() -> None:
 
 
 def test_no_mixture_of_tasks_waits_for_longer_than_the_horizon() -> None:
-    places = ThreadCapacity(4, 8, 512)
+    places = thread_capacity(4, 8, 512)
     learn(places, "brief", 0.01, times=1_000)
     learn(places, "briefer", 0.001, times=1_000)
     waiting: list[Attempt] = []
@@ -118,21 +122,24 @@ def test_no_mixture_of_tasks_waits_for_longer_than_the_horizon() -> None:
 
 
 def test_threads_in_long_bodies_do_not_count_for_the_backlog() -> None:
-    places = ThreadCapacity(4, 8, 512)
+    clock = Clock()
+    places = ThreadCapacity(4, 8, 512, clock)
     learn(places, "brief", 0.009_9, times=1_000)
     assert room(places, "brief") == 4 + 16
     for _ in range(3):
         places.enter_thread(in_place(Location.THREAD))
-    places._bodies = dict.fromkeys(places._bodies, time.monotonic() - 2 * HORIZON)
-    places._looked = 0.0
+    clock.now += COUNT_INTERVAL / 2
+    last = in_place(Location.THREAD)
+    places.enter_thread(last)
+    assert room(places, "brief") == 4 + 16, "bodies that began just now may be brief"
+    clock.now = 1.01 * HORIZON
     assert room(places, "brief") == 4 + 4
-    places._bodies[in_place(Location.THREAD)] = time.monotonic() - 2 * HORIZON
-    places._looked = 0.0
+    clock.now += 2 * COUNT_INTERVAL
     assert room(places, "brief") == 4
 
 
 def test_coroutines_take_no_threads_place() -> None:
-    places = ThreadCapacity(4, 100, 0)
+    places = thread_capacity(4, 100, 0)
     attempts = [in_place(Location.LOOP) for _ in range(50)]
     for _ in attempts:
         places.enter_loop()
@@ -143,14 +150,14 @@ def test_coroutines_take_no_threads_place() -> None:
 
 
 def test_async_bodies_find_room_while_sync_bodies_hold_all_threads() -> None:
-    places = ThreadCapacity(4, 10, 0)
+    places = thread_capacity(4, 10, 0)
     assert capacity(places, async_seen=True) == 4 + ASYNC_SPARE
     assert capacity(places, tasks=8, async_seen=True) == 4 + 2
     assert capacity(places, tasks=10, async_seen=True) == 4
 
 
 def test_an_abandoned_body_keeps_its_thread_until_it_returns() -> None:
-    places = ThreadCapacity(2, 8, 0)
+    places = thread_capacity(2, 8, 0)
     attempt = in_place(Location.THREAD)
     assert places.abandon(attempt) is Location.THREAD
     assert capacity(places) == 1
@@ -159,7 +166,7 @@ def test_an_abandoned_body_keeps_its_thread_until_it_returns() -> None:
 
 
 def test_an_abandoned_coroutine_leaves_only_once() -> None:
-    places = ThreadCapacity(2, 8, 0)
+    places = thread_capacity(2, 8, 0)
     attempt = in_place(Location.LOOP)
     places.enter_loop()
     assert places.abandon(attempt) is Location.LOOP
@@ -168,6 +175,6 @@ def test_an_abandoned_coroutine_leaves_only_once() -> None:
 
 
 def test_an_attempt_that_never_started_has_no_place_to_give_up() -> None:
-    places = ThreadCapacity(2, 8, 0)
+    places = thread_capacity(2, 8, 0)
     assert places.abandon(in_place(Location.QUEUE)) is Location.QUEUE
     assert capacity(places) == 2

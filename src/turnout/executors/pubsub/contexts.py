@@ -11,8 +11,8 @@ from turnout.executors.pubsub.settings import PubSubSettings
 
 
 class Contexts:
-    """Within one process both sides must share a context. Else it is a context of one's own, that can be ended: only
-    then is it certain that nothing of its sockets is left, and that their endpoints can be bound again."""
+    """The context of two sockets. Endpoints within one process need a shared one. Other endpoints get a context of
+    their own, which can be ended: only then is it certain that the endpoints can be bound again."""
 
     def __init__(self, settings: PubSubSettings, given: zmq.Context[Any] | None) -> None:
         endpoints = (settings.rust_step_publisher, settings.rust_result_subscriber)
@@ -31,7 +31,7 @@ class Contexts:
     def close(self, socket: zmq.Socket[bytes]) -> None:
         endpoint = socket.getsockopt_string(zmq.LAST_ENDPOINT)
         if endpoint.startswith("inproc:"):
-            # Closing frees an endpoint some time later, this at once.
+            # Closing frees an endpoint later; unbinding frees it at once.
             with suppress(zmq.ZMQError):
                 socket.unbind(endpoint)
         socket.close()

@@ -19,7 +19,7 @@ from turnout.contracts.executor import BatchExecutor, Loader, Report, Work
 from turnout.contracts.workers import NumbersRuns, RunNumbers
 from turnout.errors import StoreError
 from turnout.executors.pubsub.numbers import KnownNumbers
-from turnout.executors.pubsub.publisher import NOBODY, Publisher
+from turnout.executors.pubsub.publisher import NO_SUBSCRIBER, Publisher
 from turnout.executors.pubsub.settings import PUBSUB, PubSubSettings
 from turnout.executors.workers.in_flight import token_of
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
@@ -70,9 +70,9 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
         self._executed: Counter[str] = Counter()
 
     @classmethod
-    def of(cls, *, name: str = PUBSUB, **said: Any) -> ZmqPubSubExecutor:
-        """The executor of a table of options: ``use = "zmq_pubsub"`` and the keys of ``step_execution``."""
-        return cls(PubSubSettings.of(said), name=name)
+    def of(cls, *, name: str = PUBSUB, **options: Any) -> ZmqPubSubExecutor:
+        """Makes the executor from a table of options: ``use = "zmq_pubsub"`` and the keys of ``step_execution``."""
+        return cls(PubSubSettings.of(options), name=name)
 
     # -- the contract of executors ------------------------------------------------------------------------------
     @property
@@ -81,7 +81,7 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
 
     @property
     def step_endpoint(self) -> str:
-        """Where steps are published; with the port that was found, once it is bound."""
+        """The endpoint of steps; with the port that was chosen, once it is bound."""
         return self.publisher.sockets.step_endpoint
 
     @property
@@ -90,7 +90,7 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
 
     @property
     def capacity(self) -> int:
-        """While no subscriber is served there is no capacity. What it can be at most is in its ``metrics``."""
+        """The number of attempts that it holds, while no subscriber is served. ``metrics`` has the maximum."""
         return self.settings.step_queue_hwm if self._open else len(self._held)
 
     def capacity_of(self, body: str) -> int:
@@ -103,7 +103,7 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
         self._loader = loader
 
     def bind_numbers(self, numbers: RunNumbers) -> None:
-        """Handlers know runs by numbers, which are kept there."""
+        """Takes the source of the numbers by which handlers know runs."""
         self._numbers = KnownNumbers(numbers)
 
     def on_capacity(self, callback: Callable[[], None]) -> None:
@@ -126,7 +126,7 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
         self.publisher.open()
 
     async def stop(self, timeout: float) -> None:
-        """What was published has until the timeout to be answered; all else goes back."""
+        """Waits until the timeout for answers to published steps. All other attempts are ``returned``."""
         self._stopping = True
         reason = f'executor "{self._name}" was stopped'
         await self.publisher.close(timeout, reason)
@@ -136,21 +136,22 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
             self._end(held, ExecutionResult.returned(held.event, reason))
 
     def cancel(self, event: TaskReadyEvent) -> None:
-        """There is no message that would stop a handler: its result is not waited for."""
+        """Ends the attempt without its result, since no message stops a handler."""
         held = self._held.get(_token(event))
         if held is not None:
             self.publisher.window.remove(_token(event))
             self._end(held, ExecutionResult.cancelled(event))
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> None:
-        """What was published counts as begun: no message takes it back."""
+        """Reports ``returned`` for attempts that were not published. A published one counts as begun: no message takes
+        it back."""
         for event in events:
             held = self._held.get(_token(event))
             if held is not None and not self.publisher.window.is_published(_token(event)):
                 self.publisher.window.remove(_token(event))
                 self._end(held, ExecutionResult.returned(event, reason))
 
-    # -- giving -------------------------------------------------------------------------------------------------
+    # -- publishing ---------------------------------------------------------------------------------------------
     @property
     def _open(self) -> bool:
         return self.publisher.serving and not self._stopping
@@ -164,7 +165,7 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
         for event in events:
             held = self._held[_token(event)] = _Held(event, report)
             if not self._open:
-                self._end(held, ExecutionResult.returned(event, NOBODY))
+                self._end(held, ExecutionResult.returned(event, NO_SUBSCRIBER))
                 continue
             held.work = self._loader.load_now(event)
             if held.work is None:
@@ -193,15 +194,15 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
         else:
             await self._number([held])
 
-    async def _number(self, some: Sequence[_Held]) -> None:
-        """Give these once their runs have numbers."""
+    async def _number(self, batch: Sequence[_Held]) -> None:
+        """Publishes these once their runs have numbers."""
         try:
-            await self._numbers.learn([held.event.run_id for held in some])
+            await self._numbers.learn([held.event.run_id for held in batch])
         except StoreError as error:
-            for held in some:
+            for held in batch:
                 self._end(held, ExecutionResult.returned(held.event, error.code))
             return
-        for held in some:
+        for held in batch:
             if self._held.get(_token(held.event)) is held and held.work is not None:
                 self._give(held, held.work)
         self.publisher.carry_on()

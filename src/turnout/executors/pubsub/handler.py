@@ -32,7 +32,7 @@ from turnout.wire.topics import STEPS, VERSION, read_steps, results_frame
 log = logging.getLogger("turnout.pubsub.handler")
 
 MAX_REMEMBERED = 10_000
-"""Answers that are kept, to be given again."""
+"""Answers that are kept, to be published again."""
 
 Handler = Callable[[Step], Any]
 
@@ -60,7 +60,7 @@ class ZmqPubSubHandler:
         self._answers: SimpleQueue[StepResults] = SimpleQueue()
         self._seen: OrderedDict[str, StepResult | None] = OrderedDict()
         """By token: the answer, None while the step waits or runs."""
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="turnout-pubsub-handler", daemon=True)
         self._failure: BaseException | None = None
@@ -136,7 +136,7 @@ class ZmqPubSubHandler:
         except Malformed as error:
             log.warning("a message is dropped: %s", error)
             return
-        with self._guard:
+        with self._lock:
             known = [result for step in batch.steps if (result := self._seen.get(step.token)) is not None]
             new = [step for step in batch.steps if step.token not in self._seen]
             self._seen.update(dict.fromkeys(step.token for step in new))
@@ -150,7 +150,7 @@ class ZmqPubSubHandler:
     def _run(self, batch: StepBatch, steps: list[Step]) -> None:
         for step in steps:
             result = self._run_one(step)
-            with self._guard:
+            with self._lock:
                 self._seen[step.token] = result
             self._answer(batch, [result])
 
@@ -167,9 +167,9 @@ class ZmqPubSubHandler:
             # As text, so that nothing is left that could fail in the thread that publishes.
             output = msgspec.Raw(dump_output(handler(step)).encode())
         except BaseException as error:
-            said = error_info(error)
+            info = error_info(error)
             retryable = not isinstance(error, PermanentFailure | InputError)
-            failure = StepError(said.message, said.type, tuple(said.traceback.splitlines()[-5:]), said.mro, said.code)
+            failure = StepError(info.message, info.type, tuple(info.traceback.splitlines()[-5:]), info.mro, info.code)
             return _result(step, "failed", error=failure, retryable=retryable)
         return _result(step, "completed", output=output, execution_time_ms=(time.monotonic() - began) * 1000)
 

@@ -1,4 +1,4 @@
-"""The numbers by which handlers on PUB/SUB know runs and their tasks."""
+"""Assigns the numbers by which handlers on PUB/SUB know runs and their tasks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CountedRuns:
 
 
 class KnownNumbers:
-    """Numbers of runs that steps were published of lately, learnt from the database."""
+    """A cache of the numbers of runs whose steps were published lately."""
 
     def __init__(self, source: RunNumbers | None = None) -> None:
         self._source = source or CountedRuns()
@@ -43,7 +43,7 @@ class KnownNumbers:
         return run_id in self._known
 
     async def learn(self, run_ids: Sequence[str]) -> None:
-        """From now on the numbers of these runs are known."""
+        """Loads the numbers of these runs that are not in the cache."""
         wanted = [each for each in dict.fromkeys(run_ids) if each not in self._known]
         if wanted:
             self._known.update(await self._source.numbers_of(wanted))
@@ -51,7 +51,7 @@ class KnownNumbers:
             self._known.popitem(last=False)
 
     def numbered(self, step: Step) -> Step:
-        """The step with numbers for ids; raises RunNotFound if its run was deleted meanwhile."""
+        """Returns the step with numbers for ids; raises RunNotFound if its run was deleted meanwhile."""
         run_id, pos = split_task_id(step.step_id)
         number = self._known.get(run_id)
         if number is None:

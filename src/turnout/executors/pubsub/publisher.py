@@ -28,14 +28,14 @@ log = logging.getLogger("turnout.pubsub")
 
 TICK = 0.05
 DELIVERIES = 5
-"""How often one attempt is published at most; then it is lost, and what follows is the engine's to say."""
+"""How often one attempt is published at most; then it is lost, and the engine decides whether it is retried."""
 PROBE_INTERVAL = 0.5
 MAX_PROBES = 16
-NOBODY = "nobody subscribes to its steps"
+NO_SUBSCRIBER = "no subscriber takes its steps"
 
 
 class Counts(msgspec.Struct):
-    """What was seen of the other side, for people."""
+    """Counts of unusable messages, for people."""
 
     malformed: int = 0
     """Messages that could not be read."""
@@ -44,21 +44,21 @@ class Counts(msgspec.Struct):
 
 
 class Ends(Protocol):
-    """Who hears how steps ended, each once."""
+    """Receives how each step ended, once."""
 
     def answered(self, step: Step, result: StepResult) -> None: ...
 
     def returned(self, steps: Sequence[Step], reason: str) -> None:
-        """They were never published."""
+        """Called for steps that were never published."""
         ...
 
     def lost(self, steps: Sequence[Step], reason: str) -> None:
-        """They were, and may have run."""
+        """Called for steps that were published, and may have run."""
         ...
 
 
 class Publisher:
-    """Steps in, their ends out."""
+    """Publishes steps, and reports how each ended to ``ends``."""
 
     def __init__(
         self, settings: PubSubSettings, ends: Ends, room: Callable[[], None], context: zmq.Context[Any] | None
@@ -66,7 +66,7 @@ class Publisher:
         self.subscribers = Subscribers(uuid.uuid4().hex[:12])
         self._pace = Pace(settings.overtaken_batches, settings.overtaken_after_ms / 1000)
         self._probes: dict[str, int] = {}
-        """Questions whether the subscriber lives, by their ids, with their places among all that was published."""
+        """Probes of the subscriber, by their ids, with their order among everything published."""
         self._next_probe = 0.0
         self.window = Window(
             batch_size=settings.batch_size,
@@ -89,11 +89,13 @@ class Publisher:
         self.sockets.open()
         self._ticker = asyncio.ensure_future(self._tick())
         log.info(
-            "steps are published on %s, results heard from %s", self.sockets.step_endpoint, self.sockets.result_endpoint
+            "steps are published on %s, results received from %s",
+            self.sockets.step_endpoint,
+            self.sockets.result_endpoint,
         )
 
     async def close(self, timeout: float, reason: str) -> None:
-        """What was not published goes back; what was has until the timeout to be answered."""
+        """Hands back the steps that were not published, and waits until the timeout for answers to the others."""
         self._ends.returned(self.window.never_published(), reason)
         if self.window.unanswered and self._ticker is not None:
             self._idle = asyncio.Event()
@@ -110,31 +112,31 @@ class Publisher:
         return self.subscribers.served is not None
 
     def carry_on(self) -> None:
-        """What follows from what was heard or given."""
+        """Publishes what can be published now: questions and waiting steps."""
         now, subscribers = time.monotonic(), self.subscribers
         for channel, batch_id in subscribers.questions(now):
             if subscribers.asked_before:
                 self.sockets.listen_again()
             self._send(StepBatch(batch_id=batch_id, protocol_version=VERSION, steps=()), channel)
         if not subscribers.present:
-            self._ends.returned(self.window.never_published(), NOBODY)
+            self._ends.returned(self.window.never_published(), NO_SUBSCRIBER)
         elif subscribers.served is not None:
             self._publish(self.window.fresh(), subscribers.served, now)
         if self._idle is not None and not self.window.unanswered:
             self._idle.set()
 
-    def _look_at_the_time(self) -> None:
+    def _check_deadlines(self) -> None:
         now, subscribers = time.monotonic(), self.subscribers
         self._serve(subscribers.waited(now))
-        self._ends.returned(self.window.never_published(now), "its subscriber takes nothing more")
+        self._ends.returned(self.window.never_published(now), "its subscriber takes no more steps")
         if subscribers.served is not None:
             self._publish(self.window.overdue(now), subscribers.served, now)
             self._publish(self.window.overtaken(now), subscribers.served, now)
             self._probe(subscribers.served, now)
-        self._ends.lost(self.window.lost(now, anybody=subscribers.present > 0), "it was published and never answered")
+        self._ends.lost(self.window.lost(now, present=subscribers.present > 0), "it was published and never answered")
 
     def _probe(self, served: Subscriber, now: float) -> None:
-        """Ask a subscriber that has not answered a batch, and has nothing later to answer, whether it lives."""
+        """Probes a subscriber that has not answered a batch and has no later batch to answer."""
         if now < self._next_probe or not self.window.wants_probe(now):
             return
         self._next_probe = now + PROBE_INTERVAL
@@ -159,12 +161,12 @@ class Publisher:
         while True:
             await asyncio.sleep(TICK)
             try:
-                self._look_at_the_time()
+                self._check_deadlines()
                 self.sockets.look()
             except Exception:
-                log.exception("publishing steps stumbled and goes on")
+                log.exception("publishing steps failed and will be retried")
 
-    # -- hearing ------------------------------------------------------------------------------------------------
+    # -- receiving ----------------------------------------------------------------------------------------------
     def _came(self, topic: bytes) -> None:
         before = self.subscribers.refused
         new = self.subscribers.came(topic, time.monotonic())
@@ -210,7 +212,8 @@ class Publisher:
             self._ends.answered(step, result)
 
     def _may_be_wanted(self, batch_id: str) -> bool:
-        """While steps are unanswered, the answer to a batch that is gone may be one to them."""
+        """True if the answer is to a question, or steps are unanswered: an answer to an ended batch may be one to
+        them."""
         return self.window.unanswered > 0 or self.subscribers.is_question(batch_id)
 
     def _serve(self, subscriber: Subscriber | None) -> None:

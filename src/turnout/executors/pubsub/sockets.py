@@ -18,20 +18,20 @@ from turnout.executors.pubsub.settings import PubSubSettings
 from turnout.wire.topics import RESULTS, channel_of
 
 AT_ONCE = 500
-"""Messages taken from one socket in one turn of the loop, so that others have theirs."""
+"""Messages taken from one socket in one turn of the loop, so that other callbacks run in between."""
 TURN_SECONDS = 0.02
-"""The same in time: the next message of a turn is taken only before that."""
+"""Seconds for which one turn takes messages from one socket."""
 LINGER_MS = 200
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 MAX_TOPIC_LENGTH = 1024
-"""Bytes of a subscription: nothing else comes in where steps go out."""
+"""Bytes of a subscription, the only kind of message that the publishing socket receives."""
 
 Heard = Callable[[list[bytes]], None]
 Subscription = Callable[[bytes], None]
 
 
 class Sockets:
-    """Everything happens on the loop that opened them; libzmq has a thread of its own for the network."""
+    """Two sockets, used only on the loop that opened them; libzmq has a thread of its own for the network."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Sockets:
         self._contexts: Contexts | None = None
         self._came, self._left, self._heard = came, left, heard
         self._after = after
-        """Called when everything that had come was heard, and when there may be room for more."""
+        """Called when everything that had come was received, and when there may be room for more."""
         self._steps: zmq.Socket[bytes] | None = None
         self._results: zmq.Socket[bytes] | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -57,7 +57,7 @@ class Sockets:
         self.result_endpoint = settings.rust_result_subscriber
 
     def open(self) -> None:
-        """Bind and connect; raises ExecutionFailed if an endpoint is taken."""
+        """Binds and connects; raises ExecutionFailed if an endpoint is taken."""
         self._loop = asyncio.get_running_loop()
         self._contexts = Contexts(self._settings, self._given)
         context = self._contexts.context
@@ -82,7 +82,7 @@ class Sockets:
         socket = context.socket(zmq.XPUB)
         socket.setsockopt(zmq.LINGER, LINGER_MS)
         socket.setsockopt(zmq.SNDHWM, self._settings.step_queue_hwm)
-        # Who subscribes is told to us, one by one, and gets what we say; and a queue that is full says so.
+        # Each subscription is reported and answered by hand; sending to a full queue fails instead of dropping.
         socket.setsockopt(zmq.XPUB_MANUAL, 1)
         socket.setsockopt(zmq.XPUB_NODROP, 1)
         socket.setsockopt(zmq.MAXMSGSIZE, MAX_TOPIC_LENGTH)
@@ -119,18 +119,19 @@ class Sockets:
 
     # -- the subscriber that has just come ----------------------------------------------------------------------
     def grant(self, channel: int) -> None:
-        """Whoever subscribed last gets what is published on this channel."""
+        """Subscribes the latest subscriber to this channel."""
         if self._steps is not None:
             self._steps.setsockopt(zmq.SUBSCRIBE, channel_of(channel))
 
     def revoke(self, channels: Iterable[int]) -> None:
-        """Whoever unsubscribed last gets nothing more."""
+        """Unsubscribes the subscriber that left last from these channels."""
         if self._steps is not None:
             for channel in channels:
                 self._steps.setsockopt(zmq.UNSUBSCRIBE, channel_of(channel))
 
     def listen_again(self) -> None:
-        """Within one process nothing connects again by itself when the other side was closed and bound anew."""
+        """Opens the subscriber of results anew. Within one process ZeroMQ does not reconnect when the other side was
+        closed and bound again."""
         results, contexts = self._results, self._contexts
         if results is None or contexts is None or not self.result_endpoint.startswith("inproc:"):
             return
@@ -141,7 +142,7 @@ class Sockets:
             self._results = self._subscriber(contexts.context)
 
     def publish(self, frame: bytes) -> bool:
-        """False if the subscriber's queue is full."""
+        """Sends the frame; False if the subscriber's queue is full."""
         if self._steps is None:
             return False
         try:
@@ -149,28 +150,28 @@ class Sockets:
         except zmq.Again:
             return False
         finally:
-            # The descriptor tells of changes only, and sending may have swallowed one.
+            # The descriptor signals changes only, and sending may have consumed a signal.
             self._look_soon()
         return True
 
-    # -- hearing ------------------------------------------------------------------------------------------------
+    # -- receiving ----------------------------------------------------------------------------------------------
     def _look_soon(self) -> None:
         if not self._looking:
             self._looking = True
             self._loop.call_soon(self.look)
 
     def look(self) -> None:
-        """Hear everything that has come."""
+        """Receives everything that has come, up to the limits of one turn."""
         self._looking = False
         # Results first: an answer that came before its sender left is still an answer.
-        whole = self._take(self._results, self._heard)
-        whole = self._take(self._steps, self._subscription) and whole
-        if not whole:
+        drained = self._take(self._results, self._heard)
+        drained = self._take(self._steps, self._subscription) and drained
+        if not drained:
             self._look_soon()
         self._after()
 
     def _take(self, socket: zmq.Socket[bytes] | None, take: Heard) -> bool:
-        """False if there is more."""
+        """Takes messages from the socket; False if there are more."""
         ends = time.monotonic() + TURN_SECONDS
         for _ in range(AT_ONCE):
             if time.monotonic() >= ends:
@@ -181,11 +182,11 @@ class Sockets:
         return False
 
     def _subscription(self, frames: list[bytes]) -> None:
-        said = frames[0]
-        if said[:1] == b"\x01":
-            self._came(said[1:])
-        elif said[:1] == b"\x00":
-            self._left(said[1:])
+        frame = frames[0]
+        if frame[:1] == b"\x01":
+            self._came(frame[1:])
+        elif frame[:1] == b"\x00":
+            self._left(frame[1:])
 
 
 def _is_taken(endpoint: str) -> bool:
@@ -193,10 +194,10 @@ def _is_taken(endpoint: str) -> bool:
     path = endpoint.removeprefix("ipc://")
     if path == endpoint or path.startswith("@"):
         return False
-    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as knocking:
-        knocking.settimeout(1.0)
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
+        client.settimeout(1.0)
         try:
-            knocking.connect(path)
+            client.connect(path)
         except OSError:
             return False
     return True

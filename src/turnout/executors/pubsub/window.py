@@ -1,7 +1,7 @@
 """Holds the steps that are published and not answered, and decides which are published again.
 
-A step is in one of three places: it waits, it is in one batch, or it has left. It is published in one batch only,
-however often that is, so an answer to any of its deliveries is an answer to it.
+A step is in one of three states: it waits, it is in one batch, or it has ended. It is published in one batch only,
+however often the batch is published, so an answer to any of its deliveries is an answer to it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ MAX_ENDED = 10_000
 
 
 class Batch(msgspec.Struct, eq=False):
-    """Steps that travel together, those left out that were answered."""
+    """Steps that are published together, without those that were answered."""
 
     id: str
     steps: dict[str, Step]
-    """By their ids: what an answer names them by."""
+    """By step id, which answers name."""
     to: int = 0
     """The number of the subscriber that it was last published to."""
     deliveries: int = 0
     due: float = 0.0
     """When its answer is overdue."""
     order: int = 0
-    """Which one it was of all that was published, when it was last."""
+    """Its number among everything published, of its last publication."""
     first: float = 0.0
     """When it was first published."""
     last: float = 0.0
@@ -45,7 +45,7 @@ class Batch(msgspec.Struct, eq=False):
 
 
 class Window:
-    """Steps on their way. ``timeout`` in seconds; ``deliveries`` is how often a step is published at most."""
+    """Steps without a result. ``timeout`` in seconds; ``deliveries`` is how often a step is published at most."""
 
     def __init__(
         self, *, batch_size: int, timeout: float, deliveries: int, new_id: Callable[[], str], pace: Pace | None = None
@@ -56,16 +56,16 @@ class Window:
         self._new_id = new_id
         self._pace = pace or Pace(0, 0.0)
         self._order = 0
-        """How much was published, questions included."""
+        """Number of publications so far, probes included."""
         self._waiting: dict[str, tuple[Step, float]] = {}
         """By token, with the time until which a step waits."""
         self._batches: dict[str, Batch] = {}
         self._published: dict[str, Batch] = {}
         """By token."""
         self._lost_before: dict[str, Batch] = {}
-        """By the id of a step whose earlier attempts were lost, all of them: those that were never answered."""
+        """By step id: batches of steps whose earlier attempts were all lost without an answer."""
         self._ended: OrderedDict[str, None] = OrderedDict()
-        """Batches that were published here and are not waited for any more."""
+        """Ids of batches that were published here and have ended."""
         self.redelivered = 0
 
     def __len__(self) -> int:
@@ -80,15 +80,15 @@ class Window:
 
     # -- out ----------------------------------------------------------------------------------------------------
     def overdue(self, now: float) -> list[Batch]:
-        """What is to be published once more."""
+        """Returns the batches to publish again because their answers are overdue."""
         return [each for each in self._batches.values() if each.due <= now and each.deliveries < self._deliveries]
 
     def overtaken(self, now: float) -> list[Batch]:
-        """What is to be published once more long before it is overdue: its subscriber answers what came later."""
+        """Returns the batches to publish again before they are overdue: the subscriber has answered later ones."""
         return [each for each in self._suspects(now) if self._pace.is_overtaken(each.handlers, each.order)]
 
     def wants_probe(self, now: float) -> bool:
-        """Whether a question would help to tell a batch that was lost from one that takes its time."""
+        """True if a probe would help to distinguish a lost batch from a slow one."""
         return any(not self._pace.is_overtaken(each.handlers, each.order) for each in self._suspects(now))
 
     def _suspects(self, now: float) -> Iterator[Batch]:
@@ -98,18 +98,18 @@ class Window:
                 yield batch
 
     def next_order(self) -> int:
-        """The place of what is published now."""
+        """Returns the number of what is published now."""
         self._order += 1
         return self._order
 
     def fresh(self) -> Iterator[Batch]:
-        """What waits, in batches. Whoever takes one says so with ``published`` before it asks for the next, or stops
-        asking."""
+        """Yields the waiting steps in batches. The caller must call ``published`` for a batch before it takes the
+        next."""
         while self._waiting:
             yield Batch(self._new_id(), self._next_steps())
 
     def published(self, batch: Batch, to: int, now: float) -> None:
-        """It has been sent to this subscriber."""
+        """Called when the batch was sent to this subscriber."""
         if batch.deliveries:
             self.redelivered += len(batch.steps)
         batch.to, batch.due = to, now + self._timeout
@@ -124,7 +124,8 @@ class Window:
                 self._lost_before[step.step_id] = batch
 
     def served(self, subscriber: int, now: float) -> None:
-        """This one gets everything from now on: what another was given, and has not answered, is due at once."""
+        """Called when this subscriber is served: batches that another was given and has not answered are due at
+        once."""
         for batch in self._batches.values():
             if batch.to != subscriber:
                 batch.due = now
@@ -143,7 +144,8 @@ class Window:
 
     # -- back ---------------------------------------------------------------------------------------------------
     def answer(self, heard: Heard, now: float = 0.0) -> list[tuple[Step, StepResult]]:
-        """The steps that this answers, each once. What else it says is late, or said twice, or for somebody else."""
+        """Returns the steps that this answers, each once. Its other results are late, duplicates, or for another
+        publisher."""
         batch = self._batches.get(heard.batch_id)
         if batch is None:
             return self._late(heard)
@@ -157,7 +159,7 @@ class Window:
         return taken
 
     def _late(self, heard: Heard) -> list[tuple[Step, StepResult]]:
-        """Answers to a batch of an orchestrator that is gone. Each is one to the task that its number names, as long as
+        """Takes answers to a batch of an orchestrator that has ended. Each answers the task that its number names, if
         no attempt of that task was answered before, so that none counts twice. An answer with the token of another
         attempt is not taken."""
         taken: list[tuple[Step, StepResult]] = []
@@ -170,7 +172,7 @@ class Window:
         return taken
 
     def remove(self, token: str) -> bool:
-        """Nobody waits for this step any more; True if it was published."""
+        """Removes a step whose result is not needed any more; True if it was published."""
         batch = self._published.pop(token, None)
         if batch is None:
             self._waiting.pop(token, None)
@@ -183,19 +185,19 @@ class Window:
 
     # -- time ---------------------------------------------------------------------------------------------------
     def never_published(self, now: float | None = None) -> list[Step]:
-        """Takes out what has waited for too long; without a time, all that waits."""
+        """Takes out the steps that have waited for too long; without a time, all that wait."""
         steps = [step for step, until in self._waiting.values() if now is None or until <= now]
         for step in steps:
             del self._waiting[step.token]
         return steps
 
-    def lost(self, now: float, anybody: bool) -> list[Step]:
-        """Takes out what is overdue and cannot go again: it went often enough, or nobody is there (``anybody``), or
-        whoever is there has not let it through for as long again."""
+    def lost(self, now: float, present: bool) -> list[Step]:
+        """Takes out steps that are overdue and cannot be published again: their deliveries are used up, or no
+        subscriber is ``present``, or the subscriber has not taken them for another timeout."""
         steps: list[Step] = []
         for batch in list(self._batches.values()):
             often = batch.deliveries >= self._deliveries
-            if batch.due <= now and (often or not anybody or batch.due + self._timeout <= now):
+            if batch.due <= now and (often or not present or batch.due + self._timeout <= now):
                 steps += self._take(batch)
         return steps
 

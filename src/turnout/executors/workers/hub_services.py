@@ -55,9 +55,9 @@ class BackgroundTasks:
             try:
                 await action()
             except StoreError as error:
-                self._log.warning("%s has to wait: %s", what, error)
+                self._log.warning("%s is deferred: %s", what, error)
             except Exception:
-                self._log.exception("%s failed and is tried again", what)
+                self._log.exception("%s failed and will be retried", what)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
