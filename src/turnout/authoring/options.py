@@ -33,31 +33,44 @@ class TaskOptions(TypedDict, total=False):
     depends_on: Sequence[Any]
     """Context style only: names of tasks, or the tasks themselves."""
     retries: int
-    """How often a failed task is retried: 3 means up to 4 attempts."""
+    """How often a failed task is retried: 3 means up to 4 attempts. Default: 0."""
     retry_delay: Duration
+    """The delay before the first retry. Default: 0; with a growing backoff 1 s."""
     backoff: Backoff
+    """How the delay grows: ``"fixed"`` (default), ``"linear"`` or ``"exponential"``."""
     max_delay: Duration | None
+    """The longest delay. Default: no limit."""
     jitter: float
-    """The share (0 to 1) of each delay that chance may take away."""
+    """The largest random share (0 to 1) that is subtracted from each delay. Default: 0."""
     retry_on: ExceptionKinds
+    """Exception classes, or their names, that are retried. Default: all."""
     never_on: ExceptionKinds
+    """Exception classes, or their names, that are not retried; stronger than ``retry_on``."""
     retry_if: RetryPredicate | None
-    """Called with the exception, where the body ran: whether another attempt makes sense."""
+    """Called with the exception, where the body ran; returns whether the task is retried."""
     conditions: Sequence[Callable[..., Any] | str]
     """The functions that the body may wait for with ``Defer(condition=…)``; no others are ever called. Of a remote task
     the names of its handler's, as ``"module:function"``."""
     timeout: Duration | None
+    """The time that one attempt may take, from its start. Default: no limit."""
     priority: int
+    """Among ready tasks of a run, those with a higher priority start first. Default: 0."""
     trigger_rule: Rule | None
+    """Decides from the states of the dependencies whether the task runs or is skipped."""
     worker_selector: WorkerSelector
+    """Labels that the worker must have, as ``{"gpu": "true"}``; ``"local"``: not on a worker."""
     executor: str | None
-    """A hint that a routing rule may override."""
+    """The key of the executor; a routing rule may override it."""
     at_most_once: bool
-    """Never start the body a second time, even if it is not known how the first time ended."""
+    """True: the body is never started a second time, even if the outcome of its attempt is unknown."""
     on_success: Hooks
+    """Called when the task has completed."""
     on_failure: Hooks
+    """Called when the task has failed, after the last retry."""
     on_exit: Hooks
-    """Called when the task has reached its end, after the last retry; on_exit however it ended, once it was started."""
+    """Called when the task has ended in any state, if an attempt was started.
+
+    Hooks of a mapped task are called once, after all items have ended."""
 
 
 class WorkflowOptions(TypedDict, total=False):
@@ -68,11 +81,13 @@ class WorkflowOptions(TypedDict, total=False):
     timeout: Duration | None
     """The time that a run may take."""
     worker_selector: WorkerSelector
-    """Holds for tasks that have none of their own."""
+    """Applies to tasks without a selector of their own."""
     on_success: Hooks
+    """Called when everything else of the run has ended and the run completes."""
     on_failure: Hooks
+    """Called when everything else of the run has ended and the run fails."""
     on_exit: Hooks
-    """Called when everything else of the run has ended; on_exit however it ended."""
+    """Called when everything else of the run has ended, after the other hooks, however the run ends."""
 
 
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {

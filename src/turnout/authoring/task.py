@@ -84,10 +84,9 @@ class Task(Generic[P, R]):
     ) -> list[R]:
         """In a workflow function: runs this task for each item of the lists, in parallel. Returns the list of results.
 
-        The lists are results of tasks, parameters or plain lists; several are gone through side by side.
-        ``max_parallel`` items at most are under way at a time. An item that fails makes the whole fail when the others
-        have ended, unless ``return_exceptions`` puts ``{"type": …, "message": …}`` in its place.
-        See docs/how-to/mapping.md.
+        The lists are results of tasks, parameters or plain lists; several lists are combined item by item. At most
+        ``max_parallel`` items run at a time. If an item fails, the task fails when all items have ended, unless
+        ``return_exceptions`` is set: then the item's result is ``{"type": …, "message": …}``.
         """
         options = {"max_parallel": max_parallel, "return_exceptions": return_exceptions}
         return cast("list[R]", draw_map(self, lists, named, options))
