@@ -11,7 +11,7 @@ import zmq
 
 from turnout.executors.workers.settings import HubSettings
 from turnout.wire.keys import KeyPair, pair_text
-from turnout.worker.keys import CurveKeys
+from turnout.worker.settings import CurveKeys
 
 
 def new_pair() -> KeyPair:

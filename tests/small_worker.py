@@ -16,7 +16,7 @@ from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
 from turnout.wire.held_steps import HeldSteps
 from turnout.wire.messages import Hello
 from turnout.wire.worker_session import DrainRequested, HubClosed, Reconnect, Stop, WorkerSession
-from turnout.worker.keys import CurveKeys
+from turnout.worker.settings import CurveKeys
 
 Handler = Callable[[Step], Any]
 

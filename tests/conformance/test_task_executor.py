@@ -28,7 +28,7 @@ from turnout.runtime.capture import capture
 from turnout.wire.documents import Step
 from turnout.wire.step_codec import step_of
 from turnout.worker.handlers import Handlers
-from turnout.worker.loading import StepLoader
+from turnout.worker.step_loader import StepLoader
 
 RECIPE = Path(__file__).parents[2] / "docs" / "how-to/custom-executor.md"
 GRACE = 5.0

@@ -25,7 +25,7 @@ from turnout.runner import EngineSettings
 from turnout.wire.documents import ResultMetadata, Step, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
 from turnout.wire.messages import Error, Heartbeat, Held, Hello, Welcome
-from turnout.worker.keys import CurveKeys
+from turnout.worker.settings import CurveKeys
 
 EVERYTHING = RoutingConfig("default", (RoutingRule("**", "workers"),))
 

@@ -109,7 +109,7 @@ def run_worker(
     from turnout.model.extras import optional_packages
     from turnout.runner.settings import configuration
     from turnout.runner.worker_config import handlers_of, worker_settings
-    from turnout.worker.health import HealthServer
+    from turnout.worker.status import HealthServer
 
     with optional_packages():
         from turnout.worker.worker import Worker

@@ -48,24 +48,24 @@ def _message(kind: str, body: Any) -> Message | None:
         return None
 
 
-def _written(value: Any, said: Any, form: Form) -> Any:
+def _written(value: Any, document: Any, form: Form) -> Any:
     if isinstance(value, msgspec.Struct):
-        return _fields(value, said, form)
+        return _fields(value, document, form)
     if isinstance(value, tuple):
-        return [_written(each, part, form) for each, part in zip(value, said, strict=True)]
+        return [_written(each, part, form) for each, part in zip(value, document, strict=True)]
     return value
 
 
-def _fields(value: msgspec.Struct, said: Mapping[str, Any], form: Form) -> dict[str, Any]:
+def _fields(value: msgspec.Struct, document: Mapping[str, Any], form: Form) -> dict[str, Any]:
     omits = value.__struct_config__.omit_defaults if form == "hub" else form == "sparse"
     result: dict[str, Any] = {}
     fields = _fields_of(type(value))
     for field in fields:
         each = getattr(value, field.name)
         if not (omits and _is_default(field, each)):
-            result[field.name] = _written(each, said.get(field.name, each), form)
+            result[field.name] = _written(each, document.get(field.name, each), form)
     known = {field.name for field in fields}
-    return {**result, **{name: each for name, each in said.items() if name not in known}}
+    return {**result, **{name: each for name, each in document.items() if name not in known}}
 
 
 @cache

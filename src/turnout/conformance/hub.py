@@ -71,7 +71,7 @@ class ScriptedHub:
         self._form: Form = form
         self._hello: Mapping[str, Any] = {}
         self._hubs: Sequence[str] = ()
-        """The list of hubs as it was said last: every heartbeat says it again."""
+        """The list of hubs as last sent: every heartbeat repeats it."""
         self._lease_ms = self._heartbeat_ms = 0
         self._most = 0
         """Bytes that a message of the worker may have."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from turnout.conformance.actions import Act, Look, Post, Verdict
+from turnout.conformance.actions import Act, Actions, Look, Post, Verdict
 from turnout.conformance.hub import ReceivedMessage, ScriptedHub
-from turnout.conformance.moves import Moves
 from turnout.conformance.patterns import Captured, Mismatch, fill, match, problem_with
 from turnout.conformance.rules import Broken, Rules
 from turnout.conformance.script import Session
@@ -59,7 +58,7 @@ class Player:
         self._patience = patience
         self._captured: Captured = dict(known)
         self._rules = Rules()
-        self._moves = Moves(session.name, self._captured, self._rules, self._note)
+        self._actions = Actions(session.name, self._captured, self._rules, self._note)
         numbers = range(1, session.document.hubs + 1)
         self._hubs = {number: self._hub(number) for number in numbers}
         self._began = self._now = self._entered = now
@@ -79,10 +78,10 @@ class Player:
     @property
     def acts(self) -> list[Act]:
         """What is to be done, until it is taken."""
-        return self._moves.acts
+        return self._actions.acts
 
     def take_acts(self) -> list[Act]:
-        acts, self._moves.acts = self._moves.acts, []
+        acts, self._actions.acts = self._actions.acts, []
         return acts
 
     def _hub(self, number: int) -> ScriptedHub:
@@ -226,16 +225,16 @@ class Player:
             case File():
                 if not self._looking:
                     self._looking = True
-                    self._moves.acts.append(Look(fill(step.file, self._captured)))
+                    self._actions.acts.append(Look(fill(step.file, self._captured)))
                 return False
             case Lines():
                 return self._rules.text_of(step.lines_of) == step.texts
             case Launch():
                 self._ended = None
                 self._rules.relaunched()
-                self._moves.make(hub, step)
+                self._actions.apply(hub, step)
             case _:
-                self._moves.make(hub, step)
+                self._actions.apply(hub, step)
         return True
 
     def _expect(self, hub: ScriptedHub, step: Expect) -> bool:
@@ -273,7 +272,7 @@ class Player:
 
     def _stream(self, hub: ScriptedHub, step: Stream) -> bool:
         if self._streaming is None:
-            self._streaming = Streaming(step.stream, hub, lambda steps: self._moves.give(hub, steps))
+            self._streaming = Streaming(step.stream, hub, lambda steps: self._actions.give(hub, steps))
         if not self._streaming.advance():
             return False
         self._streaming = None
@@ -329,10 +328,10 @@ class Player:
             return f"; no {step.expect.kind} came"
         return f"; the last {step.expect.kind}: {problem_with(step.expect.body, of_kind[-1].body, self._captured)}"
 
-    # -- what is told -----------------------------------------------------------------------------------------------
+    # -- trace and verdict ------------------------------------------------------------------------------------------
     def _post(self, hub: ScriptedHub, route: bytes, frames: list[bytes]) -> None:
         self._note(hub.number, "→", message_text(frames))
-        self._moves.acts.append(Post(hub.number, route, frames))
+        self._actions.acts.append(Post(hub.number, route, frames))
 
     def _note(self, hub: int, arrow: str, text: str) -> None:
         self.trace.append(TraceLine(self._now - self._began, hub, arrow, text))

@@ -132,9 +132,9 @@ class Rules:
             raise Broken(f"the result of {token} is {status} and has no error with a message")
         if metadata.get("outcome") not in _OUTCOMES[status]:
             raise Broken(f"the result of {token} is {status} with outcome {metadata.get('outcome')!r}")
-        said = (status, result.get("output"))
-        if self._results.setdefault(token, said) != said:
-            raise Broken(f"the result of {token} was {self._results[token]} and is {said} now")
+        outcome = (status, result.get("output"))
+        if self._results.setdefault(token, outcome) != outcome:
+            raise Broken(f"the result of {token} was {self._results[token]} and is {outcome} now")
 
     def _log(self, body: Mapping[str, Any]) -> None:
         lines = self.lines.setdefault(body["token"], {})

@@ -24,7 +24,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Fields of ``welcome`` that differ from the usual."""
     hubs: int = 1
     connect: tuple[int, ...] = (1,)
-    """The hubs that the program is told of."""
+    """The hubs whose addresses the program gets."""
     aliases: tuple[int, ...] = ()
     """The hubs that have a second address, ``${alias1}`` and so on."""
     network: Literal["ipv4", "ipv6"] = "ipv4"

@@ -118,7 +118,7 @@ class Sockets:
         return socket
 
     def _admit(self) -> None:
-        """Only the key that the program was told may come in (ZeroMQ RFC 27)."""
+        """Only the key that the program was given is accepted (ZeroMQ RFC 27)."""
         assert self._zap is not None
         version, request, _, _, _, mechanism, *credentials = self._zap.recv_multipart()
         key = z85.encode(credentials[0]).decode() if mechanism == b"CURVE" and credentials else ""

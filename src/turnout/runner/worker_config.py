@@ -16,8 +16,7 @@ from turnout.runner.targets import load_module
 from turnout.wire.keys import KeyPair, own_pair
 from turnout.worker import settings as variables
 from turnout.worker.handlers import Handlers
-from turnout.worker.keys import CurveKeys
-from turnout.worker.settings import WorkerSettings, from_environment, labels_of
+from turnout.worker.settings import CurveKeys, WorkerSettings, from_environment, labels_of
 
 log = logging.getLogger("turnout.worker")
 

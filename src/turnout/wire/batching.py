@@ -36,7 +36,7 @@ class MessageWriter(msgspec.Struct, frozen=True):
         try:
             frames = pack(message, self.session, self.codec)
         except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            return NotEncodable("NotJson", f"it cannot be said in {self.codec}: {error}")
+            return NotEncodable("NotJson", f"it cannot be encoded in {self.codec}: {error}")
         size = len(frames[2])
         if size + ENVELOPE > self.max_bytes:
             return NotEncodable("TooLarge", f"it is {size:,} bytes; a message may have {self.max_bytes:,}")

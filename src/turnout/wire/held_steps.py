@@ -29,7 +29,7 @@ class HeldStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
     granted: bool = False
     """May begin: it needs no leave, or has it."""
     start_wanted: bool = False
-    """There is a place for it: leave to begin may be asked for."""
+    """A slot is free for it: leave to begin may be requested."""
     start_sent_at: float = -inf
     result: StepResult | None = None
     result_sent_at: float = -inf
@@ -73,12 +73,12 @@ class HeldSteps:
         return [each for each in self.table.values() if each.hub == hub]
 
     def take_changed(self) -> list[HeldStep]:
-        """What has a result, or waits for leave to begin, since the last time: to be told without looking at all."""
+        """Returns and clears the steps that have got a result, or ask for leave to begin, since the last call."""
         changed, self._changed = self._changed, []
         return changed
 
     def add(self, step: Step, batch_id: str, hub: str, now: float) -> bool:
-        """Whether it is new: a token that is here, or was, does not begin again."""
+        """Returns True if the step is new: a token that is here, or was, does not begin again."""
         if step.token in self.table or step.token in self._finished:
             return False
         granted = not step.metadata.confirm_start
@@ -101,7 +101,7 @@ class HeldSteps:
         return held_step.step
 
     def finish(self, token: str, result: StepResult) -> None:
-        """Its result is there; the first one counts."""
+        """Records the result; the first one counts."""
         held_step = self.table.get(token)
         if held_step is not None and held_step.result is None:
             held_step.result, held_step.state, held_step.result_sent_at = result, "done", -inf
@@ -109,7 +109,7 @@ class HeldSteps:
             self._changed.append(held_step)
 
     def return_step(self, token: str, reason: str) -> None:
-        """It will not begin here."""
+        """Finishes a step that will not begin here."""
         held_step = self.table[token]
         self.finish(token, unable(held_step.step, "returned", reason))
 
@@ -127,7 +127,7 @@ class HeldSteps:
         return running
 
     def add_line(self, token: str, stream: str, text: str) -> None:
-        """A line that the step's handler wrote."""
+        """Adds a line that the step's handler wrote."""
         held_step = self.table.get(token)
         if held_step is None or held_step.full:
             return
@@ -135,7 +135,7 @@ class HeldSteps:
         held_step.lines.append(Line("log", "… lines are missing here …") if held_step.full else Line(stream, text))
 
     def acknowledge_lines(self, token: str, next_line: int) -> None:
-        """The hub has all lines before this one."""
+        """Drops the lines before ``next_line``, which the hub has."""
         held_step = self.table.get(token)
         if held_step is not None and (count := min(next_line - held_step.offset, len(held_step.lines))) > 0:
             del held_step.lines[:count]
@@ -144,13 +144,13 @@ class HeldSteps:
 
 
 def unable(step: Step, outcome: Outcome, reason: str) -> StepResult:
-    """The result of a step whose handler was not asked, or did not answer."""
+    """Returns the result of a step whose handler was not called, or did not return."""
     status = "failed" if outcome in ("timed_out", "cancelled", "deferred") else "error"
     metadata = ResultMetadata(token=step.token, attempt=step.metadata.attempt, outcome=outcome)
     return StepResult(step_id=step.step_id, status=status, metadata=metadata, error=StepError(reason, outcome))
 
 
 def unsendable(result: StepResult, kind: str, reason: str) -> StepResult:
-    """In place of a result that cannot travel: the same would happen to the next one."""
+    """Returns the failure that replaces a result that cannot be encoded; a retry would meet the same."""
     metadata = msgspec.structs.replace(result.metadata, retryable=False, outcome=None, deferral=None, chosen=None)
     return StepResult(step_id=result.step_id, status="failed", metadata=metadata, error=StepError(reason, kind))

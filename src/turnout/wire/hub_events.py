@@ -12,7 +12,7 @@ from turnout.wire.worker_entries import WorkerEntry
 
 
 class HelloReceived(msgspec.Struct, frozen=True):
-    """A worker said hello: its owner checks which steps of other hubs are still needed, and calls ``welcome``."""
+    """A worker sent hello: the hub's owner checks which steps of other hubs are still needed, and calls ``welcome``."""
 
     worker: WorkerEntry
     unknown: tuple[Held, ...]
@@ -110,7 +110,7 @@ class WorkerLeft(msgspec.Struct, frozen=True):
     worker: WorkerEntry
     reason: str
     graceful: bool = False
-    """It said bye, and holds nothing."""
+    """The worker sent bye, and holds nothing."""
 
 
 Event: TypeAlias = (

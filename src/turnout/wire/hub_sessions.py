@@ -251,7 +251,7 @@ class HubProtocol(HubOutbox):
                 # It holds nothing any more, so what is still out never reached it.
                 self._reconcile(worker, set())
                 self._send(worker, Bye("bye"))
-                self._remove_worker(worker, message.reason or "it said bye", graceful=True)
+                self._remove_worker(worker, message.reason or "it sent bye", graceful=True)
             case Error():
                 pass
             case _:

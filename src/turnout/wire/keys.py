@@ -82,7 +82,7 @@ def own_pair(file: Path, log: logging.Logger) -> KeyPair:
 def pair_text(pair: KeyPair) -> str:
     """Returns the content of a key file."""
     return (
-        "# A pair of keys of Turnout. Whoever has this file can pose as its owner: show it to nobody.\n"
+        "# A pair of keys of Turnout. A process that can read this file can pose as its owner: keep it secret.\n"
         "metadata\n"
         "curve\n"
         f'    public-key = "{pair.public}"\n'

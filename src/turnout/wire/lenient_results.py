@@ -105,7 +105,7 @@ def _gathered(batch_id: Any, found: Iterator[StepResult | None]) -> StepResults 
 
 
 def _is_text(token: str) -> bool:
-    """Whether it can be said again: no step was ever given under another."""
+    """True if it can be encoded again: no step is given under any other."""
     try:
         token.encode()
     except UnicodeEncodeError:

@@ -105,14 +105,16 @@ def _completed(
     try:
         output = dump_output(value, limit=limit)
     except InputError as error:
-        said = ErrorInfo(type(error).__qualname__, clipped(f"{event.task_name}: {error.message}"), code=error.code)
-        return ExecutionResult.failed(event, said, retryable=False, **about)
+        error_info = ErrorInfo(
+            type(error).__qualname__, clipped(f"{event.task_name}: {error.message}"), code=error.code
+        )
+        return ExecutionResult.failed(event, error_info, retryable=False, **about)
     return ExecutionResult.of(event, STATUS_COMPLETED, output=output, chosen=result.metadata.chosen, **about)
 
 
-def _deferred(event: TaskReadyEvent, said: Mapping[str, Any], about: Mapping[str, Any]) -> ExecutionResult:
+def _deferred(event: TaskReadyEvent, document: Mapping[str, Any], about: Mapping[str, Any]) -> ExecutionResult:
     try:
-        put = msgspec.convert(said, _Put)
+        put = msgspec.convert(document, _Put)
         saved = None if put.saved is None else dump_output(put.saved, limit=MAX_SAVED, what="saved")
         condition = None if put.condition is None else _sound(put.condition)
     except (msgspec.ValidationError, InputError, ValueError) as error:
@@ -140,17 +142,17 @@ def _ended(
 
 
 def _error_info(result: StepResult) -> ErrorInfo:
-    said = result.error
-    if said is None:
+    error = result.error
+    if error is None:
         return ErrorInfo("Error", f"the worker says {result.status} and not why")
-    names = said.mro or ((said.type,) if said.type else ())
+    names = error.mro or ((error.type,) if error.type else ())
     return ErrorInfo(
-        clipped(said.type) or "Error",
-        clipped(said.message),
-        clipped("\n".join(said.backtrace[-MAX_FRAMES:])),
+        clipped(error.type) or "Error",
+        clipped(error.message),
+        clipped("\n".join(error.backtrace[-MAX_FRAMES:])),
         # That an executor failed is for its dispatcher to say, not for a worker.
         tuple(clipped(_qualified(name)) for name in names[:MAX_FRAMES] if name != EXECUTION_FAILED),
-        clipped(said.code),
+        clipped(error.code),
     )
 
 
@@ -199,14 +201,14 @@ def answer_of(step: Step, result: ExecutionResult, handler_version: str = "") ->
     took = None
     if result.started_at is not None and result.finished_at is not None:
         took = max(0.0, round((result.finished_at - result.started_at) * 1000, 3))
-    said = None
+    step_error = None
     if status != "completed":
-        said = StepError("put off", "Deferred") if error is None else _step_error(error)
+        step_error = StepError("put off", "Deferred") if error is None else _step_error(error)
     return StepResult(
         step_id=step.step_id,
         status=status,
         output=None if result.output is None else _decode(result.output),
-        error=said,
+        error=step_error,
         metadata=ResultMetadata(
             token=step.token,
             attempt=step.metadata.attempt,

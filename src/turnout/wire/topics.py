@@ -117,15 +117,15 @@ def is_for_steps(topic: bytes) -> bool:
 def steps_frame(batch: StepBatch, channel: int = 0) -> bytes:
     """The steps as they are published. What the oldest description shows of each step is always there."""
     document = msgspec.to_builtins(batch)
-    for step, said in zip(batch.steps, document["steps"], strict=True):
+    for step, published in zip(batch.steps, document["steps"], strict=True):
         metadata = step.metadata
         always = {
             "attempt": metadata.attempt,
             "retry_limit": metadata.retry_limit,
             "timeout_ms": metadata.timeout_ms,
         }
-        said["metadata"] = always | said["metadata"]
-        said["step_id"], said["task_id"] = _number(step.step_id), _number(step.task_id)
+        published["metadata"] = always | published["metadata"]
+        published["step_id"], published["task_id"] = _number(step.step_id), _number(step.task_id)
     return channel_of(channel)[:-1] + _encode(document)
 
 
@@ -175,28 +175,28 @@ def read_results(frame: bytes, wanted: Callable[[str], bool] = lambda batch_id: 
 
 def _heard(text: str, wanted: Callable[[str], bool]) -> Heard:
     try:
-        said = _decode_results(text)
-        check_results(len(said.results))
-        if not wanted(said.batch_id):
-            return Heard(said.batch_id, (), len(said.results))
-        entries = tuple(_entry(each) for each in said.results)
+        document = _decode_results(text)
+        check_results(len(document.results))
+        if not wanted(document.batch_id):
+            return Heard(document.batch_id, (), len(document.results))
+        entries = tuple(_entry(each) for each in document.results)
     except OverLimit:
         raise
     except (msgspec.MsgspecError, RecursionError, ValueError):
         check_complexity(text.encode(errors="surrogatepass"))
-        said = msgspec.convert(forgiving(text), _Forgiven)
-        entries = said.results
+        document = msgspec.convert(forgiving(text), _Forgiven)
+        entries = document.results
         check_results(len(entries))
-    return Heard(said.batch_id, tuple(_result(each) for each in entries if "step_id" in each))
+    return Heard(document.batch_id, tuple(_result(each) for each in entries if "step_id" in each))
 
 
-def _entry(said: msgspec.Raw) -> dict[str, Any]:
-    size = len(memoryview(said))
+def _entry(raw: msgspec.Raw) -> dict[str, Any]:
+    size = len(memoryview(raw))
     if size <= MAX_OUTPUT_FACTOR * MAX_BYTES:
-        return _decode_entry(said)
+        return _decode_entry(raw)
     error = {"message": f"the result is {size:,} bytes", "type": "TooLarge", "code": "output_too_large"}
     metadata = {"retryable": False}
-    return {"step_id": _decode_about(said).step_id, "status": "failed", "error": error, "metadata": metadata}
+    return {"step_id": _decode_about(raw).step_id, "status": "failed", "error": error, "metadata": metadata}
 
 
 def _read(frame: bytes, topic: bytes, decode: Callable[[str], T]) -> T:
@@ -212,10 +212,10 @@ def _read(frame: bytes, topic: bytes, decode: Callable[[str], T]) -> T:
         raise Malformed(f"{topic.decode()}: {error}") from error
 
 
-def _result(said: dict[str, Any]) -> StepResult:
-    step_id = str(said["step_id"])
+def _result(entry: dict[str, Any]) -> StepResult:
+    step_id = str(entry["step_id"])
     try:
-        result = msgspec.convert(said, _Result)
+        result = msgspec.convert(entry, _Result)
     except (msgspec.ValidationError, RecursionError, ValueError) as error:
         bad = StepError(f"the handler's answer cannot be read: {error}", "BadResult")
         return StepResult(step_id=step_id, status="error", error=bad, metadata=ResultMetadata(token=""))
@@ -235,8 +235,8 @@ def _result(said: dict[str, Any]) -> StepResult:
     )
 
 
-def _error(said: _Error | str | None) -> StepError | None:
-    if said is None or isinstance(said, str):
-        return None if said is None else StepError(said)
-    backtrace = said.backtrace.splitlines() if isinstance(said.backtrace, str) else said.backtrace or ()
-    return StepError(said.message or "", said.type or "", tuple(backtrace), (), said.code or "")
+def _error(error: _Error | str | None) -> StepError | None:
+    if error is None or isinstance(error, str):
+        return None if error is None else StepError(error)
+    backtrace = error.backtrace.splitlines() if isinstance(error.backtrace, str) else error.backtrace or ()
+    return StepError(error.message or "", error.type or "", tuple(backtrace), (), error.code or "")

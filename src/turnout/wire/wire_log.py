@@ -32,8 +32,8 @@ def shown(frames: Sequence[bytes], codec: str = JSON) -> str:
     if len(frames) != 4:
         return f"{len(frames)} frames that are no message ({sum(map(len, frames))} bytes)"
     try:
-        said = unpack(frames, codec)
-        body = msgspec.json.encode(_masked(msgspec.to_builtins(said.message), said.kind in SAYING)).decode()
+        received = unpack(frames, codec)
+        body = msgspec.json.encode(_masked(msgspec.to_builtins(received.message), received.kind in SAYING)).decode()
     except (Malformed, UnknownKind) as error:
         body = f"that cannot be read: {error}"
     except (ValueError, TypeError, RecursionError):

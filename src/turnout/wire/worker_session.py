@@ -49,7 +49,7 @@ class SessionState(StrEnum):
     GREETING = "greeting"
     OPEN = "open"
     REFUSED = "refused"
-    """The hub does not want this worker, and said that asking again is of no use."""
+    """The hub refuses this worker for good."""
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class Stop(msgspec.Struct, frozen=True):
 
 
 class Reconnect(msgspec.Struct, frozen=True):
-    """This connection is of no use any more: make another, after a pause, and open the link again."""
+    """Replace this connection after a backoff, and open the session again."""
 
     reason: str
 
@@ -71,7 +71,7 @@ class DrainRequested(msgspec.Struct, frozen=True):
 
 
 class HubClosed(msgspec.Struct, frozen=True):
-    """The hub has said bye."""
+    """The hub has sent bye, or refuses this worker."""
 
     reason: str
 
@@ -97,7 +97,7 @@ class WorkerSession:
         self._next_hello_seq = next_hello_seq or count(hello.seq + 1).__next__
         """Numbers the connections of the process; sessions that may lead to one hub share it."""
         self._orphans = orphans
-        """What hubs gave that the worker has no session with any more: every other hub hears of it."""
+        """Steps of hubs that the worker has no session with any more; reported to every other hub."""
         self.hello_seq = hello.seq
         """The number of the connection: of two to one hub, the one with the higher has the session."""
         self._session_id = ""
@@ -120,13 +120,13 @@ class WorkerSession:
         self.over_limit = False
         """The hub has sent a message over the limit. The next may cost as much, so the pauses before it only grow."""
         self.refusal = ""
-        """Why the hub does not want this worker, once it has said so."""
+        """The reason of the hub that refuses this worker."""
         self.outbox: list[list[bytes]] = []
         self.actions: list[Action] = []
 
-    # -- the worker's wishes --------------------------------------------------------------------------------------
+    # -- calls of the worker --------------------------------------------------------------------------------------
     def open(self, now: float) -> None:
-        """There is a fresh connection: say hello."""
+        """Called when there is a new connection: sends hello."""
         self._session_id, self.codec, self._seq = "", JSON, 0
         self._sent_at.clear()
         self.state = SessionState.GREETING
@@ -135,7 +135,7 @@ class WorkerSession:
         self._send_hello(now)
 
     def in_contact(self, now: float) -> bool:
-        """Whether steps of this hub may begin: it cannot have given them to others yet."""
+        """True if steps of this hub may begin: it cannot have given them to other workers yet."""
         return self.state is SessionState.OPEN and now < self.contact_until
 
     @property
@@ -144,7 +144,7 @@ class WorkerSession:
         return self.contact + FENCE * self._lease
 
     def may_come_back(self, now: float) -> bool:
-        """Whether what this hub gave is still its own: it answers, or has not been silent for a lease."""
+        """True if steps of this hub are still its own: it answers, or has not been silent for a lease."""
         return self.state is SessionState.OPEN or now - self.contact < self._lease
 
     def set_credits(self, credits: int) -> None:
@@ -154,22 +154,22 @@ class WorkerSession:
                 self._send(Credit(self._next_seq(), credits))
 
     def report(self, changed: Sequence[HeldStep], now: float) -> None:
-        """Say at once what is new about these steps of this hub."""
+        """Sends at once what has changed about these steps of this hub."""
         if self.state is SessionState.OPEN and self.welcome is not None:
             self._report_due(changed, now, self.welcome.resend_ms / 1000)
 
     def send_heartbeat(self, now: float) -> None:
-        """Let the hub know at once what is held here."""
+        """Sends a heartbeat now, with the steps that are held here."""
         if self.state is SessionState.OPEN:
             self._send_heartbeat(now)
 
     def connection_lost(self, reason: str) -> None:
-        """The connection is gone, and the session with it."""
+        """Ends the session of a lost connection."""
         if self.state in (SessionState.GREETING, SessionState.OPEN):
             self._reconnect(reason)
 
     def refuse(self, reason: str) -> None:
-        """The connection was not let in: nothing that is said here would be heard."""
+        """Called when the hub refuses the connection: messages sent on it would not be read."""
         if self.state is not SessionState.REFUSED:
             self.state, self.refusal = SessionState.REFUSED, reason
             self.actions.append(HubClosed(reason))
@@ -184,7 +184,7 @@ class WorkerSession:
 
     # -- time -----------------------------------------------------------------------------------------------------
     def tick(self, now: float) -> None:
-        """Send what is due."""
+        """Sends what is due."""
         if self.state is SessionState.GREETING:
             if now - self._hello_sent_at >= HELLO_INTERVAL:
                 self._send_hello(now)
@@ -209,7 +209,7 @@ class WorkerSession:
                 each.start_sent_at = now
             self._send(Start(tuple(each.token for each in asking)))
         for each in held_steps:
-            # Before the first word of a result all lines go: those that come after its acknowledgement are of no use.
+            # All lines go before the result: the hub drops those that come after its acknowledgement.
             last = each.result is not None and each.result_sent_at == -inf
             if each.lines and (last or now - each.lines_sent_at >= resend):
                 each.lines_sent_at = now
@@ -234,15 +234,15 @@ class WorkerSession:
                 return
 
     def _results(self, batch_id: str, ended: Sequence[HeldStep]) -> None:
-        """Send these in as few messages as their size allows; one that cannot be said at all becomes a failure."""
+        """Sends these in as few messages as their size allows; one that cannot be encoded becomes a failure."""
 
         def batch(some: Sequence[HeldStep]) -> StepResults:
             results = tuple(each.result for each in some if each.result is not None)
             return StepResults(batch_id=batch_id, protocol_version=VERSION, results=results)
 
         assert self.welcome is not None
-        parcel = MessageWriter(self._session_id, self.codec, self.welcome.max_message_bytes)
-        for some, frames in pack_batches(ended, batch, parcel):
+        writer = MessageWriter(self._session_id, self.codec, self.welcome.max_message_bytes)
+        for some, frames in pack_batches(ended, batch, writer):
             if isinstance(frames, NotEncodable):
                 (held_step,) = some
                 assert held_step.result is not None
@@ -251,9 +251,9 @@ class WorkerSession:
             else:
                 self.outbox.append(frames)
 
-    # -- what comes -----------------------------------------------------------------------------------------------
+    # -- received ------------------------------------------------------------------------------------------------
     def receive(self, frames: Sequence[bytes], now: float) -> None:
-        """Take a message; never raises."""
+        """Processes a message; never raises."""
         try:
             unpacked = unpack(frames, self.codec)
         except UnknownKind as error:
@@ -315,7 +315,7 @@ class WorkerSession:
         self.state, self.welcome = SessionState.OPEN, message
         self._session_id, self.codec, self.hub, self.hubs = message.session, message.codec, message.hub_id, message.hubs
         self.contact = self.opened
-        self._forget(message.release, "nobody waits for it any more")
+        self._forget(message.release, "its result is not needed any more")
         for each in self._own_steps():
             each.result_sent_at = each.start_sent_at = each.lines_sent_at = -inf
         self._send_heartbeat(now)
@@ -353,15 +353,15 @@ class WorkerSession:
         elif message.code in ("no_session", "malformed", "stopping"):
             self._reconnect(f"{message.code}: {message.message}")
         elif message.code == "not_yours" and session == self._session_id:
-            # What another hub gave is not this one's to judge: it may not have heard yet that the other is gone.
+            # This hub does not decide about steps of another hub: it may not know yet that the other is gone.
             mine = [token for token in message.tokens if self._is_done(token)]
-            self._forget(mine, "nobody waits for it any more")
+            self._forget(mine, "its result is not needed any more")
 
-    # -- what goes ------------------------------------------------------------------------------------------------
+    # -- sent -----------------------------------------------------------------------------------------------------
     def _send_hello(self, now: float) -> None:
         self._hello_sent_at = now
-        said = {"seq": self.hello_seq, "credits": self.credits, "in_flight": self._in_flight()}
-        self.outbox.append(pack(msgspec.structs.replace(self._hello, **said), ""))
+        changed = {"seq": self.hello_seq, "credits": self.credits, "in_flight": self._in_flight()}
+        self.outbox.append(pack(msgspec.structs.replace(self._hello, **changed), ""))
 
     def _send_heartbeat(self, now: float) -> None:
         seq = self._next_seq()
@@ -388,7 +388,7 @@ class WorkerSession:
         return held_step is not None and held_step.state != "waiting"
 
     def _is_done(self, token: str) -> bool:
-        """Whether this hub gave it, and it has a result."""
+        """True if this hub gave the step and it has a result."""
         held_step = self.held_steps.table.get(token)
         return held_step is not None and held_step.hub == self.hub and held_step.state == "done"
 

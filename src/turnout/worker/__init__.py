@@ -1,4 +1,4 @@
-"""What runs elsewhere: a process that takes steps from hubs, runs them and answers."""
+"""A worker: a process that takes steps from hubs, runs them and returns their results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from turnout.model.extras import optional_packages
 from turnout.wire.documents import Step, StepResult
 from turnout.worker.handlers import Handlers, handler
 from turnout.worker.settings import WorkerSettings, from_environment
-from turnout.worker.single_step import run_step
+from turnout.worker.step_loader import run_step
 
 if TYPE_CHECKING:
     from turnout.worker.worker import Worker

@@ -16,7 +16,7 @@ from turnout.wire.documents import Step, StepResult
 from turnout.wire.result_codec import answer_of
 from turnout.wire.step_codec import event_of
 from turnout.worker.handlers import Handlers
-from turnout.worker.loading import StepLoader, refused
+from turnout.worker.step_loader import StepLoader, refused
 
 
 class Attempts:
@@ -64,7 +64,7 @@ class Attempts:
         return self._concurrency - len(self._running) - self.stuck
 
     def busy_with(self, step: Step) -> bool:
-        """Whether another attempt of the same number runs here: two of one key cannot be told apart."""
+        """True if another attempt of the same number runs here: two attempts of one key cannot be distinguished."""
         return key_of(event_of(step)) in self._running
 
     def token_of(self, key: Key) -> str | None:

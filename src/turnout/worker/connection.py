@@ -20,7 +20,7 @@ INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
 WELCOME_TIMEOUT = 15.0
 """Seconds after which a hub that has not answered is tried over a new connection."""
 SOON = 3.0
-"""Seconds after which it is said that a hub has not answered."""
+"""Seconds after which a hub that has not answered is logged."""
 MAX_AT_ONCE = 1_000
 ROUND_SECONDS = 0.1
 """The next message of a round is taken only before that."""
@@ -86,12 +86,12 @@ class Connection:
         self.session.open(now)
         return True
 
-    def close(self, last: float = 0.0) -> None:
-        """What was said last may still go out, for so long."""
+    def close(self, linger: float = 0.0) -> None:
+        """Closes the socket; messages in its queue have ``linger`` seconds to go out."""
         if self.socket is not None and self.monitor is not None:
             self.socket.disable_monitor()
             self.monitor.close(linger=0)
-            self.socket.close(linger=int(last * 1000))
+            self.socket.close(linger=int(linger * 1000))
             self.socket = self.monitor = None
 
     def come_back(self, now: float, reason: str) -> None:
@@ -138,7 +138,7 @@ class Connection:
             self.session.receive(frames, now)
 
     def flush(self) -> None:
-        """Send what the session has to say. What does not fit is left out: everything is said again in time."""
+        """Sends the outbox of the session. Messages that do not fit are dropped: the session repeats them in time."""
         outbox = self.session.outbox
         if not outbox:
             return

@@ -24,7 +24,7 @@ TICK = 0.2
 MAX_DISCOVERED = 64
 """Connections to hubs that only other hubs have named."""
 CLOSE_TIMEOUT = 1.0
-"""Seconds that what was said last has to go out, to a hub that is there."""
+"""Seconds that the last messages have to go out to a connected hub."""
 UNREACHABLE_BACKOFF = 60.0
 """Seconds after which such a hub, having given no answer, is retried."""
 
@@ -64,7 +64,7 @@ class Hubs:
 
     @property
     def refusal(self) -> tuple[str, str] | None:
-        """The address of a hub and what it said, if none wants this worker."""
+        """The address of a hub and its reason, if every hub refuses this worker."""
         if not all(each.session.state is SessionState.REFUSED for each in self._connections):
             return None
         return self._connections[0].address, self._connections[0].session.refusal
@@ -75,9 +75,9 @@ class Hubs:
         return {session.hub: session.contact_until for session in sessions if session.in_contact(now)}
 
     def interval(self) -> float:
-        """Seconds until the next ``tick``: short enough for what the hubs want."""
-        said = [each.session.welcome for each in self._connections if each.session.welcome is not None]
-        return max(0.01, min([TICK, *(min(each.heartbeat_ms, each.resend_ms) / 4000 for each in said)]))
+        """Returns the seconds until the next ``tick``: a quarter of the shortest interval of any hub at most."""
+        welcomes = [each.session.welcome for each in self._connections if each.session.welcome is not None]
+        return max(0.01, min([TICK, *(min(each.heartbeat_ms, each.resend_ms) / 4000 for each in welcomes)]))
 
     def figures(self, now: float) -> tuple[HubFigures, ...]:
         return tuple(
@@ -96,7 +96,7 @@ class Hubs:
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def receive(self, ready: Mapping[object, int], now: float) -> None:
-        """Take all that has come."""
+        """Processes all messages that have arrived."""
         for each in tuple(self._connections):
             if each.monitor in ready:
                 each.watch()
@@ -108,7 +108,7 @@ class Hubs:
                 self._one_of_each(each)
 
     def report(self, changed: Sequence[HeldStep], now: float) -> None:
-        """Say what is new, to each hub about its own steps."""
+        """Reports changed steps, to each hub its own."""
         for each in self._connections:
             mine = [held_step for held_step in changed if held_step.hub == each.session.hub]
             if mine:
@@ -122,7 +122,7 @@ class Hubs:
             each.flush()
 
     def actions(self) -> Iterator[tuple[Connection, Action]]:
-        """What the sessions want done, once each."""
+        """Yields the actions of all sessions, once each."""
         for each in tuple(self._connections):
             actions, each.session.actions = each.session.actions, []
             for action in actions:
@@ -130,7 +130,7 @@ class Hubs:
 
     # -- connections ------------------------------------------------------------------------------------------------
     def lost(self, connection: Connection, now: float, reason: str) -> None:
-        """This connection is of no use any more: another one, in a while."""
+        """Schedules another connection in place of a lost one."""
         connection.flush()
         connection.come_back(now, reason)
         for address in [each for each, hub in self._aliases.items() if hub == connection.session.hub]:
@@ -146,13 +146,13 @@ class Hubs:
         self._register()
 
     def leave(self) -> None:
-        """Close all of them for good."""
+        """Closes all connections."""
         for each in self._connections:
             each.close(CLOSE_TIMEOUT if each.session.state is SessionState.OPEN else 0.0)
         self._context.destroy(linger=100)
 
     def tick(self, now: float) -> None:
-        """Open what is to be opened, and say what is due."""
+        """Opens connections that are due, and sends messages that are due."""
         for each in tuple(self._connections):
             if each.open_if_due(self._context, now):
                 self._register()
@@ -164,19 +164,19 @@ class Hubs:
                 self._one_of_each(each)
                 self._discover(each.session.hubs, now)
 
-    def share(self, places: int) -> None:
-        """Divide this many places among the hubs that answer; each gets one at least, if there are any. A hub that is
-        greeted is told what it gets if all come: before it could be told otherwise, it might use the whole."""
+    def share(self, slots: int) -> None:
+        """Divides this many slots among the open sessions; each gets one at least, if there are any. A hello offers the
+        share that is left if all hubs answer: a hub might use all of a larger one before it is corrected."""
         sessions = self.open
         for number, session in enumerate(sessions):
-            share, more = divmod(places, len(sessions))
-            session.set_credits(max(share + (number < more), min(1, places)))
+            share, more = divmod(slots, len(sessions))
+            session.set_credits(max(share + (number < more), min(1, slots)))
         for each in self._connections:
             if each.session.state is not SessionState.OPEN:
-                each.session.set_credits(max(places // len(self._connections), min(1, places)))
+                each.session.set_credits(max(slots // len(self._connections), min(1, slots)))
 
     def gone(self, hub: str, now: float) -> bool:
-        """Whether a hub is gone for good as far as can be told, while others are there to be told so."""
+        """True if the hub has been silent for a lease while the session with another hub is open."""
         others = any(session.hub != hub for session in self.open)
         session = self.session_of(hub)
         return others and (session is None or not session.may_come_back(now))

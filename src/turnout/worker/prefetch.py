@@ -9,17 +9,17 @@ from math import inf
 from turnout.wire.held_steps import HeldStep
 
 HORIZON = 0.2
-"""Seconds of work that is asked for ahead, judging by what was got through lately: enough to hide the way to the hub
-and a commit, and too short to matter if another worker could have begun it."""
+"""Seconds of work to prefetch at the present rate: enough to hide the round trip to the hub and a commit, and too
+short to matter if another worker could have begun it."""
 MAX_AHEAD = 512
 FADING = 0.7
-"""What is asked for ahead shrinks by no more than this from one look to the next: loads come in bursts."""
-PATIENCE = 1.0
-"""Seconds after which steps that were asked for ahead, and still wait, are for others."""
+"""The prefetched share shrinks to no less than this part of itself per tick: loads come in bursts."""
+RETURN_TIMEOUT = 1.0
+"""Seconds after which prefetched steps that still wait are returned to their hub."""
 
 
 class Prefetch:
-    """Counts what ends. Bodies that take long end seldom, so nothing is asked for ahead of them."""
+    """Counts the steps that end. Long bodies end seldom, so nothing is prefetched behind them."""
 
     def __init__(self) -> None:
         self._ended = 0
@@ -29,18 +29,18 @@ class Prefetch:
     def ended(self) -> None:
         self._ended += 1
 
-    def credits(self, places: int, now: float) -> int:
-        """How many steps to ask for in all, with so many places; to be asked from time to time."""
-        if places <= 0:
+    def credits(self, slots: int, now: float) -> int:
+        """Returns how many steps to ask for in all with so many slots; called once per tick."""
+        if slots <= 0:
             return 0
         rate = self._ended / max(0.001, now - self._looked)
-        self._ahead = min(MAX_AHEAD, max(rate * HORIZON - places, self._ahead * FADING))
+        self._ahead = min(MAX_AHEAD, max(rate * HORIZON - slots, self._ahead * FADING))
         self._ended, self._looked = 0, now
-        return 2 * places + int(self._ahead)
+        return 2 * slots + int(self._ahead)
 
 
-def waits_too_long(waiting: Iterable[HeldStep], places: int, now: float) -> list[HeldStep]:
-    """Steps that were asked for ahead and are further from their turn than was thought. As many as there are places
-    may wait however long it takes, and so may those that have asked for leave to begin."""
-    ahead = islice(waiting, max(0, places), None)
-    return [each for each in ahead if not each.start_wanted and now - each.received_at > PATIENCE]
+def waits_too_long(waiting: Iterable[HeldStep], slots: int, now: float) -> list[HeldStep]:
+    """Returns prefetched steps that have waited for ``RETURN_TIMEOUT``. As many as there are slots may wait without
+    limit, and so may those that have asked for leave to begin."""
+    ahead = islice(waiting, max(0, slots), None)
+    return [each for each in ahead if not each.start_wanted and now - each.received_at > RETURN_TIMEOUT]

@@ -1,4 +1,4 @@
-"""Declares the settings of a worker, and reads them from the environment."""
+"""Declares the settings of a worker with its CURVE keys, and reads them from the environment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from turnout.model.texts import checked_text
 from turnout.runtime.log_buffer import LogSettings
 from turnout.wire.addresses import can_be_connected_to
 from turnout.wire.handshake import MAX_TEXT_LENGTH
-from turnout.wire.keys import own_pair
-from turnout.worker.keys import CurveKeys
+from turnout.wire.keys import LENGTH, is_key, own_pair
 
 log = logging.getLogger("turnout.worker")
 
@@ -43,6 +42,39 @@ DEFAULT_CONCURRENCY = 4
 MAX_CONCURRENCY = 10_000
 """Each slot is a thread or a process; hubs give 100,000 credits at most."""
 Concurrency: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_CONCURRENCY)]
+
+
+class CurveKeys(msgspec.Struct, frozen=True):
+    """The CURVE keys of a worker, all in Z85 text."""
+
+    server: str
+    """The hub's public key: a server without its secret half cannot pose as the hub."""
+    public: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"CurveKeys(server={self.server!r}, public={self.public!r}, secret=***)"
+
+    @classmethod
+    def of(cls, server: str, public: str, secret: str) -> CurveKeys | None:
+        """Returns the keys if all three are given, None if none is."""
+        given = {"server": server, "public": public, "secret": secret}
+        if not any(given.values()):
+            return None
+        for name, key in given.items():
+            if not key:
+                raise InvalidSetting(
+                    f"the {name} key is missing: encryption needs the hub's public key and this worker's own pair",
+                    code="incomplete_keys",
+                    field=name,
+                )
+            if not is_key(key):
+                raise InvalidSetting(
+                    f"the {name} key, of {len(key)} characters, is none: a key has {LENGTH} of Z85",
+                    code="bad_key",
+                    field=name,
+                )
+        return cls(server, public, secret)
 
 
 class WorkerSettings(Settings, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ UNFINISHED = 0.4
 """Seconds after which the beginning of a line counts as a line."""
 
 MAX_PROGRESS = 16
-"""Words on progress of one attempt that wait; then the newest takes the place of the last."""
+"""Progress reports of one attempt that wait; a further one replaces the last."""
 
 Said = Callable[[Key, str, str], None]
 """Takes the key of the attempt, the stream and the line."""
@@ -40,9 +40,9 @@ class StepOutput:
             return
         with self._lock:
             if stream == Stream.PROGRESS:
-                said = self._progress.setdefault((source.task_id, source.ordinal, source.shadow), [])
-                del said[MAX_PROGRESS - 1 :]
-                said.append(text)
+                reports = self._progress.setdefault((source.task_id, source.ordinal, source.shadow), [])
+                del reports[MAX_PROGRESS - 1 :]
+                reports.append(text)
             else:
                 self._buffer.add((source.task_id, source.ordinal, source.shadow), "", stream, text, time.time())
 

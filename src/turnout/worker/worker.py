@@ -44,7 +44,7 @@ BYE_TIMEOUT = 1.0
 MAX_UNACKNOWLEDGED = 1_000
 """With so many results that no hub has acknowledged, nothing more is asked for until half of them are."""
 STUCK = 5.0
-"""Seconds after which a thread whose body was ended, and has not returned, does not count as a place any more."""
+"""Seconds after which a thread whose body was ended, and has not returned, does not count as a slot any more."""
 OVERDUE = "its deadline had passed before it could begin"
 
 
@@ -75,7 +75,7 @@ class Worker:
         self._asking = Prefetch()
         self._asked_to_stop = 0
         self._stop_by = inf
-        self._said_bye = inf
+        self._bye_sent_at = inf
         self._next_tick = -inf
         self._full = False
         self._stuck_since = inf
@@ -156,8 +156,8 @@ class Worker:
             end_capture()
 
     def _abandon(self) -> None:
-        """Ends what still runs with this process. Its hubs are told at once, and it does not count as a failure of the
-        handler."""
+        """Ends what still runs with this process. Its hubs get the results at once; they do not count as failures of
+        the handler."""
         self._take_results()
         self._attempts.stop(0.0)
         for held_step in self._held_steps:
@@ -176,12 +176,12 @@ class Worker:
             return True
         if len(self._held_steps):
             return False
-        if self._said_bye == inf:
-            self._said_bye = now
+        if self._bye_sent_at == inf:
+            self._bye_sent_at = now
             for session in self._hubs.open:
                 session.bye("drained")
             self._hubs.flush()
-        return now - self._said_bye >= BYE_TIMEOUT or not self._hubs.open
+        return now - self._bye_sent_at >= BYE_TIMEOUT or not self._hubs.open
 
     # -- a round ----------------------------------------------------------------------------------------------------
     def _round(self, ready: Mapping[object, int]) -> None:
@@ -213,7 +213,7 @@ class Worker:
             self._finish(result)
 
     def _begin(self, now: float) -> None:
-        """Start what may start, in the order in which it came."""
+        """Starts what may start, in the order of arrival."""
         waiting = self._held_steps.waiting
         free = self._attempts.free
         if not waiting or free <= 0 or self._asked_to_stop:
@@ -252,7 +252,7 @@ class Worker:
             session.progress(Progress(token, progress.done, progress.total, progress.message))
 
     def _act(self, now: float) -> None:
-        """Do what the sessions want done."""
+        """Applies the actions of the sessions."""
         for connection, action in self._hubs.actions():
             match action:
                 case Stop():
@@ -266,11 +266,11 @@ class Worker:
                     log.error("hub %s refuses this worker: %s", connection.address, action.reason)
                     self._hubs.close(connection)
                 case HubClosed():
-                    if self._said_bye == inf:
-                        self._hubs.lost(connection, now, f"it said bye: {action.reason}")
+                    if self._bye_sent_at == inf:
+                        self._hubs.lost(connection, now, f"it sent bye: {action.reason}")
 
     def _drain(self, now: float) -> None:
-        """Ask for nothing more, and give back what has not begun, also what was on its way."""
+        """Sets the credits to 0 and returns steps that have not begun, also those that arrive later."""
         if self._stop_by == inf:
             self._stop_by = now + self.settings.grace
             self._hubs.discovering = False
@@ -288,24 +288,24 @@ class Worker:
         self._hubs.tick(now)
         self._act(now)
         self._give_back(now)
-        self._hubs.share(self._places(now))
+        self._hubs.share(self._slots(now))
         self._next_tick = now + self._hubs.interval()
 
     def _give_back(self, now: float) -> None:
-        """What cannot begin here in any sensible time is for others."""
+        """Returns steps that cannot begin here soon, so that other workers get them."""
         stuck = now - self._stuck_since > STUCK and self._attempts.free <= 0
         for held_step in tuple(self._held_steps.waiting.values()):
             if held_step.overdue(now):
                 self._held_steps.return_step(held_step.token, OVERDUE)
             elif stuck:
-                self._held_steps.return_step(held_step.token, "all places are held by bodies that do not return")
+                self._held_steps.return_step(held_step.token, "all slots are held by bodies that do not return")
             elif self._hubs.gone(held_step.hub, now):
                 self._held_steps.return_step(held_step.token, "its hub is gone")
         for held_step in waits_too_long(tuple(self._held_steps.waiting.values()), self.settings.concurrency, now):
             self._held_steps.return_step(held_step.token, "it is not its turn for long")
 
-    def _places(self, now: float) -> int:
-        """How many steps to ask for in all."""
+    def _slots(self, now: float) -> int:
+        """Returns how many steps to ask for in all."""
         stuck = self._attempts.stuck
         self._stuck_since = min(self._stuck_since, now) if stuck else inf
         unacknowledged = len(self._held_steps) - len(self._held_steps.waiting) - len(self._attempts)

@@ -13,7 +13,7 @@ from turnout import TaskInfo, remote, shell, task, workflow
 from turnout.errors import DefinitionError
 from turnout.runtime.execution import info_for
 from turnout.worker import Handlers, Step, handler, run_step
-from turnout.worker.loading import HandlerMissing, StepLoader
+from turnout.worker.step_loader import HandlerMissing, StepLoader
 
 
 @task

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from turnout.wire.documents import Step, StepMetadata
 from turnout.wire.held_steps import HeldStep
-from turnout.worker.prefetch import MAX_AHEAD, PATIENCE, Prefetch, waits_too_long
+from turnout.worker.prefetch import MAX_AHEAD, RETURN_TIMEOUT, Prefetch, waits_too_long
 
 
 def after(asking: Prefetch, ended: int, places: int, now: float) -> int:
@@ -56,9 +56,9 @@ def test_what_is_asked_for_stays_within_its_bounds(ticks: list[tuple[int, float]
 
 def test_what_was_asked_for_ahead_and_waits_for_long_is_for_others() -> None:
     waiting = [held(number, received_at=number / 10) for number in range(10)]
-    late = waits_too_long(waiting, 2, now=PATIENCE + 0.45)
+    late = waits_too_long(waiting, 2, now=RETURN_TIMEOUT + 0.45)
     assert [each.step.step_id for each in late] == ["2", "3", "4"]
 
 
 def test_what_has_asked_for_leave_to_begin_stays() -> None:
-    assert not waits_too_long([held(1, received_at=0.0, start_wanted=True)], 0, now=2 * PATIENCE)
+    assert not waits_too_long([held(1, received_at=0.0, start_wanted=True)], 0, now=2 * RETURN_TIMEOUT)

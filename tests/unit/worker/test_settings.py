@@ -18,8 +18,7 @@ from turnout.runner.config import Config, read_config
 from turnout.runner.worker_config import handlers_of, worker_settings
 from turnout.wire.keys import pair_text
 from turnout.worker import WorkerSettings, from_environment
-from turnout.worker.keys import CurveKeys
-from turnout.worker.settings import labels_of
+from turnout.worker.settings import CurveKeys, labels_of
 
 KEYS = {
     "TURNOUT_CURVE_SERVER_KEY": "s" * 40,

@@ -10,8 +10,7 @@ import pytest
 from kit.statuses import worker_status
 
 from turnout.errors import InvalidSetting
-from turnout.worker.health import HealthServer
-from turnout.worker.status import exposition
+from turnout.worker.status import HealthServer, exposition
 
 
 def test_healthz_answers_well_while_a_hub_is_in_contact_and_badly_otherwise() -> None:
