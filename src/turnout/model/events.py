@@ -63,6 +63,8 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ExecutionStatus(StrEnum):
+    """The outcome of an attempt."""
+
     COMPLETED = "completed"
     FAILED = "failed"
     RETRY = "retry"
@@ -102,7 +104,7 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """How one attempt ended. Make it with one of its class methods."""
+    """The outcome of one attempt. Its class methods make it."""
 
     run_id: str
     task_id: str
@@ -195,7 +197,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task executor says of itself. ``capacity`` and ``running`` may be left out: then they are the executor's
+    """The metrics of a task executor. ``capacity`` and ``running`` may be left out: then they are the executor's
     own ``capacity``, and as many of the attempts that it has."""
 
     active_tasks: int = 0
@@ -214,7 +216,7 @@ class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
-    """Where an attempt runs and why: stored on the attempt, shown to people."""
+    """The executor of an attempt and the reason; stored with the attempt."""
 
     executor_key: str
     reason: str

@@ -51,7 +51,7 @@ class Settable(Protocol):
 
 
 class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
-    """Handed to bodies that ask for it by annotation; ``current_task()`` gives it to libraries.
+    """The current attempt, for a body with a parameter of this annotation; ``current_task()`` returns it to libraries.
 
     Everything but ``cancelled`` stays as it is for the whole attempt.
     """
@@ -61,9 +61,9 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     task_name: str
     """The full name, ``tenant::package::workflow::task``."""
     attempt: int
-    """Which try this is: 1 for the first that began. What was handed back before it began does not count."""
+    """The number of this attempt among those that started, from 1. Returned attempts do not count."""
     max_attempts: int
-    """The number of the last attempt that the retry policy allows, as things stand now."""
+    """The number of the last attempt that the retry policy allows at present."""
     ordinal: int = 0
     """The attempt's number in the store, which counts those that were handed back too: what its log lines are kept
     under, and what stands in ``token``."""
@@ -78,12 +78,12 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     timeout: float | None = None
     """Seconds that the attempt may take, from its start."""
     index: int | None = None
-    """Of an item of a mapped task: which one, from 0."""
+    """The index of an item of a mapped task, from 0."""
     labels: dict[str, str] = {}
-    """What the task asks of the worker that runs it."""
+    """The labels that the task requires of its worker."""
     shadow: bool = False
     saved: Any = None
-    """What an earlier attempt saved with ``raise Defer(…, save=…)``."""
+    """The value that an earlier attempt saved with ``raise Defer(…, save=…)``."""
     started_at: float | None = None
     """When the attempt began, as Unix time."""
     began: float | None = None
@@ -102,12 +102,12 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
 
     @property
     def is_last_attempt(self) -> bool:
-        """Whether the retry policy allows no other attempt if this one fails."""
+        """True if the retry policy allows no other attempt after a failure of this one."""
         return self.attempt >= self.max_attempts
 
     @property
     def deadline(self) -> float | None:
-        """When the attempt's time is up, as Unix time (``time.time()``); None if it has no timeout."""
+        """The end of the timeout as Unix time (``time.time()``); None if there is no timeout."""
         return None if self.timeout is None or self.started_at is None else self.started_at + self.timeout
 
     def remaining(self) -> float | None:
@@ -149,7 +149,7 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
         self.say(Stream.PROGRESS, msgspec.json.encode(Progress(done, total, storable(message))).decode())
 
     def say(self, stream: str, text: str) -> None:
-        """Keep a line of this attempt, if lines are kept at all."""
+        """Stores a line in the log of this attempt, if logs are captured."""
         if self.output is not None:
             self.output(self, stream, text)
 
@@ -172,7 +172,7 @@ def reset_current(token: Token[TaskInfo | None]) -> None:
 
 
 def current_task() -> TaskInfo | None:
-    """The attempt that the calling code belongs to; None outside of a body."""
+    """Returns the attempt that the calling code belongs to; None outside of a body."""
     return _current.get()
 
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 
 class TaskState(StrEnum):
+    """The states of a task."""
+
     PENDING = "pending"
     READY = "ready"
     RUNNING = "running"
@@ -21,6 +23,8 @@ class TaskState(StrEnum):
 
 
 class RunState(StrEnum):
+    """The states of a run."""
+
     PENDING = "pending"
     RUNNING = "running"
     PAUSED = "paused"

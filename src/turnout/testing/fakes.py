@@ -147,27 +147,27 @@ Step: TypeAlias = Callable[[TaskReadyEvent], ExecutionResult]
 
 
 def completes(value: Any = None) -> Step:
-    """The attempt returns the value."""
+    """Scripts an attempt that returns the value."""
     return lambda event: ExecutionResult.success(event, value)
 
 
 def fails(error: BaseException | str = "failed", *, retryable: bool = True) -> Step:
-    """The attempt fails with this exception or text."""
+    """Scripts an attempt that fails with this exception or text."""
     return lambda event: ExecutionResult.failed(event, error, retryable)
 
 
 def times_out(seconds: float = 1.0) -> Step:
-    """The attempt exceeds its timeout."""
+    """Scripts an attempt that exceeds its timeout."""
     return lambda event: ExecutionResult.timed_out(event, seconds)
 
 
 def crashes(reason: str = "its process died") -> Step:
-    """The attempt's own process dies under it."""
+    """Scripts an attempt whose own process dies."""
     return lambda event: ExecutionResult.crashed(event, reason)
 
 
 def vanishes(reason: str = "its worker vanished") -> Step:
-    """The holder of the attempt is gone."""
+    """Scripts an attempt that is lost with the process that runs it."""
     return lambda event: ExecutionResult.lost(event, reason)
 
 
@@ -209,7 +209,7 @@ class FakeExecutor:
         return ExecutorMetrics(total_executed=len(self.events))
 
     def attempts_of(self, task: str) -> list[TaskReadyEvent]:
-        """The attempts of one task, by its name or full name."""
+        """Returns the attempts of one task, by its name or full name."""
         return [event for event in self.events if task in (event.task_name, event.task_name.rpartition("::")[2])]
 
     async def execute(self, event: TaskReadyEvent) -> ExecutionResult:

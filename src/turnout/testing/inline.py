@@ -20,7 +20,7 @@ def inline(
     clock: ManualClock | None = None,
     **kwargs: Any,
 ) -> InlineRun[R]:
-    """A run of the workflow to be stepped through and looked at; nothing has run yet."""
+    """Returns a run of the workflow that advances step by step; nothing has run yet."""
     if not isinstance(workflow, Workflow):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidWorkflow(
             f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"

@@ -55,7 +55,7 @@ class InlineTask(msgspec.Struct, frozen=True, kw_only=True):
     state: TaskState
     attempts: int = 0
     output: Any = None
-    """What it returned, as JSON."""
+    """The output as JSON."""
     reason: str | None = None
     error: ErrorInfo | None = None
 
@@ -174,12 +174,12 @@ class InlineRun(Generic[R]):
 
     @property
     def cause(self) -> BaseException | None:
-        """What the first body that failed raised."""
+        """The exception of the first body that failed."""
         return next(iter(self._raised.values()), None)
 
     @property
     def value(self) -> Any:
-        """What a completed run returns, as JSON."""
+        """The result of a completed run as JSON."""
         machine = self._machine
 
         def output_of(name: str) -> Any:

@@ -42,6 +42,8 @@ class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An attempt as a worker receives it."""
+
     step_id: str
     task_id: str
     step_name: str
@@ -87,6 +89,8 @@ class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class StepResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The outcome of a step as a worker sends it."""
+
     step_id: str
     status: StepStatus
     metadata: ResultMetadata
