@@ -58,7 +58,7 @@ def hub_of(url: str, **settings: Any) -> Iterator[tuple[Runner, SmallWorker]]:
 
 def nothing_is_left(runner: Runner) -> None:
     executor: Any = runner._core.dispatcher.executors["workers"]  # pyright: ignore[reportPrivateUsage]
-    while len(executor.flights):
+    while len(executor.in_flight):
         time.sleep(0.01)
     assert not executor.pool._reserved
 

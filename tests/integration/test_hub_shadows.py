@@ -54,7 +54,7 @@ def figures(runner: Runner) -> ShadowMetrics:
 def nothing_is_left(runner: Runner, worker: SmallWorker) -> None:
     executor: Any = runner._core.dispatcher.executors["workers"]  # pyright: ignore[reportPrivateUsage]
     until(lambda: len(worker.held_steps) == 0)
-    until(lambda: len(executor.flights) == 0)
+    until(lambda: len(executor.in_flight) == 0)
     assert not executor.pool._reserved
 
 

@@ -13,36 +13,36 @@ from turnout.model.reasons import BREAKER_OPEN
 
 
 class BreakerProbes:
-    """Timers around the breakers, on the engine's event loop."""
+    """Admits and times probes, on the engine's event loop."""
 
     def __init__(
         self,
-        flights: InFlightTable,
+        in_flight: InFlightTable,
         *,
         tell: Callable[[ExecutorSlot], None],
         announce: Callable[[ExecutorSlot], None],
         give_back: Callable[[Sequence[TaskReadyEvent], str], None],
     ) -> None:
-        self._flights = flights
+        self._in_flight = in_flight
         self._tell = tell
         self._announce = announce
         self._give_back = give_back
 
     def on_change(self, slot: ExecutorSlot, before: BreakerState) -> None:
         """Called when a breaker changes. Once it is open, capacity is announced when a probe may go."""
-        if slot.guard.breaker.state is not BreakerState.OPEN:
+        if slot.breaker.state is not BreakerState.OPEN:
             return
         loop = asyncio.get_running_loop()
         slot.answered()
-        loop.call_later(slot.guard.wait(), self._announce_when_due, slot)
+        loop.call_later(slot.breaker.wait(), self._announce_when_due, slot)
         if before is BreakerState.CLOSED:
-            # There is no capacity, but the runs that wait for it have another reason from now on.
+            # There is no capacity, but the runs that wait for it have another reason to wait.
             loop.call_soon(self._tell, slot)
 
     def _announce_when_due(self, slot: ExecutorSlot) -> None:
-        if slot.guard.breaker.state is not BreakerState.OPEN:
+        if slot.breaker.state is not BreakerState.OPEN:
             return
-        wait = slot.guard.wait()
+        wait = slot.breaker.wait()
         if wait > 0:
             asyncio.get_running_loop().call_later(wait, self._announce_when_due, slot)
         else:
@@ -50,7 +50,7 @@ class BreakerProbes:
 
     def admit(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> Sequence[TaskReadyEvent]:
         """Returns those that may go through; the others, reserved before it opened, go back."""
-        through = slot.guard.take_probes(len(events))
+        through = slot.breaker.take_probes(len(events))
         if through < len(events):
             for event in events[through:]:
                 slot.not_taken(event.holder)
@@ -58,15 +58,16 @@ class BreakerProbes:
         return events[:through]
 
     def track(self, slot: ExecutorSlot, probe: InFlight | None) -> None:
-        """A probe is handed over; None: it turned out to be in flight already."""
+        """Called when a probe is handed over; None: it is in flight already."""
         if probe is None:
-            slot.guard.record(None, slot.guard.round)
+            slot.breaker.record(None, slot.breaker.round)
             return
-        probe.probe = slot.guard.round
-        asyncio.get_running_loop().call_later(slot.guard.probe_timeout, self._timed_out, probe)
+        probe.probe = slot.breaker.round
+        asyncio.get_running_loop().call_later(slot.breaker.probe_timeout, self._timed_out, probe)
 
     def _timed_out(self, probe: InFlight) -> None:
-        """It took the probe and has not failed since: a body that takes its time must not keep the others waiting."""
-        if self._flights.of(probe.event) is probe:
-            probe.slot.guard.record(False, probe.probe)
+        """Counts a probe that has not failed within its timeout as success, so that a slow body does not keep others
+        waiting."""
+        if self._in_flight.of(probe.event) is probe:
+            probe.slot.breaker.record(False, probe.probe)
             self._announce(probe.slot)

@@ -34,7 +34,7 @@ log = logging.getLogger("turnout.dispatcher")
 MAX_REMEMBERED_DECISIONS = 50_000
 PYTHON, MAIN = "python", "__main__"
 EXECUTOR_BREAKER = BreakerSettings()
-"""Of every executor, unless another is given; None: none has a breaker."""
+"""The breaker of every executor, unless another is given; None: none has a breaker."""
 
 
 class DefaultDispatcher:
@@ -69,10 +69,10 @@ class DefaultDispatcher:
         self._used: set[str] = set()
         """Keys that known tasks can be sent to, and perhaps a few more."""
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
-        """Decisions by task, for as long as rules and settings stay and no rule looks at the run."""
+        """Decisions by task. Cleared when rules or settings change, and not used if a rule depends on the run."""
         self._delivery = AttemptDelivery(grace=timeout_grace, output_limit=output_limit)
         self.starts = True
-        """True if executors are started; a runner that drives no runs only needs to know them."""
+        """True if executors are started; a runner that drives no runs does not start them."""
         self._opening: set[asyncio.Task[None]] = set()
         self._assigners: dict[str, Assigner] = {}
         self._result_holders: list[ResultHolder] = []
@@ -91,12 +91,12 @@ class DefaultDispatcher:
         if key in self._slots:
             raise InvalidRouting(f'an executor "{key}" is registered already', code="duplicate_executor", executor=key)
         roles = roles_of(key, executor, self._output_limit)
-        guard = ExecutorBreaker(key, self._breaker, self._clock)
-        slot = self._slots[key] = ExecutorSlot(key, roles.executor, guard, roles.assigner)
+        breaker = ExecutorBreaker(key, self._breaker, self._clock)
+        slot = self._slots[key] = ExecutorSlot(key, roles.executor, breaker, roles.assigner)
         self._executors[key] = executor
-        guard.on_change = partial(self._delivery.probes.on_change, slot)
-        slot.report = self._delivery.flights.reporter(slot)
-        slot.executor.on_capacity(self._delivery.flights.room(slot))
+        breaker.on_change = partial(self._delivery.probes.on_change, slot)
+        slot.report = self._delivery.in_flight.reporter(slot)
+        slot.executor.on_capacity(self._delivery.in_flight.room(slot))
         slot.ready = not roles.starts
         if roles.assigner is not None:
             self._assigners[key] = roles.assigner
@@ -126,7 +126,7 @@ class DefaultDispatcher:
 
     @property
     def timeouts(self) -> Timeouts | None:
-        """Says an attempt's timeout, for executors that do not enforce it themselves; set by the engine."""
+        """Returns an attempt's timeout, for executors that do not enforce it themselves; set by the engine."""
         return self._delivery.timeouts
 
     @timeouts.setter
@@ -135,7 +135,7 @@ class DefaultDispatcher:
 
     @property
     def used(self) -> Collection[str]:
-        """Keys of the executors that tasks are sent to: one that no task needs does not count as room."""
+        """Keys of the executors that tasks are sent to: the capacity of others does not count."""
         return [key for key in self._slots if key in self._used]
 
     # Decisions
@@ -170,7 +170,7 @@ class DefaultDispatcher:
         return warnings
 
     def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
-        """Where this task of this run goes."""
+        """Returns where this task of this run goes."""
         if self._router.per_run:
             return decide(task, workflow, self._settings, self._router, run_id)
         known = self._decided.get(task.full_name)
@@ -183,7 +183,7 @@ class DefaultDispatcher:
         return decision
 
     def explain(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str | None = None) -> Explanation:
-        """The same decision with its trace."""
+        """Returns the same decision with its trace."""
         return explain(task, workflow, self._settings, self._router, run_id)
 
     @property
@@ -191,7 +191,7 @@ class DefaultDispatcher:
         return self._router.has_shadows
 
     def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:
-        """Where a shadow copy of this attempt goes, by the first rule that can make one."""
+        """Returns where a shadow copy of this attempt goes, by the first rule that can make one."""
         if not self._router.has_shadows or task.at_most_once:
             return None
         decided = self.decide(task, workflow, run_id)
@@ -209,7 +209,7 @@ class DefaultDispatcher:
         return None
 
     def resolve_executor_key(self, task_namespace: str) -> str:
-        """The rules alone: which executor a task of this full name goes to."""
+        """Returns the executor that a task of this full name goes to by the rules alone."""
         return self._router.resolve(task_namespace)
 
     # Slots
@@ -246,10 +246,11 @@ class DefaultDispatcher:
     def idle(self, key: str) -> bool:
         """True if nothing runs in that executor, and nothing is reserved there."""
         slot = self._slots.get(key)
-        return slot is not None and not slot.reserved and not slot.flying
+        return slot is not None and not slot.reserved and not slot.in_flight
 
     def isolation(self, key: str, task: TaskSpec) -> str | None:
-        """The executor that gives every attempt a process of its own, and can run this task in place of that one."""
+        """Returns the executor that gives every attempt a process of its own and can run this task in place of that
+        one."""
         slot = self._slots.get(key)
         if slot is None or slot.isolates:
             return key if slot is not None else None
@@ -265,7 +266,7 @@ class DefaultDispatcher:
         return max(0, slot.free_slots()) if slot is not None else 0
 
     def capacity(self, key: str) -> int | None:
-        """How many attempts that executor takes at once; None if it does not say."""
+        """Returns how many attempts that executor takes at once; None if it names no number."""
         slot = self._slots.get(key)
         try:
             return None if slot is None else slot.executor.capacity
@@ -273,9 +274,10 @@ class DefaultDispatcher:
             return None
 
     def breaker(self, key: str) -> str:
-        """Whether that executor gets attempts: ``closed`` (it does), ``open`` (none) or ``half_open`` (a few)."""
+        """Returns the state of that executor's breaker: ``closed`` (it gets attempts), ``open`` (none) or ``half_open``
+        (a few)."""
         slot = self._slots.get(key)
-        return slot.guard.breaker.state.value if slot is not None else BreakerState.CLOSED.value
+        return slot.breaker.state.value if slot is not None else BreakerState.CLOSED.value
 
     # Deliveries
 
@@ -315,25 +317,25 @@ class DefaultDispatcher:
             result_holder.reassign(results)
 
     def disown(self) -> None:
-        """Others drive the runs of what is in flight."""
+        """Called when other orchestrators drive the runs of what is in flight."""
         for result_holder in self._result_holders:
             result_holder.disown()
 
     def holders_died(self, holders: Collection[str]) -> None:
-        """The sessions of these holders have ended."""
+        """Called when the sessions of these holders have ended."""
         for result_holder in self._result_holders:
             result_holder.holders_died(holders)
 
     def in_flight(self) -> Mapping[tuple[str, int], TaskReadyEvent]:
-        """(task_id, attempt) of everything handed over and not yet answered, shadow copies left out."""
-        flights = self._delivery.flights.table
-        return {(key[0], key[1]): flight.event for key, flight in flights.items() if not key[2]}
+        """Returns everything handed over and not yet answered by (task_id, attempt), without shadow copies."""
+        table = self._delivery.in_flight.table
+        return {(key[0], key[1]): flight.event for key, flight in table.items() if not key[2]}
 
     def metrics(self) -> dict[str, DispatcherMetrics]:
-        """What passed through each executor."""
+        """Returns the counts of each executor."""
         return {key: slot.metrics() for key, slot in self._slots.items()}
 
-    # Life
+    # Start and stop
 
     async def open(self) -> None:
         """Starts executors that have a ``start``; the first failure is raised after the others are stopped."""
@@ -365,7 +367,7 @@ class DefaultDispatcher:
         try:
             await slot.start()
         except Exception:
-            log.exception("executor %s did not start: it gets no work", slot.key)
+            log.exception("executor %s did not start: it gets no attempts", slot.key)
         else:
             self._delivery.announce(slot)
 

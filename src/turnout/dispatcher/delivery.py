@@ -27,8 +27,8 @@ class AttemptDelivery:
     """Hands attempts over and results back, on the engine's event loop."""
 
     def __init__(self, *, grace: float, output_limit: int) -> None:
-        self.flights = InFlightTable(self._wake, output_limit)
-        self.probes = BreakerProbes(self.flights, tell=self._tell, announce=self.announce, give_back=self.give_back)
+        self.in_flight = InFlightTable(self._wake, output_limit)
+        self.probes = BreakerProbes(self.in_flight, tell=self._tell, announce=self.announce, give_back=self.give_back)
         self.timeouts: Timeouts | None = None
         self.stopping: bool = False
         self._grace = grace
@@ -48,16 +48,16 @@ class AttemptDelivery:
         self._loop.call_soon(self._flush)
 
     def hand_over(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> None:
-        """Gives the events to the executor; their slots were reserved."""
+        """Hands the events to the executor; their slots were reserved."""
         loop = self._running()
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[InFlight] = []
         slot.reserved = max(0, slot.reserved - len(events))
-        shut = slot.guard.blocking
+        shut = slot.breaker.blocking
         if shut:
             events = self.probes.admit(slot, events)
         for event in events:
-            flight = self.flights.add(event, slot)
+            flight = self.in_flight.add(event, slot)
             if shut:
                 self.probes.track(slot, flight)
             if flight is None:
@@ -66,7 +66,7 @@ class AttemptDelivery:
                 fresh.append(flight)
                 if timed:
                     self._arm(flight)
-        slot.flying += len(fresh)
+        slot.in_flight += len(fresh)
         slot.dispatched += len(fresh)
         if shut:
             slot.vacated()
@@ -77,25 +77,25 @@ class AttemptDelivery:
                 loop.call_soon(self.announce_soon, slot)
 
     def give_back(self, events: Sequence[TaskReadyEvent], reason: str) -> None:
-        """Answers for events that no executor can be given."""
+        """Reports events that no executor can be given as returned."""
         batch = Batch(ExecutionResult.returned(event, reason) for event in events)
         self._running().call_soon(self._deliver, batch)
 
     def cancel(self, event: TaskReadyEvent) -> None:
         """Asks the attempt to stop; its result, if any, still comes."""
-        flight = self.flights.of(event)
+        flight = self.in_flight.of(event)
         if flight is not None:
             flight.slot.cancel(flight.event)
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[asyncio.Future[Any]]:
-        """Takes back what has not begun, shadow copies too; returns what to wait for until that is certain."""
+        """Takes back what has not begun, shadow copies too. It is certain once the returned futures are done."""
         found: dict[ExecutorSlot, list[TaskReadyEvent]] = {}
         waits: list[asyncio.Future[Any]] = []
-        for flight in self.flights.with_shadows(events):
+        for flight in self.in_flight.with_shadows(events):
             flight.withdrawn = reason
             found.setdefault(flight.slot, []).append(flight.event)
-        for slot, some in found.items():
-            waiting = slot.withdraw(some, reason)
+        for slot, withdrawn in found.items():
+            waiting = slot.withdraw(withdrawn, reason)
             if waiting is not None:
                 waits.append(waiting)
         return waits
@@ -103,7 +103,7 @@ class AttemptDelivery:
     def announce(self, slot: ExecutorSlot) -> None:
         """Announces that a slot may be free."""
         slot.refused = False
-        if not slot.guard.blocking or slot.has_slot():
+        if not slot.breaker.blocking or slot.has_slot():
             self._tell(slot)
 
     def _tell(self, slot: ExecutorSlot) -> None:
@@ -121,15 +121,15 @@ class AttemptDelivery:
             self._loop.call_soon(self.announce, slot)
 
     async def stop(self, slots: Iterable[ExecutorSlot], timeout: float) -> None:
-        """Lets what runs end within the timeout, stops the executors side by side, answers for what is left."""
+        """Lets what runs end within the timeout, stops the executors side by side, and reports the rest as lost."""
         if self.stopping:
             return
-        self.stopping = self.flights.stopping = True
+        self.stopping = self.in_flight.stopping = True
         await asyncio.gather(*(self._stop_one(slot, timeout) for slot in slots))
-        batch = self.flights.drain()
-        for flight in tuple(self.flights.table.values()):
+        batch = self.in_flight.drain()
+        for flight in tuple(self.in_flight.table.values()):
             if not flight.slot.outlives:
-                self.flights.take(batch, flight, _stopped(flight))
+                self.in_flight.take(batch, flight, _stopped(flight))
         self._deliver(batch)
 
     # Handing over
@@ -146,17 +146,17 @@ class AttemptDelivery:
 
     def _not_taken(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent], error: BaseException) -> None:
         # What was reported before the exception stands; the rest counts as not taken.
-        batch = self.flights.drain()
+        batch = self.in_flight.drain()
         first = True
         for event in events:
-            flight = self.flights.of(event)
+            flight = self.in_flight.of(event)
             if flight is not None and flight.slot is slot:
-                # One call has failed, however many it was about.
-                self.flights.take(batch, flight, raised(event, error), telling=first)
+                # One call has failed, however many attempts it had.
+                self.in_flight.take(batch, flight, raised(event, error), telling=first)
                 first = False
         self._deliver(batch)
 
-    # The way back
+    # Results
 
     def _wake(self) -> None:
         if self._loop is None:
@@ -167,8 +167,8 @@ class AttemptDelivery:
             log.debug("a result came after the event loop was closed")
 
     def _flush(self) -> None:
-        self.flights.woken()
-        self._deliver(self.flights.drain())
+        self.in_flight.woken()
+        self._deliver(self.in_flight.drain())
 
     def _deliver(self, batch: Batch) -> None:
         if batch.results:
@@ -180,8 +180,8 @@ class AttemptDelivery:
             slot.answered()
             self.announce(slot)
         for slot in batch.refused - batch.answered:
-            # An open breaker holds everything off by itself, for longer.
-            if slot.guard.breaker.state is not BreakerState.OPEN:
+            # An open breaker refuses everything by itself, for longer.
+            if slot.breaker.state is not BreakerState.OPEN:
                 self._running().call_later(slot.back_off(), self.announce, slot)
 
     # Stopping what runs
@@ -196,10 +196,10 @@ class AttemptDelivery:
             flight.timer = self._running().call_later(seconds + self._grace, self._expire, flight, seconds)
 
     def _expire(self, flight: InFlight, seconds: float) -> None:
-        batch = self.flights.drain()
-        if self.flights.of(flight.event) is flight:
-            # The body or the executor is late: which is not known.
-            self.flights.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds), telling=False)
+        batch = self.in_flight.drain()
+        if self.in_flight.of(flight.event) is flight:
+            # It is not known whether the body or the executor is late.
+            self.in_flight.take(batch, flight, ExecutionResult.timed_out(flight.event, seconds), telling=False)
             flight.slot.abandon(flight.event)
         self._deliver(batch)
 

@@ -1,13 +1,13 @@
 """Decides when a task may use an executor exclusively, and for how long others wait for it.
 
 A task whose attempt was lost with its process twice may be what killed it. From then on nothing else runs in its
-executor, or on its worker, while it does: if it kills the process again, it is the only one to be lost, and is counted.
-Until the executor is empty it waits, and nothing new is started, but never for long behind a body that does not end:
-windows in which nothing new is started alternate with as much time in which work goes on, and both grow. It runs alone
-for ``MAX_EXCLUSIVE`` seconds at most: after that others start beside it. If others were turned away meanwhile, as much
-time is theirs before the next is alone.
+executor, or on its worker, while it runs: if it kills the process again, no other attempt is lost with it. It waits
+until the executor is empty. Windows in which nothing new is started alternate with equally long times in which other
+tasks start, and both grow, so that a body that does not end holds up nothing for long. It runs alone for
+``MAX_EXCLUSIVE`` seconds at most: after that others start beside it. If others were refused meanwhile, they get as much
+time before the next exclusive use.
 
-Where every attempt has a process of its own none of this is needed, so a suspect goes there if its body can.
+An executor that isolates its attempts needs none of this, so such a task goes there if its body can.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from __future__ import annotations
 INITIAL_WINDOW = 5.0
 MAX_WINDOW = 300.0
 MAX_EXCLUSIVE_WAIT = 3600.0
-"""Seconds after which it runs in company rather than never."""
+"""Seconds of waiting after which it starts beside others."""
 MAX_EXCLUSIVE = 5.0
 """Seconds for which nothing is started beside a task that runs alone."""
 MIN_REST = 0.1
-"""Seconds of being alone that cost others nothing worth a rest."""
+"""Exclusive use that was shorter, in seconds, gives others no time of their own."""
 REQUEST_TIMEOUT = 10.0
 """Seconds without a request after which the window closes: its run was cancelled, or went elsewhere."""
 
@@ -53,8 +53,8 @@ class ExclusiveUse:
         return self._since is not None
 
     def ask(self, now: float, empty: bool, room: bool = True) -> bool:
-        """Requests exclusive use. True if the task may start now; with others there, if there is room beside them, only
-        as the last resort."""
+        """Requests exclusive use. True if the task may start now: in an empty executor or, after
+        ``MAX_EXCLUSIVE_WAIT``, beside others if there is ``room``."""
         if now < self._rest_until:
             return False
         if not empty and self._since is None:
@@ -87,5 +87,5 @@ class ExclusiveUse:
         self.taken = self._turned_away = False
 
     def over(self, now: float) -> bool:
-        """True if nothing is to be remembered of it."""
+        """True if this state can be dropped."""
         return not self.taken and self._since is None and now >= self._rest_until

@@ -1,6 +1,6 @@
 """Holds the circuit breaker of an executor, and decides which attempts go through as probes.
 
-While it is closed it costs one look at ``blocking``. While it is open no slot is reserved, so tasks stay ready. When
+While it is closed it costs one read of ``blocking``. While it is open no slot is reserved, so tasks stay ready. When
 its time is over the next reservation becomes a probe; an attempt that was reserved before is handed back. Only probes
 of the present round decide: a late result, from before it opened, does not count.
 """
@@ -52,10 +52,14 @@ class ExecutorBreaker:
         self.has_failures: bool = False
         """Not closed, or failures were counted: a success would change something."""
         self.round: int = 0
-        """How often it has opened; what probes are marked with."""
+        """Number of times that it has opened; probes are marked with it."""
         self.on_change: Callable[[BreakerState], None] = lambda before: None
-        """Called after each move."""
+        """Called after each change of state."""
         self._probes_reserved = 0
+
+    @property
+    def state(self) -> BreakerState:
+        return self.breaker.state
 
     @property
     def probe_timeout(self) -> float:
@@ -63,7 +67,7 @@ class ExecutorBreaker:
         return self._settings.longest if self._settings is not None else 0.0
 
     def wait(self) -> float:
-        """Seconds until it may be tried, if it is open."""
+        """Returns the seconds until a probe may go through, if it is open."""
         return max(0.0, self.breaker.until - self._clock())
 
     # -- probes -------------------------------------------------------------------------------------------------
@@ -90,7 +94,7 @@ class ExecutorBreaker:
         self._probes_reserved -= through
         return through
 
-    # -- what comes of it ---------------------------------------------------------------------------------------
+    # -- outcomes -----------------------------------------------------------------------------------------------
     def record(self, at_fault: bool | None, probe: int, error: ErrorInfo | None = None) -> None:
         """Records how an attempt went for the executor; ``probe`` is the round of the probe, 0 if it was none."""
         settings = self._settings

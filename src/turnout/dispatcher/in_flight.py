@@ -22,7 +22,7 @@ FlightKey: TypeAlias = tuple[str, int, bool]
 """Task id, attempt, shadow."""
 
 _ROOM = object()
-"""Posted instead of an answer: the executor says that it has room."""
+"""Posted instead of an answer: the executor has free capacity."""
 
 
 class InFlight(msgspec.Struct, gc=False, eq=False):
@@ -32,13 +32,13 @@ class InFlight(msgspec.Struct, gc=False, eq=False):
     slot: ExecutorSlot
     timer: asyncio.TimerHandle | None = None
     withdrawn: str | None = None
-    """Why it is to come back unless it has begun, if it is: then that is not the executor's refusal."""
+    """Why it was withdrawn, None if it was not. A withdrawn attempt that comes back was not refused by the executor."""
     probe: int = 0
-    """The round of the executor's breaker in which it was let through, if it was not closed."""
+    """The round of the executor's breaker in which it was admitted as a probe; 0 if it is none."""
 
 
 class Batch:
-    """Results on their way to the engine, and the executors that they came from."""
+    """Results to hand to the engine, and the executors that they came from."""
 
     __slots__ = ("answered", "refused", "results")
 
@@ -61,7 +61,7 @@ class InFlightTable:
         self._inbox: deque[tuple[ExecutorSlot, object]] = deque()
 
     def reporter(self, slot: ExecutorSlot) -> Report:
-        """What an executor calls with each result, from any thread."""
+        """Returns the function that the executor calls with each result, from any thread."""
 
         def report(result: ExecutionResult) -> None:
             self.post(slot, result)
@@ -69,7 +69,7 @@ class InFlightTable:
         return report
 
     def room(self, slot: ExecutorSlot) -> Callable[[], None]:
-        """What an executor calls, from any thread, when places became free without a result."""
+        """Returns the function that the executor calls, from any thread, when slots became free without a result."""
 
         def capacity_freed() -> None:
             self.post(slot, _ROOM)
@@ -77,9 +77,9 @@ class InFlightTable:
         return capacity_freed
 
     def post(self, slot: ExecutorSlot, answer: object) -> None:
-        """Takes an answer in, from any thread."""
+        """Adds an answer to the inbox, from any thread."""
         self._inbox.append((slot, answer))
-        # woken() lowers the flag before the inbox is drained, so an answer that finds it raised is not left lying.
+        # woken() clears the flag before the inbox is drained, so an answer that finds it set is drained too.
         if not self._wake_due:
             self._wake_due = True
             self._wake()
@@ -88,7 +88,7 @@ class InFlightTable:
         self._wake_due = False
 
     def add(self, event: TaskReadyEvent, slot: ExecutorSlot) -> InFlight | None:
-        """The new flight, or None if this attempt is in flight already."""
+        """Adds the attempt and returns its record; None if it is in flight already."""
         key = (event.task_id, event.attempt, event.shadow)
         if key in self.table:
             log.warning("%s attempt %s is in flight already: not handed over twice", event.task_id, event.attempt)
@@ -100,12 +100,12 @@ class InFlightTable:
         return self.table.get((event.task_id, event.attempt, event.shadow))
 
     def with_shadows(self, events: Iterable[TaskReadyEvent]) -> list[InFlight]:
-        """Those of these attempts that are in flight, and the copies of them that are."""
+        """Returns those of these attempts that are in flight, and their shadow copies that are."""
         keys = ((event.task_id, event.attempt, shadow) for event in events for shadow in (False, True))
         return [flight for key in keys if (flight := self.table.get(key)) is not None]
 
     def drain(self) -> Batch:
-        """Everything in the inbox, as one batch of sound results."""
+        """Takes everything from the inbox, and returns the sound results as one batch."""
         batch, inbox, table = Batch(), self._inbox, self.table
         for _ in range(len(inbox)):
             slot, answer = inbox.popleft()
@@ -128,24 +128,24 @@ class InFlightTable:
         return batch
 
     def take(self, batch: Batch, flight: InFlight, result: ExecutionResult, *, telling: bool = True) -> None:
-        """Ends the flight with this result; ``telling``: it tells how the executor does."""
+        """Ends the attempt with this result. It counts for the executor's breaker if ``telling``."""
         event, slot, status = flight.event, flight.slot, result.status
         del self.table[(event.task_id, event.attempt, event.shadow)]
         if flight.timer is not None:
             flight.timer.cancel()
-        slot.flying -= 1
+        slot.in_flight -= 1
         if slot.exclusive_use is not None:
             slot.vacated()
-        guard = slot.guard
-        if (status is not STATUS_COMPLETED or guard.has_failures) and not self.stopping:
-            guard.record(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
+        breaker = slot.breaker
+        if (status is not STATUS_COMPLETED or breaker.has_failures) and not self.stopping:
+            breaker.record(at_fault(result, isolates=slot.isolates) if telling else None, flight.probe, result.error)
         slot.by_status[status] = slot.by_status.get(status, 0) + 1
         refused = status is STATUS_RETURNED and flight.withdrawn is None
         (batch.refused if refused else batch.answered).add(slot)
         batch.results.append(result)
 
     def _asked(self, slot: ExecutorSlot, answer: object) -> InFlight | None:
-        """The flight of this executor that the answer is for."""
+        """Returns the attempt of this executor that the answer is for; None if there is none."""
         if not isinstance(answer, ExecutionResult):
             log.warning("executor %s reported %s instead of an ExecutionResult", slot.key, type(answer).__name__)
             return None

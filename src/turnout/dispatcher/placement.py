@@ -18,9 +18,9 @@ WORKERS = "workers"
 SHELL = "shell"
 """The key of the executor for shell bodies that the default executor cannot run."""
 HANDLER = "handler"
-"""The kind of body that is run elsewhere."""
+"""The kind of body that another program runs."""
 NO_HUB = "but no hub is configured"
-"""Stands in the reason of every decision that would have been ``workers`` with a hub."""
+"""Part of the reason of every decision that would be ``workers`` with a hub."""
 
 MODE = "default_execution_mode"
 
@@ -33,7 +33,7 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Does not change a decision: ``workers`` while the hub is down is an error or a wait, never a local run."""
     default_execution_mode: Literal["local", "distributed"] = "local"
     mode_name: str = MODE
-    """What that setting is called where it was set."""
+    """The name of that setting where it was set."""
     strict_selectors: bool = False
     """Refuse a task that asks for labels while no hub is configured, instead of running it locally."""
     local_keys: tuple[str, ...] = ("default",)
@@ -75,7 +75,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 Outcome: TypeAlias = DispatchDecision | str
-"""What one step of the order says: the decision, or why it makes none."""
+"""The result of one step of the order: the decision, or why it makes none."""
 
 
 def decide(
@@ -112,8 +112,8 @@ def _labels(question: Question) -> Outcome:
     selector, where = question.selector()
     if not isinstance(selector, dict):
         return "neither task nor workflow has any"
-    said = f"worker_selector {shown(selector)} on the {where}"
-    return _send(WORKERS, f"{said} → {WORKERS}", question, selector)
+    reason = f"worker_selector {shown(selector)} on the {where}"
+    return _send(WORKERS, f"{reason} → {WORKERS}", question, selector)
 
 
 def _rule(question: Question) -> Outcome:
@@ -167,7 +167,7 @@ def _send(key: str, reason: str, question: Question, labels: Labels | None = Non
 
 
 def _local(why: str, question: Question) -> DispatchDecision:
-    """Rules, the task's executor and the default once more, among the executors that are local."""
+    """Applies rules, the task's executor and the default again, among local executors only."""
     task, router, local = question.task, question.router, question.settings.local_keys
     for route in router.candidates(task.full_name):
         rule = route.rule
@@ -186,15 +186,15 @@ def _local(why: str, question: Question) -> DispatchDecision:
 
 
 def lacks_hub(decision: DispatchDecision) -> bool:
-    """Whether it is a local one only because no hub is configured."""
+    """True if the decision is local only because no hub is configured."""
     return NO_HUB in decision.reason
 
 
 def hub_warning(task: TaskSpec, decision: DispatchDecision) -> str:
-    """What to say of a task whose decision lacks a hub."""
+    """Returns the warning for a task whose decision lacks a hub."""
     return f'task "{task.full_name}" runs locally, in executor "{decision.executor_key}": {decision.reason}'
 
 
 def shown(labels: Labels) -> str:
-    """Labels as people write them, ``{gpu=true, zone=a}``."""
+    """Returns labels as people write them, ``{gpu=true, zone=a}``."""
     return f"{{{', '.join(f'{key}={value}' for key, value in sorted(labels.items()))}}}"

@@ -80,12 +80,12 @@ class RoutingConfig(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A rule with its place in the configuration, counted from 1."""
+    """A rule with its position in the configuration, counted from 1."""
 
     number: int
     rule: RoutingRule
     title: str
-    """How people are shown the rule, ``rule 1 "**::ml::*"``."""
+    """The display name of the rule, ``rule 1 "**::ml::*"``."""
     reason: str
 
 
@@ -96,7 +96,7 @@ class Router:
         self.config = config
         self.routes: tuple[Route, ...] = tuple(_route(number, rule) for number, rule in enumerate(config.rules, 1))
         self.per_run: bool = any(rule.percent is not None for rule in config.rules)
-        """Whether two runs of one workflow may be routed differently."""
+        """True if two runs of one workflow may be routed differently."""
         self.has_shadows: bool = any(rule.shadow for rule in config.rules)
         self._patterns: tuple[Pattern, ...] = tuple(compile_pattern(rule.pattern) for rule in config.rules)
         self._by_name: dict[str, tuple[Route, ...]] = {}

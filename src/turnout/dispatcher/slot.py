@@ -28,7 +28,7 @@ class DispatcherMetrics(msgspec.Struct, frozen=True, kw_only=True):
 
     dispatched: int = 0
     results: dict[str, int] = {}
-    """By status; for each attempt that was handed over exactly one."""
+    """Number of results by status; each attempt that was handed over has exactly one."""
     in_flight: int = 0
     reserved: int = 0
     dropped: int = 0
@@ -42,14 +42,14 @@ class ExecutorSlot:
         "assigner",
         "backoff",
         "backoff_until",
+        "breaker",
         "by_status",
         "dispatched",
         "dropped",
         "enforces_timeouts",
         "exclusive_use",
         "executor",
-        "flying",
-        "guard",
+        "in_flight",
         "isolates",
         "key",
         "one_by_one",
@@ -62,11 +62,15 @@ class ExecutorSlot:
     )
 
     def __init__(
-        self, key: str, executor: BatchExecutor, guard: ExecutorBreaker | None = None, assigner: Assigner | None = None
+        self,
+        key: str,
+        executor: BatchExecutor,
+        breaker: ExecutorBreaker | None = None,
+        assigner: Assigner | None = None,
     ) -> None:
         self.key = key
         self.executor = executor
-        self.guard = guard or ExecutorBreaker(key)
+        self.breaker = breaker or ExecutorBreaker(key)
         self.assigner = assigner
         self.one_by_one: bool = executor.capacity is None
         self.enforces_timeouts: bool = executor.enforces_timeouts
@@ -77,7 +81,7 @@ class ExecutorSlot:
         """Set while a task uses the executor exclusively, or waits to."""
         self.ready: bool = True
         self.reserved: int = 0
-        self.flying: int = 0
+        self.in_flight: int = 0
         self.refused: bool = False
         """A reservation was refused since capacity was last announced."""
         self.backoff: float = 0.0
@@ -106,57 +110,57 @@ class ExecutorSlot:
                 self.exclusive_use.turn_away()
             return False
         self.reserved += 1
-        if self.guard.blocking:
-            self.guard.reserve_probe()
+        if self.breaker.blocking:
+            self.breaker.reserve_probe()
         return True
 
     def release(self, holder: str) -> None:
         """Releases a reserved slot."""
         self.reserved -= 1
         self.not_taken(holder)
-        if self.guard.blocking:
-            self.guard.release_probes(self.reserved)
+        if self.breaker.blocking:
+            self.breaker.release_probes(self.reserved)
         self.vacated()
 
     def not_taken(self, holder: str) -> None:
-        """Called when a reserved attempt will not come: its holder has room."""
+        """Called when a reserved attempt will not come: the slot of its holder is free."""
         if self.assigner is not None:
             self.assigner.unassign(holder)
 
     def reserve_exclusively(self, body: str | None = None) -> bool:
-        """Reserves a slot for an attempt that nothing else may run beside. In an executor that isolates its attempts
-        from one another that is any slot."""
+        """Reserves a slot for an attempt that must run alone. An executor that isolates its attempts grants any
+        slot."""
         if not self.ready or self.isolates:
             return self.reserve(body)
         self.exclusive_use = self.exclusive_use or ExclusiveUse()
-        empty = not self.reserved and not self.flying
+        empty = not self.reserved and not self.in_flight
         granted = not self.exclusive_use.taken and self._free() > 0 and self.exclusive_use.ask(time.monotonic(), empty)
         if granted:
             self.reserved += 1
-            if self.guard.blocking:
-                self.guard.reserve_probe()
+            if self.breaker.blocking:
+                self.breaker.reserve_probe()
         return granted
 
     def vacated(self) -> None:
-        """An attempt has ended, or will not come."""
-        if self.exclusive_use is not None and not self.reserved and not self.flying:
+        """Called when an attempt has ended, or will not come."""
+        if self.exclusive_use is not None and not self.reserved and not self.in_flight:
             now = time.monotonic()
             self.exclusive_use.release(now)
             if self.exclusive_use.over(now):
                 self.exclusive_use = None
 
     def _free(self, body: str | None = None) -> int:
-        if self.guard.blocking and not self.guard.free_probes():
+        if self.breaker.blocking and not self.breaker.free_probes():
             return 0
         try:
             if self.one_by_one:
-                # Each hand-over must be visible to has_capacity() before the next question.
+                # Each hand-over must be visible to has_capacity() before the next reservation.
                 return int(not self.reserved and self.executor.has_capacity())
             capacity = self.executor.capacity if body is None else self.executor.capacity_of(body)
-            places = (capacity or 0) - self.reserved - self.flying
-            return min(places, self.guard.free_probes()) if self.guard.blocking else places
+            free = (capacity or 0) - self.reserved - self.in_flight
+            return min(free, self.breaker.free_probes()) if self.breaker.blocking else free
         except Exception:
-            log.exception("executor %s could not say whether it has capacity", self.key)
+            log.exception("the capacity of executor %s could not be read", self.key)
             return 0
 
     def can_run(self, task: TaskSpec) -> bool:
@@ -176,7 +180,7 @@ class ExecutorSlot:
             log.exception("executor %s could not cancel %s", self.key, event.task_id)
 
     def abandon(self, event: TaskReadyEvent) -> None:
-        """Asks for an attempt to stop that has its result already."""
+        """Asks an attempt that has its result already to stop."""
         try:
             self.executor.abandon(event)
         except Exception:
@@ -205,7 +209,7 @@ class ExecutorSlot:
         return DispatcherMetrics(
             dispatched=self.dispatched,
             results=dict(self.by_status),
-            in_flight=self.flying,
+            in_flight=self.in_flight,
             reserved=self.reserved,
             dropped=self.dropped,
         )

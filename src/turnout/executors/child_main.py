@@ -29,11 +29,11 @@ from turnout.runtime.importable import MAIN, MAIN_ELSEWHERE, found, unwrapped
 from turnout.runtime.messages import (
     LENGTH,
     Began,
+    BodyOutput,
     Done,
     Entered,
     FromChild,
     Job,
-    Said,
     Setting,
     Where,
     decode_to_child,
@@ -46,17 +46,17 @@ def main(data: int) -> None:
     ChildMain(data).serve()
 
 
-PIECE = 65_536
-"""Characters of one message, at most."""
+MAX_PIECE = 65_536
+"""Characters of one message."""
 
 
 class ChildOutput:
-    """The ``Output`` of bodies in a child. Printed text is gathered until its line ends."""
+    """The ``Output`` of bodies in a child. Printed text is buffered until its line ends."""
 
     echo = False
-    """The parent shows it, if it is to be shown."""
+    """The parent shows the output, if it is to be shown."""
 
-    def __init__(self, send: Callable[[Said], None]) -> None:
+    def __init__(self, send: Callable[[BodyOutput], None]) -> None:
         self._send = send
         self._begun = {Stream.STDOUT.value: "", Stream.STDERR.value: ""}
         self._lock = threading.Lock()
@@ -64,25 +64,25 @@ class ChildOutput:
     def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
         stream, text = str(stream), storable(text)
         if stream not in self._begun:
-            self._send(Said(stream, text))
+            self._send(BodyOutput(stream, text))
             return
         with self._lock:
-            whole, end, begun = (self._begun[stream] + text).rpartition("\n")
-            if len(begun) > PIECE:
-                whole, end, begun = whole + end + begun, "", ""
+            lines, end, begun = (self._begun[stream] + text).rpartition("\n")
+            if len(begun) > MAX_PIECE:
+                lines, end, begun = lines + end + begun, "", ""
             self._begun[stream] = begun
-        self._pieces(stream, whole + end)
+        self._pieces(stream, lines + end)
 
     def flush(self) -> None:
-        """Say the lines that were begun."""
+        """Sends the lines that were begun."""
         with self._lock:
             begun, self._begun = self._begun, dict.fromkeys(self._begun, "")
         for stream, text in begun.items():
             self._pieces(stream, text)
 
     def _pieces(self, stream: str, text: str) -> None:
-        for start in range(0, len(text), PIECE):
-            self._send(Said(stream, text[start : start + PIECE]))
+        for start in range(0, len(text), MAX_PIECE):
+            self._send(BodyOutput(stream, text[start : start + MAX_PIECE]))
 
 
 class Terminated(SystemExit):
@@ -132,13 +132,13 @@ class ChildMain:
 
     def _terminate(self, _number: int, _frame: FrameType | None) -> None:
         if os.getpid() != self._pid:
-            # A body has forked, and this is its child: none of what follows is its business.
+            # This is a child that a body has forked: it ends as a process without Turnout would.
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
             return
         self._terminated = True
         if self._info is not None:
-            # Not through the property: it sets the event that the very thread which this interrupts may be waiting on.
+            # Not by the property, which sets an event: the thread that this interrupts may hold its lock.
             msgspec.structs.force_setattr(self._info, "_cancelled", True)
         raise Terminated(128 + signal.SIGTERM)
 
@@ -161,10 +161,10 @@ class ChildMain:
         try:
             work = self._work(job, setting)
         except NotImportable as error:
-            return _in_parents_words(ExecutionResult.failed(job.event, error, retryable=False))
+            return _with_parents_names(ExecutionResult.failed(job.event, error, retryable=False))
         self._info = info = info_for(work, began)
         self._send(Entered())
-        return _in_parents_words(run_body(work, info, setting.output_limit))
+        return _with_parents_names(run_body(work, info, setting.output_limit))
 
     def _work(self, job: Job, setting: Setting) -> Work:
         target = _imported(job.body, setting)
@@ -210,16 +210,17 @@ def _imported(where: Where, setting: Setting) -> Any:
         raise
     except BaseException as error:
         source = setting.main_name or setting.main_file if where.module == MAIN else where.module
-        said = getattr(error, "message", None) or str(error)
+        message = getattr(error, "message", None) or str(error)
         raise NotImportable(
-            f"importing {source} in another process raised {type(error).__qualname__}: {said}",
+            f"importing {source} in another process raised {type(error).__qualname__}: {message}",
             code=getattr(error, "code", None) if hasattr(error, "fields") else None,
             function=f"{where.module}:{where.qualname}",
         ) from error
 
 
-def _in_parents_words(result: ExecutionResult) -> ExecutionResult:
-    """The program's main module has another name here; retry rules compare names."""
+def _with_parents_names(result: ExecutionResult) -> ExecutionResult:
+    """Returns the result with the parent's name of the main module, which has another name here: retry rules compare
+    names."""
     error, deferral = result.error, result.deferral
     if deferral is not None and deferral.condition is not None:
         ref = deferral.condition.ref.replace(f"{MAIN_ELSEWHERE}:", f"{MAIN}:", 1)

@@ -9,7 +9,7 @@ _SCHEME = "ipc://"
 
 
 def make_private(endpoint: str) -> None:
-    """Give the socket file of a bound endpoint the mode 0600; other endpoints have none.
+    """Gives the socket file of a bound endpoint the mode 0600; other endpoints have none.
 
     >>> make_private("tcp://127.0.0.1:5890")
     """

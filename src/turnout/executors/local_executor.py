@@ -1,4 +1,5 @@
-"""The batch core of the executors that run attempts on this machine: each attempt is taken once and reported once."""
+"""Holds the batch core of the executors that run attempts on this machine: each attempt is accepted and reported
+once."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ STOPPING = "executor_stopping"
 
 
 class TakenAttempt(Protocol):
-    """What the core uses of an attempt."""
+    """The part of an attempt that the core uses."""
 
     @property
     def key(self) -> Key: ...
@@ -101,7 +102,7 @@ class LocalExecutor(BatchExecutor, ABC, Generic[A]):
         return await super().execute(event)
 
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
-        """Takes these in and returns at once. An attempt that is here already is not run twice."""
+        """Accepts these and returns at once. An attempt that is here already is not run twice."""
         if self._loader is None:
             raise ExecutionFailed(f"executor {self._name!r} is not bound to a loader")
         if self._closing:
@@ -136,5 +137,5 @@ def not_loaded(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
     if isinstance(error, (StoreUnreachable, StoreUnusable, AttemptFenced)):
         # Nothing has started: neither an outage nor a pause may use up the task's attempts.
         return ExecutionResult.returned(event, error.code)
-    # Input that was refused once is refused again.
+    # Input that was refused would be refused again.
     return ExecutionResult.failed(event, describe(error), retryable=not isinstance(error, InputError))

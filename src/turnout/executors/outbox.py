@@ -20,20 +20,20 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 log = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 1_000
-INITIAL_BACKOFF, MAX_PAUSE = 0.05, 2.0
+INITIAL_BACKOFF, MAX_BACKOFF = 0.05, 2.0
 
 
 class Outbox:
     """Posts results from a thread of its own. A second post of one attempt changes nothing, so it resends freely.
 
-    It never waits for company: whatever has come in while one post was under way goes out with the next.
+    It does not wait for a batch to fill: what came while one post was under way goes out with the next.
     """
 
     def __init__(self, store: MessageStore, accepted: Callable[[Sequence[ExecutionResult]], None]) -> None:
         self._store: MessageStore = store
         self._accepted: Callable[[Sequence[ExecutionResult]], None] = accepted
         self._waiting: deque[tuple[str, ExecutionResult]] = deque()
-        self._some: threading.Event = threading.Event()
+        self._filled: threading.Event = threading.Event()
         self._stopping: threading.Event = threading.Event()
         self._until: float = math.inf
         self._thread: threading.Thread | None = None
@@ -45,22 +45,22 @@ class Outbox:
         self._thread.start()
 
     def put(self, poller: str, result: ExecutionResult) -> None:
-        """To be posted in this poller's name. From any thread."""
+        """Adds a result to post in this poller's name, from any thread."""
         self._waiting.append((poller, result))
-        self._some.set()
+        self._filled.set()
 
     def stop(self, timeout: float) -> None:
-        """Post what there is, for at most so long."""
+        """Posts what is left, for at most this many seconds."""
         self._until = time.monotonic() + timeout
         self._stopping.set()
-        self._some.set()
+        self._filled.set()
         if self._thread is not None:
             self._thread.join(timeout)
 
     def _post_loop(self) -> None:
         while True:
-            self._some.wait()
-            self._some.clear()
+            self._filled.wait()
+            self._filled.clear()
             while self._waiting:
                 batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_AT_ONCE))]
                 by_poller: defaultdict[str, list[ExecutionResult]] = defaultdict(list)
@@ -93,12 +93,12 @@ class Outbox:
                 if time.monotonic() > self._until:
                     return None
                 time.sleep(pause)
-                pause = INITIAL_BACKOFF if self._stopping.is_set() else min(pause * 2, MAX_PAUSE)
+                pause = INITIAL_BACKOFF if self._stopping.is_set() else min(pause * 2, MAX_BACKOFF)
 
     def _refuse(self, poller: str, result: ExecutionResult, error: StoreRejected) -> None:
         """Posts a failure in place of a result that the database refuses."""
         if result.status is ExecutionStatus.FAILED and result.error == _refusal(error):
-            log.error("the store refuses even the refusal of %s: %s", result.task_id, error)
+            log.error("the store also refuses the failure that replaces the result of %s: %s", result.task_id, error)
             self._accepted([result])
         else:
             refused = msgspec.structs.replace(

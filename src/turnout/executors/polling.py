@@ -41,9 +41,9 @@ class Held(msgspec.Struct, gc=False):
 
     event: TaskReadyEvent
     holder: str
-    """The session that it was claimed by."""
+    """The session that claimed it."""
     renewed: float
-    """When the store was asked for the lease that it has, by ``boot_time``."""
+    """The time at which its lease was requested, by ``boot_time``."""
 
 
 class HeldLoader:
@@ -73,7 +73,7 @@ class PollingExecutor:
     """Claims ready tasks of its keys in batches, as many as its inner executor has room for, in this or any process.
 
     It keeps what it holds alive by heartbeats, and holds an attempt until the store has taken its result. An attempt
-    that turns out to be no longer its own (its run was cancelled, or it was thought dead) is cancelled and forgotten.
+    that is no longer its own (its run was cancelled, or the poller was declared dead) is cancelled and dropped.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class PollingExecutor:
         self._held: dict[tuple[str, int], Held] = {}
         """By (task_id, attempt)."""
         self._hungry: bool = True
-        """More may be waiting than was claimed last: look again as soon as there is room."""
+        """True if more may wait than was claimed last: the next claim follows as soon as there is capacity."""
         self._renewed: float = 0.0
         self._wake: threading.Event = threading.Event()
         self._stopping: threading.Event = threading.Event()
@@ -114,9 +114,9 @@ class PollingExecutor:
         self._unlisten: Callable[[], None] = lambda: None
         self._inner.on_capacity(self._room)
 
-    # -- life -------------------------------------------------------------------------------------------------------
+    # -- start and stop ---------------------------------------------------------------------------------------------
     def start(self) -> None:
-        """Register with the store and begin to claim. Blocks for one round trip; raises what the store raises."""
+        """Registers with the store and begins to claim. Blocks for one round trip; raises what the store raises."""
         asked = boot_time()
         self._store.start_session(self.session, self._lease)
         self._renewed = asked
@@ -134,7 +134,7 @@ class PollingExecutor:
             thread.start()
 
     def stop(self, timeout: float = 10.0) -> None:
-        """Claim nothing more, hand back what has not started, give the rest its grace, post what there is to post.
+        """Stops claiming, hands back what has not started, gives the rest its grace, and posts the results.
 
         What still runs then is declared lost by the runs' owners as soon as the session has ended.
         """
@@ -151,7 +151,7 @@ class PollingExecutor:
         try:
             self._store.end_session(self.session.id)
         except StoreError as error:
-            log.warning("poller %s leaves without a word to the store: %s", self.session.id, error)
+            log.warning("the session of poller %s could not be ended: %s", self.session.id, error)
 
     def metrics(self) -> ExecutorMetrics:
         return self._inner.metrics()
@@ -176,7 +176,7 @@ class PollingExecutor:
                 self._wake.wait(self._poll)
 
     def _claim(self) -> bool:
-        """Take what there is room for; True if it is worth looking again at once."""
+        """Claims as many tasks as there are slots for; True if more may wait."""
         capacity = self._inner.capacity
         room = int(self._inner.has_capacity()) if capacity is None else min(self._batch, capacity - len(self._held))
         self._hungry = True
@@ -211,7 +211,7 @@ class PollingExecutor:
                 self._specs[task.version] = spec
         return spec
 
-    # -- answering --------------------------------------------------------------------------------------------------
+    # -- reporting --------------------------------------------------------------------------------------------------
     def _report(self, result: ExecutionResult) -> None:
         held = self._held.get((result.task_id, result.attempt))
         if held is not None:
@@ -226,7 +226,7 @@ class PollingExecutor:
         if self._hungry:
             self._wake.set()
 
-    # -- staying alive ----------------------------------------------------------------------------------------------
+    # -- heartbeats -------------------------------------------------------------------------------------------------
     def _heartbeat_loop(self) -> None:
         while not self._ended.wait(self._lease / 3):
             try:
@@ -239,31 +239,30 @@ class PollingExecutor:
     def _heartbeat(self) -> None:
         asked = boot_time()
         if not self._store.renew_session(self.session.id, self._lease).held:
-            # It was declared dead. What it holds may still be its own, attempt by attempt; new claims need a new name.
+            # It was declared dead. What it holds may still be its own, attempt by attempt; new claims need a new
+            # session.
             self.session = msgspec.structs.replace(self.session, id=str(uuid.uuid4()))
             self._store.start_session(self.session, self._lease)
         self._renewed = asked
-        self._room()  # for the case that the lack of a renewal is what kept it from claiming
+        self._room()  # a late renewal may have kept it from claiming
         by_holder: dict[str, list[Held]] = {}
         for held in list(self._held.values()):
             by_holder.setdefault(held.holder, []).append(held)
-        for holder, some in by_holder.items():
-            self._renew(holder, some)
+        for holder, attempts in by_holder.items():
+            self._renew(holder, attempts)
 
-    def _renew(self, holder: str, some: Sequence[Held]) -> None:
+    def _renew(self, holder: str, attempts: Sequence[Held]) -> None:
         asked = boot_time()
-        attempts = [(*split_task_id(held.event.task_id), held.event.attempt) for held in some]
-        lost = {
-            (task_id(run_id, pos), n) for run_id, pos, n in self._store.renew_attempts(holder, attempts, self._lease)
-        }
-        for held in some:
+        keys = [(*split_task_id(held.event.task_id), held.event.attempt) for held in attempts]
+        lost = {(task_id(run_id, pos), n) for run_id, pos, n in self._store.renew_attempts(holder, keys, self._lease)}
+        for held in attempts:
             if (held.event.task_id, held.event.attempt) in lost:
                 self._lose(held.event)
             else:
                 held.renewed = asked
 
     def _begin_by(self, event: TaskReadyEvent) -> float:
-        """Until when an attempt may begin here: its lease and that of the session that claimed it cannot be over."""
+        """Returns the time until which an attempt may begin here: until then its lease and that of its session hold."""
         renewed = self._renewed  # before the session: a new one comes first, and then its lease
         held = self._held.get((event.task_id, event.attempt))
         if held is None or held.holder != self.session.id:
@@ -272,7 +271,7 @@ class PollingExecutor:
 
     def _lose(self, event: TaskReadyEvent) -> None:
         if self._held.pop((event.task_id, event.attempt), None) is not None:
-            log.info("attempt %d of %s is no longer ours", event.attempt, event.task_id)
+            log.info("attempt %d of %s is no longer held by this poller", event.attempt, event.task_id)
             self._inner.cancel(event)
 
 
@@ -290,12 +289,13 @@ def _event(task: PolledTask, spec: WorkflowSpec | None) -> TaskReadyEvent:
 
 
 def _complete(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run it to its end in a thread of its own, so that the caller may have an event loop or none."""
+    """Runs the coroutine to its end in a thread of its own: the caller may have an event loop."""
     thread = threading.Thread(target=asyncio.run, args=(coroutine,), name="turnout-poller-life")
     thread.start()
     thread.join()
 
 
 def _session() -> Session:
-    """A session judged by its lease alone; give one with the process's identity to be missed within a second."""
+    """Returns a session that expires by its lease alone. One with the process's identity is declared dead within a
+    second."""
     return Session(id=str(uuid.uuid4()), kind="poller", host=socket.gethostname(), pid=os.getpid())

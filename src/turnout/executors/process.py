@@ -23,7 +23,7 @@ from turnout.runtime.process_info import format_size, parse_size, resident
 CHILD_MODULE = child_main.__name__
 """The module whose ``main`` a child process calls."""
 MAX_FALSE_STARTS = 3
-"""How many children may die before they take a job, until that counts as the job's crash."""
+"""Number of children that may die before they take a job; then the job counts as crashed."""
 MEMORY_INTERVAL = 0.2
 """Seconds between two measurements of the memory of busy children."""
 
@@ -61,7 +61,7 @@ class ProcessExecutor(SubprocessExecutor):
         self._watching: asyncio.TimerHandle | None = None
 
     def refuses(self, task: TaskSpec) -> str | None:
-        """Why this task can never run here, as far as its name tells."""
+        """Returns why this task can never run here, judged by its name; None if it may."""
         module, _, qualname = task.body.ref.partition(":")
         return unlocatable(module, qualname)
 
@@ -103,12 +103,12 @@ class ProcessExecutor(SubprocessExecutor):
         return result
 
     def _has_begun(self, attempt: RunningAttempt) -> bool:
-        """Only once its body is called: before that its child imports the body's module, which may take long."""
+        """True once its body is called: before that its child imports the body's module, which may take long."""
         return attempt.settled.is_set()
 
     def _began_meanwhile(self, child: ChildProcess, attempt: RunningAttempt) -> None:
-        """It was handed back as not begun. A child says that it calls the body before it does, and all that it said is
-        here: if it has called it meanwhile, the attempt is lost instead."""
+        """Corrects the result of an attempt that was handed back as not begun. A child reports the call of the body
+        before it calls it, and all its reports were read: if the body was called meanwhile, the attempt is lost."""
         returned = attempt.ends_as is not None and attempt.ends_as.status is ExecutionStatus.RETURNED
         if returned and not attempt.settled.is_set():
             attempt.started_at = None
@@ -138,7 +138,7 @@ class ProcessExecutor(SubprocessExecutor):
             self._idle.remove(child)
 
     def _keep(self, child: ChildProcess) -> None:
-        """The child has done its job: it waits for another one, or it has done enough."""
+        """Keeps the child for the next job, or retires it if it has run enough jobs or holds too much memory."""
         spent = self._recycle_after is not None and child.jobs >= self._recycle_after
         if not spent and self._recycle_above is not None and child.pid is not None:
             spent = resident([child.pid])[child.pid] > self._recycle_above
@@ -163,7 +163,7 @@ class ProcessExecutor(SubprocessExecutor):
 
     # -- memory -----------------------------------------------------------------------------------------------------
     def _watch(self) -> None:
-        """Look at the busy children, and again as long as there are any."""
+        """Measures the memory of busy children, repeatedly while there are any."""
         self._watching = None
         limit, pids = self._memory_limit, {pid: each for child, each in self._busy.items() if (pid := child.pid)}
         if limit is None or not self._busy:
@@ -171,8 +171,8 @@ class ProcessExecutor(SubprocessExecutor):
         for pid, held in resident(pids).items():
             if held > limit:
                 attempt = pids[pid]
-                said = f"its memory of {format_size(held)} exceeded the limit of {format_size(limit)}"
-                attempt.end(ExecutionResult.crashed(attempt.event, said), 0.0)
+                message = f"its memory of {format_size(held)} exceeded the limit of {format_size(limit)}"
+                attempt.end(ExecutionResult.crashed(attempt.event, message), 0.0)
         self._watching = asyncio.get_running_loop().call_later(MEMORY_INTERVAL, self._watch)
 
 
@@ -203,7 +203,8 @@ def _job(work: Work) -> Job:
 
 
 def _predicate(work: Work, body: Where) -> tuple[Where | None, bool]:
-    """Where the child finds the task's ``retry_if``: on the task itself, so that it may be a lambda, or by its name."""
+    """Returns where the child finds the task's ``retry_if``: on the task itself, so that it may be a lambda, or by its
+    name."""
     if work.retry_predicate is None:
         return None, False
     target: Any = sys.modules.get(body.module)

@@ -20,9 +20,9 @@ from turnout.runtime.outcome import describe, returned_value
 from turnout.runtime.supervised_process import LineSplitter, SupervisedProcess, command_child
 
 FAST_START = ("-I", "-S")
-"""A supervisor of a command needs nothing but the standard library."""
+"""The supervisor of a command needs only the standard library."""
 OUT_OF_PROCESSES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
-"""Errors of a start that no command is to blame for."""
+"""Errors of a start that are not the command's fault."""
 
 
 class ShellExecutor(SubprocessExecutor):
@@ -40,7 +40,7 @@ class ShellExecutor(SubprocessExecutor):
         assert spec is not None, "a shell body has its command"
         command = render(spec, work.kwargs)
         captured = {stream: Captured(spec.max_capture) for stream in ("stdout", "stderr")}
-        lines = {stream: LineSplitter(_teller(work, stream)) for stream in captured}
+        lines = {stream: LineSplitter(_relay_to(work, stream)) for stream in captured}
 
         def output(stream: str, data: bytes) -> None:
             captured[stream].feed(data)
@@ -102,12 +102,12 @@ class ShellExecutor(SubprocessExecutor):
         return returned_value(event, value, attempt.started_at or finished, finished, self._max_output_bytes)
 
 
-def _teller(work: Work, stream: str) -> Callable[[str], None]:
+def _relay_to(work: Work, stream: str) -> Callable[[str], None]:
     return lambda line: relay(work.output, work.event, stream, line + "\n")
 
 
 def _about(work: Work) -> dict[str, str]:
-    """What a Python body gets as ``TaskInfo``, in the environment."""
+    """Returns the environment variables that stand for the ``TaskInfo`` of a Python body."""
     event = work.event
     return {
         "TURNOUT_RUN_ID": event.run_id,

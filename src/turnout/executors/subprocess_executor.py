@@ -1,4 +1,4 @@
-"""The executors whose attempts are processes: one event loop, in a thread of its own, waits for all of them."""
+"""Holds the core of executors whose attempts are processes: one event loop, in a thread of its own, waits for all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JOIN_TIMEOUT = 5.0
 
 
 class RunningAttempt:
-    """One attempt from being taken in until everything of it is gone."""
+    """One attempt, from its acceptance until its processes have ended."""
 
     def __init__(self, key: Key, event: TaskReadyEvent, report: Report) -> None:
         self.key = key
@@ -35,7 +35,7 @@ class RunningAttempt:
         self.report = report
         self.task: asyncio.Task[None] | None = None
         self.ends_as: ExecutionResult | None = None
-        """The result with which it is being ended early, if it is."""
+        """The result with which it is being ended early; None if it is not."""
         self.kill_grace: float | None = None
         self.started_at: float | None = None
         self.committed = False
@@ -59,7 +59,7 @@ class RunningAttempt:
 
 
 class SubprocessExecutor(LocalExecutor[RunningAttempt]):
-    """Takes attempts in from any thread, runs each as a coroutine, and reports its result when its processes are gone.
+    """Accepts attempts from any thread, runs each as a coroutine, and reports its result when its processes are gone.
 
     Nothing is started, not even the loop's thread, before the first attempt comes.
     """
@@ -71,7 +71,7 @@ class SubprocessExecutor(LocalExecutor[RunningAttempt]):
 
     def __init__(self, name: str, slots: int, grace: Duration, max_output_bytes: int = MAX_BYTES) -> None:
         if slots < 1:
-            raise InvalidSetting(f"executor {name!r} has {slots} places: it needs at least one")
+            raise InvalidSetting(f"executor {name!r} has {slots} slots: it needs at least one")
         super().__init__(name, max_output_bytes, RunningAttempt)
         self._slots = slots
         self.grace: float = seconds(grace, f"grace of executor {name!r}")
@@ -84,11 +84,11 @@ class SubprocessExecutor(LocalExecutor[RunningAttempt]):
         """Runs the attempt. When this is cancelled, it ends what it has started before it returns."""
 
     def _has_begun(self, attempt: RunningAttempt) -> bool:
-        """True if to end this attempt now would cost it."""
+        """True if ending this attempt now would make it lost."""
         return attempt.started_at is not None
 
     async def _close(self) -> None:
-        """Ends what outlives attempts."""
+        """Ends the processes that are kept between attempts."""
 
     @property
     def capacity(self) -> int:
@@ -101,7 +101,7 @@ class SubprocessExecutor(LocalExecutor[RunningAttempt]):
         running = min(len(self._live), self._slots)
         return msgspec.structs.replace(super().metrics(), capacity=self._slots, running=running)
 
-    # -- life -------------------------------------------------------------------------------------------------------
+    # -- start and stop ---------------------------------------------------------------------------------------------
     async def start(self) -> None:
         self._closing = False
 
@@ -144,7 +144,7 @@ class SubprocessExecutor(LocalExecutor[RunningAttempt]):
                 self._thread.start()
             return self._loop
 
-    # -- taking attempts in -----------------------------------------------------------------------------------------
+    # -- accepting attempts -----------------------------------------------------------------------------------------
     def _begin(self, attempts: Sequence[RunningAttempt]) -> None:
         self._running_loop().call_soon_threadsafe(self._create_tasks, attempts)
 
@@ -171,7 +171,7 @@ class SubprocessExecutor(LocalExecutor[RunningAttempt]):
         try:
             result = await self._outcome(attempt)
         except asyncio.CancelledError:
-            result = attempt.ends_as or ExecutionResult.lost(attempt.event, "its executor let it go")
+            result = attempt.ends_as or ExecutionResult.lost(attempt.event, "its executor dropped it")
         except BaseException as error:
             result = ExecutionResult.failed(attempt.event, describe(error))
         if attempt.timer is not None:

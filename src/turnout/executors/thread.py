@@ -129,7 +129,7 @@ class ThreadExecutor(LocalExecutor[Attempt]):
         self._deadlines.close()
         self._backlog.close()
 
-    # -- taking attempts in -----------------------------------------------------------------------------------------
+    # -- accepting attempts -----------------------------------------------------------------------------------------
     def _begin(self, attempts: Sequence[Attempt]) -> None:
         self._answer_owed(len(attempts))
         for_loop: list[Attempt] = []

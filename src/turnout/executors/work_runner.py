@@ -10,7 +10,7 @@ from turnout.runtime.attempt import Key, key_of
 
 MAX_THREADS = 1_000
 MAX_COROUTINES = 10_000
-"""How many attempts run at once is for the executors that call it to limit, by their capacity."""
+"""The executors that call it limit how many attempts run at once, by their capacity."""
 
 
 class WorkRunner:
@@ -22,7 +22,7 @@ class WorkRunner:
         self._executor.bind(self)
 
     async def __call__(self, work: Work) -> ExecutionResult:
-        """The attempt's result. If the waiting is cancelled, so is the attempt."""
+        """Returns the attempt's result. If the call is cancelled, so is the attempt."""
         key = key_of(work.event)
         if key in self._works:
             raise ExecutionFailed(f"attempt {work.event.attempt} of {work.event.task_id} runs here already")
@@ -33,7 +33,7 @@ class WorkRunner:
             del self._works[key]
 
     async def stop(self) -> None:
-        """Let the threads end; bodies that still run are told that nothing waits for them."""
+        """Ends idle threads; bodies that still run see ``info.cancelled``."""
         await self._executor.stop(0.0)
 
     # -- the loader of the executor -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Holds what the executor of threads keeps of one attempt."""
+"""Holds the state of one attempt in the executor of threads."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Key: TypeAlias = tuple[str, int, bool]
 
 
 def key_of(event: TaskReadyEvent) -> Key:
-    """What tells attempts apart: a shadow has the task and ordinal of the attempt that it copies."""
+    """Returns the key of an attempt. A shadow has the task and number of the attempt that it copies."""
     return (event.task_id, event.attempt, event.shadow)
 
 
 class Location(Enum):
-    """Where an attempt is: it holds a thread, or room on the event loop, until its body really returns."""
+    """The location of an attempt: it holds a thread, or a slot of the event loop, until its body returns."""
 
     QUEUE = 0
     THREAD = 1
@@ -34,7 +34,7 @@ IN_QUEUE, IN_THREAD, ON_LOOP, NOWHERE = Location.QUEUE, Location.THREAD, Locatio
 
 
 class Attempt(msgspec.Struct, gc=False, eq=False):
-    """One attempt from being taken in until its body returns, which may be later than its result."""
+    """One attempt, from its acceptance until its body returns, which may be later than its result."""
 
     key: Key
     event: TaskReadyEvent
@@ -47,11 +47,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     deadline: int | None = None
     started_at: float | None = None
     arrived: float = 0.0
-    """When it came into the queue that it is in, by the monotonic clock."""
+    """The time at which it entered its queue, by the monotonic clock."""
     loading: bool = False
-    """A thread has it and waits for its work."""
+    """True while a thread waits for its work to be loaded."""
     estimate: float = 0.0
-    """Seconds that its body may take, while it waits for a thread."""
+    """Expected seconds of its body, while it waits for a thread."""
 
     def begin(self, work: Work, place: Location, now: float) -> TaskInfo:
         self.work = work
@@ -62,11 +62,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
 
 def body_of(event: TaskReadyEvent) -> str:
-    """What estimates are kept by."""
+    """Returns the key of the body's measured durations."""
     return event.body or event.task_name
 
 
 def rank_of(attempt: Attempt) -> tuple[int, int]:
-    """Of the attempts that wait, those with the highest rank begin first."""
+    """Returns the rank of a waiting attempt: the highest rank begins first."""
     event = attempt.event
     return (event.priority, event.task_priority)

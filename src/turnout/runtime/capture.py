@@ -1,7 +1,7 @@
 """Hands what bodies of this process print and log to the ``Output`` of their attempt.
 
-While capturing is on, ``sys.stdout`` and ``sys.stderr`` are stand-ins that look up the current task when something is
-written, and only then: a body that says nothing costs nothing. What no task says passes through untouched.
+While capturing is on, ``sys.stdout`` and ``sys.stderr`` are replaced by streams that look up the current task when
+something is written, and only then: a body that writes nothing costs nothing. Text of no task passes through unchanged.
 
 Records of ``logging`` are taken where loggers hand them to their handlers. A handler on the root logger would not do:
 ``logging.basicConfig()`` does nothing once there is one, and warnings no longer appear by themselves.
@@ -24,26 +24,26 @@ from turnout.model.logs import Stream
 _format = logging.Formatter("%(levelname)s %(name)s: %(message)s").format
 _format_own = logging.Formatter("%(levelname)s: %(message)s").format
 _recorded: ContextVar[TaskInfo | None] = ContextVar("turnout_recorded", default=None)
-"""Set while something is passed on that its attempt has already, a record to handlers or text to the real stream: if it
-comes by here once more on its way, it is not said once more."""
+"""Set while output that its attempt already has is passed on, a record to handlers or text to the real stream: if it
+passes here again on its way, it is not captured twice."""
 
 
 class CapturingStream:
-    """In the place of ``sys.stdout`` or ``sys.stderr``; whatever is not writing is left to the real one."""
+    """Replaces ``sys.stdout`` or ``sys.stderr``; everything but writing is left to the real stream."""
 
     def __init__(self, real: TextIO, stream: Stream, late: bool = False) -> None:
         self._real = real
         self._stream = str(stream.value)
         self._late = late
-        """The real one was installed while capturing was on, by code that may read what is written to it."""
+        """True if the real stream was installed while capturing was on, by code that may read what is written to it."""
 
     def write(self, text: str) -> int:
-        said = _recorded.get()
-        info = said or current_task()
+        recorded = _recorded.get()
+        info = recorded or current_task()
         output = None if info is None else info.output
         if info is None or output is None or not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             return self._real.write(text)
-        if said is None:
+        if recorded is None:
             output(info, self._stream, text)
         if not (output.echo or self._late):
             return len(text)
@@ -64,8 +64,8 @@ class CapturingStream:
 
 
 def relay(output: Output | None, event: TaskReadyEvent, stream: str, text: str, shown: str | None = None) -> None:
-    """What an attempt that runs elsewhere has said: kept, and shown here if it is to be, as ``shown`` where that is not
-    the same. Not called within a body."""
+    """Stores the output of an attempt that runs in another process, and shows it here if ``output.echo``; as ``shown``
+    if that is given. Not called within a body."""
     if output is None:
         return
     output(event, stream, text)
@@ -75,9 +75,9 @@ def relay(output: Output | None, event: TaskReadyEvent, stream: str, text: str, 
             target.write(text if shown is None else shown)
 
 
-# -- putting it in place ---------------------------------------------------------------------------------------------
-# The streams and the loggers belong to the whole process, so this does too: the first to capture puts the stand-ins in
-# place, the last to end takes them out, unless other code has replaced them.
+# -- installation ----------------------------------------------------------------------------------------------------
+# Streams and loggers belong to the process, so capturing does too: the first capture replaces them, and the end of the
+# last one restores them, unless other code has replaced them.
 _lock = threading.Lock()
 _captures = 0
 _hooked = False
@@ -85,7 +85,7 @@ _real_call = logging.Logger.callHandlers
 
 
 def capture() -> Callable[[], None]:
-    """Capture from now on; returns the function that ends it."""
+    """Starts capturing; returns the function that ends it."""
     global _captures  # noqa: PLW0603
     with _lock:
         _captures += 1
@@ -153,7 +153,7 @@ def _call_handlers(self: logging.Logger, record: logging.LogRecord) -> None:
 
 
 def _text(record: logging.LogRecord) -> str:
-    # A formatter leaves its texts on the record, for handlers that may want them otherwise.
+    # A formatter stores its texts on the record, and other handlers may format it otherwise.
     own = copy.copy(record)
     try:
         return (_format_own if own.name.startswith(f"{TASK_LOGGER}.") else _format)(own)

@@ -16,7 +16,7 @@ from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
 from turnout.runtime.capture import relay
 from turnout.runtime.importable import MAIN, main_of
-from turnout.runtime.messages import LENGTH, Began, Entered, FromChild, Said, Setting, decode_from_child, frame
+from turnout.runtime.messages import LENGTH, Began, BodyOutput, Entered, FromChild, Setting, decode_from_child, frame
 from turnout.runtime.supervised_process import LineSplitter, SupervisedProcess, how_it_ended, python_child
 
 START_LIMIT = 60.0
@@ -25,15 +25,15 @@ FRAME_SLACK = 4
 
 
 class Crash(Exception):
-    """The child died under its job; the text says how."""
+    """Raised when the child died while it ran its job; the text says how."""
 
 
 class NotBegun(Exception):
-    """The child died before it took the job: another one may."""
+    """Raised when the child died before it took the job: another child may take it."""
 
 
 class ChildProcess:
-    """One child and its supervisor. To be used on one event loop."""
+    """One child and its supervisor, used on one event loop."""
 
     def __init__(self, module: str, *, grace: float, output_limit: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -45,10 +45,10 @@ class ChildProcess:
         self._entered: Callable[[], None] = lambda: None
         self._began: asyncio.Future[float] | None = None
         self._answer: asyncio.Future[ExecutionResult] | None = None
-        self._lines = {stream: LineSplitter(_tell(self._say, stream)) for stream in ("stdout", "stderr")}
+        self._lines = {stream: LineSplitter(_line_handler(self._relay, stream)) for stream in ("stdout", "stderr")}
         self.jobs = 0
         self.begun_at: float | None = None
-        """When the child took its job, also if its result is no longer waited for."""
+        """The time at which the child took its job, also if its result is no longer needed."""
         self._data, theirs = socket.socketpair()
         try:
             self._process = SupervisedProcess(
@@ -104,7 +104,7 @@ class ChildProcess:
         return result
 
     def stop(self, grace: float) -> None:
-        """Ends the child and everything that it has started; ``gone`` tells when that is done."""
+        """Ends the child and everything that it has started; ``gone`` is done when they have ended."""
         self._process.stop(grace)
 
     async def _send(self, job: bytes) -> None:
@@ -112,7 +112,7 @@ class ChildProcess:
             await self._loop.sock_sendall(self._data, self._first + job)
             self._first = b""
         except OSError:
-            # It is dying: how, its supervisor says.
+            # The child is dying; its supervisor reports how.
             await asyncio.wait({self._process.ended})
 
     def _read(self) -> None:
@@ -123,7 +123,7 @@ class ChildProcess:
         except BlockingIOError:
             return
         except (OSError, ValueError, msgspec.DecodeError):
-            # A body has written to a socket that is none of its business; nothing that follows can be trusted.
+            # A body has written to this socket; nothing that follows can be trusted.
             self.stop(0.0)
         self._loop.remove_reader(self._data.fileno())
 
@@ -146,13 +146,13 @@ class ChildProcess:
                 self._began.set_result(message.at)
         elif isinstance(message, Entered):
             self._entered()
-        elif isinstance(message, Said):
-            self._say(message.stream, message.text)
+        elif isinstance(message, BodyOutput):
+            self._relay(message.stream, message.text)
         elif self._answer is not None and not self._answer.done():
             self._answer.set_result(message.result)
 
     def _died(self) -> None:
-        self._read()  # what it said before
+        self._read()  # what it sent before
         status = self._process.ended.result()
         if self._began is not None and not self._began.done():
             self._began.set_exception(NotBegun(how_it_ended(status)))
@@ -170,13 +170,13 @@ class ChildProcess:
         for lines in self._lines.values():
             lines.flush()
 
-    def _say(self, stream: str, text: str) -> None:
+    def _relay(self, stream: str, text: str) -> None:
         if self._event is not None:
             relay(self._output, self._event, stream, text)
 
 
-def _tell(say: Callable[[str, str], None], stream: str) -> Callable[[str], None]:
-    return lambda line: say(stream, line + "\n")
+def _line_handler(handle: Callable[[str, str], None], stream: str) -> Callable[[str], None]:
+    return lambda line: handle(stream, line + "\n")
 
 
 def _setting(output_limit: int) -> Setting:
@@ -193,6 +193,7 @@ def _setting(output_limit: int) -> Setting:
 
 
 def _flags() -> list[str]:
-    """How this interpreter was started, as far as bodies could notice; without a path of the supervisor's own."""
+    """Returns the flags of this interpreter that bodies could notice, and ``-P``: the supervisor adds no path of its
+    own."""
     flags = ["-P", *("-O" for _ in range(sys.flags.optimize)), *(f"-W{each}" for each in sys.warnoptions)]
     return flags if not sys.flags.isolated else ["-I", *flags]

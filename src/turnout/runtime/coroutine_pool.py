@@ -97,7 +97,7 @@ class CoroutinePool(QueueConsumer[T]):
                 item = self._items.popleft()
             except IndexError:
                 return
-            # An empty context: what the caller's thread or an earlier body has set is none of this body's business.
+            # An empty context: a body does not see what the caller's thread or an earlier body has set.
             task = loop.create_task(self._run(item), context=contextvars.Context())
             self._tasks[item] = task
             task.add_done_callback(partial(self._done, item))

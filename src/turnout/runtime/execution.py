@@ -1,5 +1,4 @@
-"""Calls the body of one attempt, in whatever thread or process this is, and makes its result of what that returned or
-raised."""
+"""Calls the body of one attempt in the current thread, and makes its result from what the body returned or raised."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ _event_lock = threading.Lock()
 
 
 def wait_cancelled(info: TaskInfo, timeout: float | None) -> bool:
-    """Does what ``TaskInfo.wait_cancelled`` promises. The event is made only for bodies that wait."""
+    """Implements ``TaskInfo.wait_cancelled``. The event is made only for bodies that wait."""
     with _event_lock:
         event = info.waited_on
         if not isinstance(event, threading.Event):
@@ -34,12 +33,12 @@ def wait_cancelled(info: TaskInfo, timeout: float | None) -> bool:
 
 
 def info_for(work: Work, now: float) -> TaskInfo:
-    """What the body of this work gets to know if it begins now."""
+    """Returns the ``TaskInfo`` of the body if it begins now."""
     return work.info(now, wait_cancelled)
 
 
 def is_async(work: Work) -> bool:
-    """Whether the body belongs on an event loop."""
+    """True if the body needs an event loop."""
     body: Any = work.body
     code = getattr(body, "__code__", None)
     if code is not None:
@@ -48,20 +47,21 @@ def is_async(work: Work) -> bool:
 
 
 def call(work: Work, info: TaskInfo) -> Any:
-    """Run a sync body here; to be called in a context of its own, which current_task() then lives in."""
+    """Runs a sync body here. It must be called in a context of its own, in which current_task() is set."""
     if info.output is not None:
         stay_in_place()
     set_current(info)
     value = work.invoke(info)
     if not isinstance(value, CoroutineType):
         return value
-    # A wrapper can hide that the function is async: then it has begun. The thread is taken already, so it may as well
-    # drive the rest.
+    # A wrapper can hide that the function is async: then it has begun, and the rest is run in this thread, which is
+    # taken already.
     return asyncio.run(_begun(work, value) if is_async(work) else value)
 
 
 async def _begun(work: Work, body: CoroutineType[Any, Any, Any]) -> Any:
-    """An async body begins here: it takes longer to make an event loop than a body may come late."""
+    """Checks the fence again before an async body begins: making an event loop may take longer than the fence
+    allows."""
     try:
         work.begin_by()
     except AttemptFenced:
@@ -71,7 +71,7 @@ async def _begun(work: Work, body: CoroutineType[Any, Any, Any]) -> Any:
 
 
 async def call_async(work: Work, info: TaskInfo) -> Any:
-    """Run an async body in the running task; what the task does afterwards is no longer the body's doing."""
+    """Runs an async body in the running task, and resets the current task afterwards."""
     if info.output is not None:
         stay_in_place()
     token = set_current(info)
@@ -89,7 +89,7 @@ def run_body(
     clock: Callable[[], float] = time.time,
     on_error: Callable[[BaseException], None] | None = None,
 ) -> ExecutionResult:
-    """The result of the body, called in this thread in a context of its own; an async body is driven to its end here.
+    """Returns the result of the body, called in this thread in a context of its own; an async body is run to its end.
 
     ``on_error`` gets what the body raised before it becomes a result, and may raise it again.
     """
@@ -104,7 +104,7 @@ def run_body(
 
 
 async def run_async_body(work: Work, info: TaskInfo, limit: int = MAX_BYTES) -> ExecutionResult:
-    """The result of an async body, run in the current task."""
+    """Returns the result of an async body, run in the current task."""
     started_at = time.time() if info.started_at is None else info.started_at
     try:
         value = await call_async(work, info)

@@ -1,7 +1,7 @@
 """Holds the lines of attempts until they are written, and decides which are dropped when there are too many.
 
-Pieces of text come in, whole lines go out, in the order in which they were written. Three bounds hold whatever bodies
-do: the length of a line, what is kept of one attempt, and what waits in memory.
+Pieces of text come in, complete lines go out, in the order in which they were written. Three limits always hold: the
+length of a line, the bytes kept of one attempt, and the bytes that wait in memory.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from turnout.model.setting_types import Count, Seconds, Settings
 from turnout.runtime.log_lines import AttemptLog, K, Line, PartialLine
 
 MAX_ATTEMPTS = 10_000
-"""Attempts whose count of bytes is remembered; one that so many others have overtaken since is counted anew."""
+"""Attempts whose count of bytes is kept; the count of the least recently used one is dropped first."""
 SHED_SHARE = 0.125
-"""The share of the memory that is freed at once when it is full, so that this does not happen at every line."""
+"""The share of the memory that is freed at once when it is full, so that not every line frees some."""
 TAKE_SHARE = 0.25
-"""The share of it that is taken at once, and is in memory beside what waits while it is being written."""
+"""The share of the memory that is taken at once; it stays in memory until it is written."""
 OVERHEAD = 100
 """Bytes that a waiting line takes beside its text."""
 
@@ -46,7 +46,7 @@ class LogSettings(Settings, frozen=True, kw_only=True):
 
 
 class LogBuffer(Generic[K]):
-    """Attempts are told apart by keys that its owner chooses. Not safe for threads: its owner has a lock."""
+    """The lines of attempts by keys that its owner chooses. Not safe for threads: its owner has a lock."""
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
@@ -61,13 +61,13 @@ class LogBuffer(Generic[K]):
         self.size = 0
         """Bytes that wait to be taken."""
         self.lost = 0
-        """Lines dropped for want of memory."""
+        """Number of lines dropped because the memory was full."""
 
     @property
     def unfinished(self) -> bool:
         return bool(self._unfinished)
 
-    # -- coming in ----------------------------------------------------------------------------------------------
+    # -- adding -------------------------------------------------------------------------------------------------
     def knows(self, key: K) -> bool:
         return key in self._logs
 
@@ -164,7 +164,7 @@ class LogBuffer(Generic[K]):
         self._order += 1
         return self._order
 
-    # -- going out ----------------------------------------------------------------------------------------------
+    # -- taking -------------------------------------------------------------------------------------------------
     def take(self, most: int) -> list[Line[K]]:
         """Removes and returns the oldest lines, in order: so many, or fewer if they are long."""
         for log in self._waiting:

@@ -1,4 +1,4 @@
-"""Holds one attempt's log and its lines on their way to the store or the hub."""
+"""Holds one attempt's log and its lines that are not yet written to the store or the hub."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ K = TypeVar("K")
 
 
 class Line(Generic[K]):
-    """A line on its way. ``lost`` is the number of lines that it stands for, if it reports that they were dropped."""
+    """A line that is not written yet. ``lost`` is the number of lines that it stands for, if it reports that they were
+    dropped."""
 
     __slots__ = ("at", "log", "lost", "order", "seq", "shown", "size", "stream", "text")
 
@@ -23,7 +24,7 @@ class Line(Generic[K]):
         self.size = size
         self.lost = 0
         self.shown = False
-        """An observer has had it already."""
+        """True if an observer has it already."""
 
 
 class AttemptLog(Generic[K]):

@@ -24,7 +24,7 @@ class Where(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True, tag="setting"):
-    """The first message: what the parent's interpreter is like."""
+    """The first message: the state of the parent's interpreter."""
 
     path: list[str]
     argv: list[str]
@@ -34,7 +34,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, tag="setting"):
     main_file: str | None = None
     output_limit: int
     log_level: int = logging.WARNING
-    """From which level on the root logger takes records."""
+    """The level of the root logger."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="job"):
@@ -51,7 +51,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     labels: dict[str, str] = {}
     timeout: float | None = None
     begin_by: float | None = None
-    """Until when it may begin, by ``contracts.clock.boot_time``: it is checked where the body is called."""
+    """The time until which it may begin, by ``contracts.clock.boot_time``: it is checked where the body is called."""
     idempotency_key: str = ""
     token: str = ""
     saved: Any = None
@@ -60,11 +60,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     """Where the child finds the function that the task declares for the condition."""
     retry_if: Where | None = None
     own_retry_if: bool = False
-    """The predicate is the one that the task found at ``body`` has."""
+    """True if the predicate is that of the task found at ``body``."""
 
 
 class Began(msgspec.Struct, frozen=True, tag="began"):
-    """The child has taken the job: from here on its death is the job's doing."""
+    """The child has taken the job: if it dies from now on, the job has crashed."""
 
     at: float
 
@@ -73,8 +73,8 @@ class Entered(msgspec.Struct, frozen=True, tag="entered"):
     """The body was found, and is called now."""
 
 
-class Said(msgspec.Struct, frozen=True, tag="said"):
-    """Something that the body has printed or logged, or its progress."""
+class BodyOutput(msgspec.Struct, frozen=True, tag="said"):
+    """Text that the body has printed or logged, or its progress."""
 
     stream: str
     text: str
@@ -85,7 +85,7 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
 
 
 ToChild: TypeAlias = Setting | Job
-FromChild: TypeAlias = Began | Entered | Said | Done
+FromChild: TypeAlias = Began | Entered | BodyOutput | Done
 
 encode_json = msgspec.json.Encoder().encode
 decode_to_child = msgspec.json.Decoder(ToChild).decode

@@ -23,7 +23,7 @@ _OUR_CODE = os.path.dirname(os.path.abspath(turnout.errors.__file__)) + os.sep
 def returned_value(
     event: TaskReadyEvent, value: Any, started_at: float, finished_at: float, limit: int = MAX_BYTES
 ) -> ExecutionResult:
-    """The result of a body that returned: completed, or failed for good if the value cannot be kept."""
+    """Returns the result of a body that returned: completed, or failed for good if the value cannot be kept."""
     chosen = None
     if isinstance(value, Branch):
         chosen, value = value.chosen, value.value
@@ -47,7 +47,7 @@ def returned_value(
 
 
 def raised(work: Work, error: BaseException, started_at: float, finished_at: float) -> ExecutionResult:
-    """The result of a body that raised: SystemExit and KeyboardInterrupt are failures like any other."""
+    """Returns the result of a body that raised: SystemExit and KeyboardInterrupt are failures like any other."""
     if isinstance(error, AttemptFenced):
         return ExecutionResult.returned(work.event, error.code)
     if isinstance(error, Defer | Unmet):
@@ -62,7 +62,7 @@ def raised(work: Work, error: BaseException, started_at: float, finished_at: flo
             try:
                 retryable = bool(work.retry_predicate(error))
             except Exception as second:
-                # The budget bounds the attempts; a broken predicate must not turn a passing trouble into a final one.
+                # The budget limits the attempts; a broken predicate must not make a temporary failure final.
                 remark = f"\nThe retry predicate itself raised {type(second).__qualname__}: {second}"
         case _:
             pass
@@ -77,7 +77,7 @@ def raised(work: Work, error: BaseException, started_at: float, finished_at: flo
 
 
 def describe(error: BaseException, remark: str = "") -> ErrorInfo:
-    """The exception as text, its traceback beginning with the first frame that is not ours."""
+    """Returns the exception as text, its traceback beginning with the first frame outside of Turnout."""
     try:
         info = error_info(error.with_traceback(_theirs(error.__traceback__)))
     except Exception as second:

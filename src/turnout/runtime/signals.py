@@ -19,8 +19,8 @@ _END = b"\0"
 
 
 class StopSignals:
-    """While it is entered, ``heard`` is called for each of these signals, in a thread of its own. Entered by another
-    thread than the main one it hears nothing: that thread has no say in signals."""
+    """While it is entered, ``heard`` is called for each of these signals, in a thread of its own. Outside of the main
+    thread it does nothing: only the main thread can set signal handlers."""
 
     def __init__(self, heard: Callable[[int], None]) -> None:
         self._heard = heard
@@ -34,7 +34,7 @@ class StopSignals:
             self._reader, self._writer = os.pipe()
             os.set_blocking(self._writer, False)
             self._thread.start()
-            # The pipe before the handlers: whatever these keep from ending the process has its byte.
+            # The pipe before the handlers: every signal that a handler catches has its byte.
             self._before_fd = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             self._before = {number: signal.signal(number, _noted) for number in STOP_SIGNALS}
         return self
@@ -63,4 +63,4 @@ class StopSignals:
 
 
 def _noted(number: int, frame: object) -> None:
-    """Without a handler the interpreter writes no byte."""
+    """Does nothing: without a handler the interpreter writes no byte."""

@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 PIPE = 65_536
 MAX_DRAINED = 16
-"""Reads of one stream without looking at anything else: more than a pipe holds, so all that was written before."""
+"""Reads of one stream in a row: together they take more than a pipe holds, so all that was written before."""
 
 
 class SupervisedProcess:
-    """A child under its supervisor. To be used on one event loop, whose thread must live as long as the child: on Linux
+    """A child under its supervisor, used on one event loop, whose thread must live as long as the child: on Linux
     the supervisor ends when the thread that started it does.
 
     ``started`` brings the child's process id, ``ended`` its exit status (``failure`` says that there is no such
@@ -52,7 +52,7 @@ class SupervisedProcess:
         self.gone: asyncio.Future[None] = self._loop.create_future()
         self.failure: OSError | None = None
         self.late = False
-        """The command has not begun: its time to do so was over."""
+        """True if the command has not begun because its time to begin was over."""
         self._output = output
         self._received = b""
         self._streams: dict[str, int] = {}
@@ -88,7 +88,7 @@ class SupervisedProcess:
             self._loop.add_reader(reader, self._read, stream)
 
     def stop(self, grace: float) -> None:
-        """SIGTERM to the child and everything below it; SIGKILL to what is left after ``grace`` seconds."""
+        """Sends SIGTERM to the child and everything below it, and SIGKILL to what is left after ``grace`` seconds."""
         with contextlib.suppress(OSError):
             self._control.send(f"stop {max(grace, 0.0)}\n".encode())
 
@@ -198,7 +198,7 @@ def python_child(module: str, data: int) -> list[str]:
 
 
 def how_it_ended(status: int) -> str:
-    """A waitpid status in words: ``was killed by SIGSEGV``, ``exited with code 1``."""
+    """Returns a waitpid status in words: ``was killed by SIGSEGV``, ``exited with code 1``."""
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return f"exited with code {code}"

@@ -26,7 +26,7 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 KILL_TIMEOUT = 10.0
 """Seconds after which what even SIGKILL did not end (it belongs to another user, or hangs in the kernel) is left."""
 KILL_INTERVAL, POLL_INTERVAL = 0.02, 0.1
-"""Seconds between two rounds of SIGKILL (what was just forked may have escaped the first), and two looks at a group."""
+"""Seconds between two rounds of SIGKILL (a new fork may have escaped the first), and two checks of a group."""
 
 
 def main(arguments: list[str]) -> None:
@@ -142,7 +142,8 @@ REAPER = sys.platform == "linux"
 
 
 def processes() -> dict[int, tuple[int, int]]:
-    """Every process of this machine with its parent and its resident memory in pages, as far as it can be read."""
+    """Returns every process of this machine with its parent and its resident memory in pages, as far as it can be
+    read."""
     found: dict[int, tuple[int, int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -157,7 +158,7 @@ def processes() -> dict[int, tuple[int, int]]:
 
 
 def descendants(pid: int, table: dict[int, tuple[int, int]]) -> list[int]:
-    """Everything below this process, the nearest first."""
+    """Returns the processes below this one, the nearest first."""
     children: dict[int, list[int]] = {}
     for each, (parent, _) in table.items():
         children.setdefault(parent, []).append(each)
@@ -195,7 +196,7 @@ def _become_child(supervisor: int, control: socket.socket, kind: str, rest: list
 
 
 def _boot_time() -> float:
-    """As ``turnout.contracts.clock`` has it, which is not at hand here."""
+    """Returns what ``turnout.contracts.clock.boot_time`` does, which is not imported here."""
     clock = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 

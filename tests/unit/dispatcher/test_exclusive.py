@@ -119,16 +119,16 @@ def test_an_executor_with_somebody_alone_has_no_places_until_he_has_left(executo
 
 def test_an_executor_that_is_in_use_is_not_to_be_had_alone(executor: Callable[..., Any]) -> None:
     slot = slot_of("default", executor(capacity=4))
-    slot.flying = 1
+    slot.in_flight = 1
     assert not slot.reserve_exclusively()
     assert not slot.has_slot()
-    slot.flying = 0
+    slot.in_flight = 0
     slot.vacated()
     assert slot.reserve_exclusively()
 
 
 def test_an_executor_that_isolates_its_attempts_needs_nobody_to_make_way(executor: Callable[..., Any]) -> None:
     slot = slot_of("process", executor(capacity=4, isolates=True))
-    slot.flying = 1
+    slot.in_flight = 1
     assert slot.reserve_exclusively()
     assert slot.has_slot()

@@ -1,4 +1,5 @@
-"""However outcomes come, a guard makes legal moves and never lets more probes through than it may."""
+"""However outcomes come, the breaker of an executor makes legal moves and never lets more probes through than it
+may."""
 
 from __future__ import annotations
 

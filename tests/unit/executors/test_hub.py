@@ -167,7 +167,7 @@ def test_what_was_meant_for_a_worker_that_is_to_leave_goes_back_at_once() -> Non
         desk.hub.protocol.drain(desk.hub.protocol.workers["w"], "deploy")
         await desk.execute(event)
         assert desk.statuses() == [ExecutionStatus.RETURNED]
-        assert not len(desk.hub.flights) and not desk.hub.pool._reserved
+        assert not len(desk.hub.in_flight) and not desk.hub.pool._reserved
 
     run(scenario)
 
@@ -186,7 +186,7 @@ def test_what_was_meant_for_a_worker_that_takes_no_more_goes_back_at_once() -> N
     async def scenario() -> None:
         desk = await three_for_a_worker_that_takes(0)
         assert desk.statuses() == [ExecutionStatus.RETURNED] * 3
-        assert not desk.said() and not len(desk.hub.flights) and not desk.hub.pool._reserved
+        assert not desk.said() and not len(desk.hub.in_flight) and not desk.hub.pool._reserved
 
     run(scenario)
 
@@ -207,14 +207,14 @@ def test_what_was_meant_for_a_worker_that_takes_fewer_goes_out_when_something_en
 def test_what_a_worker_does_not_take_for_long_goes_back_and_what_was_cancelled_is_not_sent() -> None:
     async def scenario() -> None:
         desk = await three_for_a_worker_that_takes(1)
-        first, second = [flight.event for flight in desk.hub.flights.without_result() if not flight.given]
+        first, second = [flight.event for flight in desk.hub.in_flight.without_result() if not flight.given]
         desk.hub.cancel(first)
         desk.hub._sender.flush(time.monotonic() + 2 * CREDIT_TIMEOUT)
         assert [(each.task_id, each.status) for each in desk.results] == [
             (first.task_id, ExecutionStatus.CANCELLED),
             (second.task_id, ExecutionStatus.RETURNED),
         ]
-        assert len(desk.hub.flights) == 1 and not desk.hub.pool._reserved
+        assert len(desk.hub.in_flight) == 1 and not desk.hub.pool._reserved
 
     run(scenario)
 
@@ -387,7 +387,7 @@ def test_a_worker_that_cannot_be_let_in_is_told_to_come_again_and_is_let_in_then
 
     with caplog.at_level(logging.WARNING, "turnout.hub"):
         run(scenario)
-    assert "worker w has to wait" in caplog.text
+    assert "worker w is not admitted yet" in caplog.text
 
 
 def test_a_greeting_that_was_overtaken_while_the_database_was_asked_lets_in_only_the_later_one() -> None:
@@ -494,7 +494,7 @@ def test_an_attempt_that_its_worker_does_not_end_in_time_is_not_waited_for() -> 
         await pass_time(1)
         assert desk.statuses() == [ExecutionStatus.TIMED_OUT]
         assert desk.said() == [Cancel((token,), "out of time")]
-        assert worker.free == 3 and not len(desk.hub.flights), "its place is taken until it is heard of"
+        assert worker.free == 3 and not len(desk.hub.in_flight), "its place is taken until it is heard of"
         await desk.answer(failed_of(token))
         assert desk.said() == [Ack((token,))] and len(desk.results) == 1 and worker.free == 4
 

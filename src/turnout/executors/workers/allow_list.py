@@ -22,7 +22,7 @@ class AllowedWorker(msgspec.Struct, frozen=True, kw_only=True):
     """One entry: a public key, and what a worker with its secret half may claim."""
 
     name: str
-    """For people: logs and refusals say it."""
+    """The name that logs and refusals show."""
     key: str
     labels: dict[str, tuple[str, ...]] = {}
     """The values that each label may have; ``*``: any. Labels that are not here may not be claimed."""
@@ -32,7 +32,7 @@ class AllowedWorker(msgspec.Struct, frozen=True, kw_only=True):
     """Patterns of the names that it may give itself."""
 
     def refusal(self, hello: Hello) -> Error | None:
-        """Why this worker may not claim what it claims; None if it may."""
+        """Returns why this worker may not claim what it claims; None if it may."""
         for label, value in sorted(hello.labels.items()):
             may = self.labels.get(label, ())
             if value not in may and ANY not in may:
@@ -55,39 +55,39 @@ class AllowList(msgspec.Struct, frozen=True):
         return key in self.entries
 
     def refusal(self, key: str | None, hello: Hello) -> Error | None:
-        """Why a worker with this key may not come in; None if it may."""
+        """Returns why a worker with this key is not admitted; None if it is."""
         entry = self.entries.get(key or "")
         if entry is None:
-            who = "a connection without a key" if key is None else f"the key {shortened(key)}"
-            return _final("key_refused", f"{who} may not be here")
+            peer = "a connection without a key" if key is None else f"the key {shortened(key)}"
+            return _final("key_refused", f"{peer} may not be here")
         return entry.refusal(hello)
 
 
 def parse(text: str, where: str) -> AllowList:
-    """The list that the file says; raises InvalidSetting for the first thing that is wrong with it."""
+    """Returns the list in the file's text; raises InvalidSetting for the first mistake in it."""
     try:
-        content = tomllib.loads(text)
+        file = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise _wrong(where, f"it is not TOML: {error}") from error
-    for name in content:
+    for name in file:
         if name != TABLE:
             raise _wrong(where, f"there is no key {name!r}{suggest(name, [TABLE])}; write [[{TABLE}]] for each key")
-    listed = content.get(TABLE, [])
+    listed = file.get(TABLE, [])
     if not isinstance(listed, list):
         raise _wrong(where, f"{TABLE} is one table; write [[{TABLE}]] for each key")
     entries: dict[str, AllowedWorker] = {}
-    for number, said in enumerate(listed, 1):
-        entry = _entry(said, f"{where}, worker {number}")
+    for number, content in enumerate(listed, 1):
+        entry = _entry(content, f"{where}, worker {number}")
         if entry.key in entries:
             raise _wrong(f"{where}, worker {number}", f"its key is that of {entries[entry.key].name!r}, too")
         entries[entry.key] = entry
     return AllowList(entries)
 
 
-def _entry(said: Any, at: str) -> AllowedWorker:
-    if not isinstance(said, dict):
-        raise _wrong(at, f"it is {said!r}; write name, key and what else it may have")
-    table: dict[str, Any] = {str(name): value for name, value in said.items()}
+def _entry(content: Any, at: str) -> AllowedWorker:
+    if not isinstance(content, dict):
+        raise _wrong(at, f"it is {content!r}; write name, key and what else it may have")
+    table: dict[str, Any] = {str(name): value for name, value in content.items()}
     fields = AllowedWorker.__struct_fields__
     for name in table:
         if name not in fields:
@@ -111,11 +111,11 @@ def _entry(said: Any, at: str) -> AllowedWorker:
 
 
 def _texts(value: Any, at: str, name: str) -> tuple[str, ...]:
-    """One text, or a list of them."""
-    some = [value] if isinstance(value, str) else value
-    if not isinstance(some, list) or not all(isinstance(each, str) and each for each in some):
+    """Returns one text, or a list of them, as a tuple."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(each, str) and each for each in texts):
         raise _wrong(at, f"{name} is {value!r}; write text, or a list of texts")
-    return tuple(some)
+    return tuple(texts)
 
 
 def _fits(text: str, patterns: Iterable[str]) -> bool:

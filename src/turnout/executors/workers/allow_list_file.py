@@ -13,23 +13,23 @@ from turnout.rate_limited_log import DistinctLog
 log = logging.getLogger("turnout.hub")
 
 SETTLED = 2.0
-"""Seconds after which a file that was not written to stays as it is: its time of change may be that coarse."""
+"""Seconds after its last change for which a file is read again: its time of change may be that coarse."""
 
 
 class AllowedWorkers:
-    """The list as it was last read and right. Replaced as a whole, so it may be looked at from any thread."""
+    """The list as it was last read without a mistake. It is replaced, never changed, so any thread may read it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._errors = DistinctLog(log, "the list of workers stays as it was: %s", level=logging.ERROR)
         self._seen = self._sign()
         self._changed = False
-        """The file differs from what was read."""
+        """True if the file differs from what was read."""
         self.list: AllowList = self._read()
         """Raises InvalidSetting where the first one cannot be read."""
 
     def look(self) -> bool:
-        """Read the file again if it has changed; whether there is a new list.
+        """Reads the file again if it has changed; True if there is a new list.
 
         A change counts when it was seen twice: a writer may have emptied the file before, and an empty list would
         expel every worker for good.
@@ -57,7 +57,7 @@ class AllowedWorkers:
         return True
 
     def _sign(self) -> tuple[int, int, int] | None:
-        """What changes with the file; an editor may write a new one in its place."""
+        """Returns what changes with the file; an editor may replace it by a new one."""
         try:
             found = self._file.stat()
         except OSError:

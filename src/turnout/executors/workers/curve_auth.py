@@ -1,7 +1,7 @@
 """Authenticates connections to a hub with keys: each is encrypted, and its key is checked before any message.
 
-ZeroMQ asks over ZAP, a socket inside of the hub's own context: one context has one authenticator, and each hub has its
-context, so several hubs in one process do not meet.
+ZeroMQ asks over ZAP, a socket inside of the hub's own context. One context has one authenticator, and each hub has its
+own context, so several hubs in one process are independent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def refusal_log(clock: Callable[[], float] = time.monotonic) -> DistinctLog:
 
 
 class CurveAuthenticator:
-    """The hub's keys and the list of its workers' keys, at work on the event loop that opened it."""
+    """Checks keys by the list of the hub's workers, on the event loop that opened it."""
 
     def __init__(self, key_file: str, workers_file: str) -> None:
         self._pair = own_pair(Path(key_file), log)
@@ -49,7 +49,7 @@ class CurveAuthenticator:
         self.refusals = refusal_log()
         self._loop: asyncio.AbstractEventLoop
         self._zap: zmq.Socket[bytes] | None = None
-        self._guarded: zmq.Socket[bytes] | None = None
+        self._authenticated: zmq.Socket[bytes] | None = None
         self._monitor: zmq.Socket[bytes] | None = None
 
     @classmethod
@@ -64,14 +64,14 @@ class CurveAuthenticator:
         return self._pair.public
 
     def permission(self, key: str | None, hello: Hello) -> Error | None:
-        """What a worker is told that may not come in, or may not claim what it claims."""
+        """Returns the error for a worker that is not admitted, or may not claim what it claims; None if it may."""
         error = self.allowed.list.refusal(key, hello)
         if error is not None:
             self.refusals.note(f"worker {hello.name or hello.worker_id}", f"{error.code}: {error.message}")
         return error
 
     def open(self, context: zmq.Context[Any], socket: zmq.Socket[bytes]) -> None:
-        """Guard this socket, which is not bound yet."""
+        """Authenticates the connections of this socket, which is not bound yet."""
         self._loop = asyncio.get_running_loop()
         zap = self._zap = context.socket(zmq.REP)
         zap.setsockopt(zmq.LINGER, 0)
@@ -81,26 +81,26 @@ class CurveAuthenticator:
         socket.setsockopt(zmq.ZAP_DOMAIN, _DOMAIN)
         # While nothing answers, as when the hub closes, every connection is refused.
         socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)
-        self._guarded, self._monitor = socket, _monitor(context, socket)
+        self._authenticated, self._monitor = socket, _monitor(context, socket)
         self._loop.add_reader(zap.fileno(), self._asked)
         self._loop.add_reader(self._monitor.fileno(), self._heard_of_failures)
-        # Descriptors tell of changes only: what came before they were watched must be looked for.
+        # Descriptors signal changes only: requests that came before must be looked for.
         self._asked()
         self._heard_of_failures()
 
     def close(self) -> None:
-        """Before the guarded socket is closed."""
-        if self._monitor is not None and self._guarded is not None:
+        """Ends the authentication. Called before the authenticated socket is closed."""
+        if self._monitor is not None and self._authenticated is not None:
             self._loop.remove_reader(self._monitor.fileno())
-            self._guarded.disable_monitor()
+            self._authenticated.disable_monitor()
             self._monitor.close(linger=0)
         if self._zap is not None:
             self._loop.remove_reader(self._zap.fileno())
             self._zap.close()
-        self._zap = self._guarded = self._monitor = None
+        self._zap = self._authenticated = self._monitor = None
 
     def _asked(self) -> None:
-        """ZeroMQ RFC 27: the request of one connection after the other, answered at once."""
+        """Answers the requests of connections, by ZeroMQ RFC 27."""
         while self._zap is not None and int(self._zap.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             version, request, _, address, _, mechanism, *credentials = self._zap.recv_multipart(zmq.NOBLOCK)
             key = z85.encode(credentials[0]).decode() if mechanism == b"CURVE" and credentials else ""
@@ -121,8 +121,8 @@ class CurveAuthenticator:
 
 
 def _monitor(context: zmq.Context[Any], socket: zmq.Socket[bytes]) -> zmq.Socket[bytes]:
-    """Hears of handshakes that failed. Without a bound: at a full one ZeroMQ would wait for us to listen, for ever if
-    we are just closing."""
+    """Returns a socket that receives failed handshakes. Its queue has no limit: at a full queue ZeroMQ would wait for
+    the reader, for ever if the hub is closing."""
     listening = context.socket(zmq.PAIR)
     listening.setsockopt(zmq.RCVHWM, 0)
     socket.monitor(_FAILURES, _FAILED)

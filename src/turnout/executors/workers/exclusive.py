@@ -1,7 +1,7 @@
-"""Chooses the worker for a task that needs exclusive use, and keeps others off it.
+"""Chooses the worker for a task that needs exclusive use, and closes it to other tasks.
 
-A task that was lost twice may be what its workers died of. It gets a worker that has nothing else, and nothing is
-started beside it there: other workers go on as they were.
+A task that was lost twice may have killed its workers. It gets a worker that has nothing else, and nothing is started
+beside it there. Other workers are not affected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from turnout.wire.worker_entries import WorkerEntry
 
 
 class ExclusiveWorkers:
-    """By worker; ``busy`` says how much one has, or is about to get."""
+    """Exclusive use by worker; ``busy`` returns how many attempts a worker has or is about to get."""
 
     def __init__(self, busy: Callable[[WorkerEntry], int], clock: Callable[[], float] = time.monotonic) -> None:
         self._busy = busy
@@ -25,7 +25,7 @@ class ExclusiveWorkers:
         return bool(self._of)
 
     def choose(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
-        """One of these that has nothing to do; if all have, others make way on one until it has."""
+        """Returns one of these that is idle. If none is, one of them is closed to other tasks until it is."""
         free = [worker for worker in workers if not self._is_taken(worker)]
         if not free:
             return None
@@ -48,7 +48,7 @@ class ExclusiveWorkers:
         return False
 
     def keep(self, there: Collection[str]) -> None:
-        """Forget the others: they have left."""
+        """Drops the state of workers that are not among these."""
         for worker_id in self._of.keys() - there:
             del self._of[worker_id]
 

@@ -64,7 +64,7 @@ BETTER_ELSEWHERE = "another worker could begin it"
 
 
 class WorkersExecutor(RemoteExecutor):
-    """Gives attempts to workers that match, and holds on to their results until they are durable."""
+    """Gives attempts to workers that match, and keeps their results until they are durable."""
 
     local: bool = False
     kinds: frozenset[str] = frozenset({"python", "shell", "handler"})
@@ -83,7 +83,7 @@ class WorkersExecutor(RemoteExecutor):
         max_output_bytes: int = MAX_BYTES,
     ) -> None:
         self.listens = listens
-        """False: tasks can be meant for workers here, but none ever comes."""
+        """False: tasks can be routed to workers here, but no worker connects."""
         self.settings = settings or HubSettings()
         self.settings.check()
         self._name = name
@@ -100,16 +100,16 @@ class WorkersExecutor(RemoteExecutor):
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, hello_check)
         self._pump = Pump(self._process_events)
         self.pump = self._pump.run
-        """Acts on what was heard or done, and sends what follows from it."""
+        """Handles pending events, and sends the messages that follow from them."""
         self.router = RouterSocket(self.settings, self._heard, self.pump, self.authenticator)
         self.breakers = WorkerBreakers(breaker)
         self.pool = WorkerPool(self.protocol, self.breakers)
-        self.flights = InFlightTable()
+        self.in_flight = InFlightTable()
         self.ports = OrchestratorPorts()
         self.background = BackgroundTasks(log)
         self.outcomes = Outcomes(
             self.protocol,
-            self.flights,
+            self.in_flight,
             self.pool,
             self.breakers,
             self.ports,
@@ -118,8 +118,8 @@ class WorkersExecutor(RemoteExecutor):
             name=name,
             max_output_bytes=max_output_bytes,
         )
-        self._sender = StepSender(self.protocol, self.flights, self.pool, self.outcomes, self.settings.batch)
-        self._withdrawal = Withdrawal(self.protocol, self.flights, self.outcomes, self._pump)
+        self._sender = StepSender(self.protocol, self.in_flight, self.pool, self.outcomes, self.settings.batch)
+        self._withdrawal = Withdrawal(self.protocol, self.in_flight, self.outcomes, self._pump)
         self.membership = Membership(
             self.protocol,
             self.pool,
@@ -131,13 +131,13 @@ class WorkersExecutor(RemoteExecutor):
             pump=self._pump,
         )
         self.address = ""
-        """Where workers reach it, once it is open."""
+        """The address at which workers reach it, once it is open."""
         self._events: deque[Event] = deque()
-        """What has happened and was not acted on yet: a turn of the loop does not last for all of it."""
+        """Events that are not handled yet: one turn of the loop may not have time for all."""
         self.room: Callable[[], object] = lambda: None
         self.stopping = False
         self._received = self._sent = 0
-        """Messages."""
+        """Numbers of messages."""
 
     # -- the contract of executors ------------------------------------------------------------------------------
     @property
@@ -155,7 +155,7 @@ class WorkersExecutor(RemoteExecutor):
         self.ports.loader = loader
 
     def bind_holders(self, holders: Holders) -> None:
-        """Before the start: where the sessions of workers are kept, and what they hold from elsewhere."""
+        """Takes the store's side of workers, before the start."""
         self.ports.holders = holders
 
     def on_capacity(self, callback: Callable[[], None]) -> None:
@@ -172,7 +172,7 @@ class WorkersExecutor(RemoteExecutor):
         failed = total - self.outcomes.counts[ExecutionStatus.COMPLETED]
         there = [worker for worker in self.protocol.workers.values() if worker.session]
         return ExecutorMetrics(
-            active_tasks=self.flights.active,
+            active_tasks=self.in_flight.active,
             total_executed=total,
             total_failed=failed,
             capacity=sum(worker.capacity for worker in there),
@@ -189,7 +189,7 @@ class WorkersExecutor(RemoteExecutor):
         log.info("the hub listens on %s", self.router.address)
 
     async def stop(self, timeout: float) -> None:
-        """Workers keep what they have: its results go to the owners of their runs."""
+        """Closes the hub. Workers keep what they have: the results go to the owners of their runs."""
         self.stopping = True
         self.protocol.close("the hub is stopping")
         self.pump()
@@ -236,12 +236,12 @@ class WorkersExecutor(RemoteExecutor):
     async def keep_holders(self) -> None:
         await self.membership.keep_if_late()
 
-    # -- giving -------------------------------------------------------------------------------------------------
+    # -- sending ------------------------------------------------------------------------------------------------
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
-        """Send these to the workers that were chosen for them."""
+        """Sends these to the workers that were chosen for them."""
         for event in events:
             flight = InFlight(event, report, token_of(event.task_id, event.attempt, event.shadow))
-            self.flights.add(flight)
+            self.in_flight.add(flight)
             if not self.breakers.handed_over(flight):
                 self.outcomes.end(flight, ExecutionResult.returned(event, BREAKER_OPEN))
                 continue
@@ -288,7 +288,7 @@ class WorkersExecutor(RemoteExecutor):
         self._sender.flush(time.monotonic())
 
     def cancel(self, event: TaskReadyEvent) -> None:
-        flight = self.flights.of(event)
+        flight = self.in_flight.of(event)
         if flight is None or flight.ended:
             return
         if not flight.given:
@@ -307,10 +307,10 @@ class WorkersExecutor(RemoteExecutor):
         self.outcomes.reassign(results)
 
     def disown(self) -> None:
-        """What has not begun and must not begin twice comes back through its worker: this hub can no longer
-        grant its start, and its worker asks no other."""
+        """Ends everything in flight here as lost. An attempt that needs a grant to begin and has none is cancelled at
+        its worker: this hub can no longer grant it, and its worker asks no other."""
         self._act()
-        for flight in self.flights.without_result():
+        for flight in self.in_flight.without_result():
             worker = self.protocol.workers.get(flight.event.holder)
             if worker is not None and flight.given and flight.confirms and not flight.begun:
                 self.protocol.cancel(worker, [flight.token], "others drive its run")
@@ -325,7 +325,7 @@ class WorkersExecutor(RemoteExecutor):
                 self.protocol.expel(worker, "its process has died")
         self.pump()
 
-    # -- hearing ------------------------------------------------------------------------------------------------
+    # -- receiving ----------------------------------------------------------------------------------------------
     def _heard(self, route: bytes, frames: Sequence[bytes], key: str | None) -> None:
         self._received += 1
         if self.settings.trace_wire:
@@ -333,7 +333,7 @@ class WorkersExecutor(RemoteExecutor):
         self.protocol.receive(route, frames, time.monotonic(), key)
 
     def _process_events(self) -> None:
-        """What follows from what was heard or done: events first, then everything that is to be sent."""
+        """Handles pending events, then sends everything that is to be sent."""
         self._act(until=time.monotonic() + TURN_SECONDS)
         if self._events:
             self._pump.schedule()
@@ -349,7 +349,7 @@ class WorkersExecutor(RemoteExecutor):
             self.router.send(route, frames)
 
     def _act(self, until: float = inf) -> None:
-        """Act on what has happened, in its order, until that time."""
+        """Handles events in their order, until that time."""
         while True:
             self._events.extend(self.protocol.events)
             self.protocol.events = []
@@ -359,7 +359,7 @@ class WorkersExecutor(RemoteExecutor):
             try:
                 self._on(event)
             except Exception:
-                log.exception("the hub stumbled over %s and goes on", type(event).__name__)
+                log.exception("the hub could not handle %s", type(event).__name__)
 
     def _trace(self, way: str, route: bytes, frames: Sequence[bytes]) -> None:
         trace(way, route, frames, self.protocol.worker_at(route))
@@ -380,7 +380,7 @@ class WorkersExecutor(RemoteExecutor):
             case StepsWaiting():
                 self.protocol.take_back(event.worker, self.pool.misplaced(event.worker), BETTER_ELSEWHERE)
             case StepsWithdrawn():
-                self.flights.withdrawn(event.tokens)
+                self.in_flight.withdrawn(event.tokens)
             case StepsReturned():
                 self.outcomes.returned([step.token for step in event.steps], event.reason)
             case StepNotEncodable():
@@ -397,7 +397,7 @@ class WorkersExecutor(RemoteExecutor):
                 self.membership.on_left(event)
 
     def _ended(self, event: ResultsReceived) -> None:
-        """Hand in the results; those that a turn of the loop has no time for come first in the next."""
+        """Hands in the results; those that a turn of the loop has no time for come first in the next."""
         until = time.monotonic() + TURN_SECONDS
         for number, result in enumerate(event.results, 1):
             self.outcomes.ended(event.worker, result)

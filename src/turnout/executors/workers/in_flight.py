@@ -13,26 +13,26 @@ from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.model.events import TaskReadyEvent
 
 _TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})")
-"""What workers say may be anything: nothing else reaches the database. A shadow does not, or its result would be taken
-for the one of the attempt that it copies."""
+"""The tokens that may reach the database; a worker may send any text. The token of a shadow is none of them, or its
+result would count for the attempt that it copies."""
 
 
 class WorkerRecord(msgspec.Struct, eq=False):
     """What is known of one worker, over its sessions."""
 
-    guard: ExecutorBreaker
+    breaker: ExecutorBreaker
     ended: dict[str, int]
     """Attempts by outcome."""
     reserved: int = 0
-    """Places that were set aside and not handed over yet."""
+    """Slots that are reserved and not used yet."""
     cause: str = ""
-    """The last failure that was its own."""
+    """The last failure that was the worker's fault."""
     announced: int = 0
-    """The round of its breaker whose end was made known."""
+    """The round of its breaker whose end was announced."""
 
 
 class InFlight(msgspec.Struct, eq=False, gc=False):
-    """One attempt in the hands of a worker, or on its way there, until its result is durable."""
+    """One attempt that was given to this hub, until its result is durable."""
 
     event: TaskReadyEvent
     report: Report
@@ -41,7 +41,7 @@ class InFlight(msgspec.Struct, eq=False, gc=False):
     confirms: bool = False
     """It may begin only once, and its worker asks first."""
     begun: bool = False
-    """Its worker was told that it may begin, perhaps by another hub."""
+    """Its worker has the grant to begin, perhaps from another hub."""
     given: bool = False
     """It has been sent."""
     ended: bool = False
@@ -49,11 +49,11 @@ class InFlight(msgspec.Struct, eq=False, gc=False):
     watched: WorkerRecord | None = None
     """What is known of its worker."""
     withdrawal: asyncio.Future[None] | None = None
-    """Done when it has begun, or never will; None: it was not asked for."""
+    """Done when it has begun, or never will; None: no withdrawal was requested."""
     withdrawn_for: str = ""
-    """Why it was asked for."""
+    """The reason of the withdrawal."""
     probe: int = 0
-    """The round of the worker's breaker in which it was let through, if it was not closed."""
+    """The round of the worker's breaker in which it was admitted as a probe; 0 if it is none."""
 
     def withdrawn(self) -> None:
         if self.withdrawal is not None and not self.withdrawal.done():
@@ -61,12 +61,12 @@ class InFlight(msgspec.Struct, eq=False, gc=False):
 
 
 class InFlightTable:
-    """By token, and by attempt."""
+    """The attempts in flight, by token."""
 
     def __init__(self) -> None:
         self._by_token: dict[str, InFlight] = {}
         self.active = 0
-        """How many have no result yet."""
+        """Number of attempts without a result."""
 
     def __len__(self) -> int:
         return len(self._by_token)
@@ -76,7 +76,7 @@ class InFlightTable:
         self.active += 1
 
     def end(self, flight: InFlight) -> None:
-        """Its result is known."""
+        """Called when its result is known."""
         if not flight.ended:
             flight.ended = True
             self.active -= 1
@@ -89,18 +89,18 @@ class InFlightTable:
         return self._by_token.get(token_of(event.task_id, event.attempt, event.shadow))
 
     def settle(self, token: str) -> InFlight | None:
-        """Forget this one if it has a result, which is durable now."""
+        """Removes and returns this one if it has a result, which is durable now."""
         flight = self._by_token.get(token)
         if flight is None or not flight.ended:
             return None
         return self._by_token.pop(token)
 
     def remove(self, tokens: Iterable[str]) -> list[InFlight]:
-        """Forget these; what has no result yet is for the caller to end."""
+        """Removes and returns these; the caller ends those without a result."""
         return [flight for token in tokens if (flight := self._by_token.pop(token, None)) is not None]
 
     def withdrawn(self, tokens: Iterable[str]) -> None:
-        """These have begun, or never will."""
+        """Called when these have begun, or never will."""
         for token in tokens:
             if (flight := self._by_token.get(token)) is not None:
                 flight.withdrawn()
@@ -110,11 +110,11 @@ class InFlightTable:
 
 
 def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
-    """What an attempt is called on the wire: never the same for two."""
+    """Returns the name of an attempt on the wire, which is unique."""
     return f"{task_id}:{attempt}:shadow" if shadow else f"{task_id}:{attempt}"
 
 
 def attempt_of(token: str) -> tuple[str, int] | None:
-    """The task id and attempt that a token names; None if it is none of ours, or a shadow's."""
+    """Returns the task id and attempt that a token names; None if it is no token of an attempt, or a shadow's."""
     match = _TOKEN.fullmatch(token)
     return None if match is None else (match[1], int(match[2]))

@@ -1,4 +1,4 @@
-"""Workers that join, renew their sessions, drain and leave; what one holds from elsewhere finds its owner."""
+"""Admits workers, renews and ends their sessions, and finds the owners of attempts that they hold from other hubs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from turnout.wire.worker_entries import WorkerEntry
 log = logging.getLogger("turnout.hub")
 
 ALLOW_LIST_INTERVAL = 0.25
-"""Seconds between two looks at the list of keys."""
+"""Seconds between two checks of the list of keys."""
 LOOKUP_BATCH = 1_000
-"""Attempts asked for in one statement."""
+"""Attempts looked up in one statement."""
 RENEWALS = 2
-"""In the time of one heartbeat of a worker."""
+"""Renewals of sessions per heartbeat interval of a worker."""
 
 
 class Membership:
@@ -60,10 +60,10 @@ class Membership:
         self._address = ""
         self._refusals = refusal_log() if authenticator is None else authenticator.refusals
         self.renewed = -inf
-        """When sessions were last renewed, on this machine's clock."""
+        """The time of the last renewal, by the monotonic clock."""
 
     def open(self, address: str) -> None:
-        """The hub listens, and workers reach it at this address."""
+        """Starts the renewals of a hub that workers reach at this address."""
         self._address = address
         repeat, interval = self._background.repeat, seconds(self._settings.heartbeat) / RENEWALS
         repeat(interval, self._keep_sessions, "the renewal of the workers' sessions")
@@ -71,11 +71,11 @@ class Membership:
             repeat(
                 ALLOW_LIST_INTERVAL,
                 partial(self._reload_allow_list, self._authenticator),
-                "the look at the list of keys",
+                "the check of the list of keys",
             )
 
     async def admit(self, event: HelloReceived) -> None:
-        """Its session stands in the database before it is given anything."""
+        """Opens the worker's session in the database, then welcomes the worker."""
         worker = event.worker
         self._breakers.joined(worker)
         try:
@@ -86,7 +86,7 @@ class Membership:
             return
         except Exception as error:
             mistake = None if isinstance(error, StoreError) else error
-            log.warning("worker %s has to wait: %s", worker.id, error, exc_info=mistake)
+            log.warning("worker %s is not admitted yet: %s", worker.id, error, exc_info=mistake)
             self._protocol.forget(worker)
             self._pump.run()
             return
@@ -100,7 +100,8 @@ class Membership:
         self._pump.run()
 
     def _refuse(self, worker: WorkerEntry, error: WorkerInUse) -> None:
-        """Its id belongs to another key. The database knows sessions of other hubs, and from before a restart."""
+        """Refuses a worker whose id belongs to another key. The database knows the sessions of all hubs, and those from
+        before a restart."""
         self._refusals.note(f"worker {name_of(worker)}", f"{error.code}: {error.message}")
         self._protocol.expel(worker, error.message, Error(error.code, error.message, retry=False))
         self._pump.run()
@@ -120,7 +121,7 @@ class Membership:
 
     async def _reload_allow_list(self, authenticator: CurveAuthenticator) -> None:
         """Expels workers whose keys are no longer listed, or no longer allow what they claim."""
-        # Away from the loop: the file may be on a disk that does not answer.
+        # In a thread: the file may be on a disk that does not answer.
         if await asyncio.to_thread(authenticator.allowed.look):
             for worker in list(self._protocol.workers.values()):
                 error = authenticator.permission(worker.key, worker.hello)
@@ -172,19 +173,19 @@ class Membership:
         they are looked up in batches."""
         found: dict[str, tuple[str, int]] = {}
         for start in range(0, len(tokens), LOOKUP_BATCH):
-            some = tokens[start : start + LOOKUP_BATCH]
-            held = {token: attempt for token in some if (attempt := attempt_of(token)) is not None}
+            batch = tokens[start : start + LOOKUP_BATCH]
+            held = {token: attempt for token in batch if (attempt := attempt_of(token)) is not None}
             kept = await self._ports.holders.extend_attempts(worker.id, sorted(held.values())) if held else frozenset()
             found.update((token, attempt) for token, attempt in held.items() if attempt in kept)
         return found
 
     def _keep(self, worker: WorkerEntry, held: Mapping[str, tuple[str, int]]) -> None:
-        """Take over what belongs to runs that are driven here; what others drive is theirs to take over."""
+        """Takes over the attempts of runs that are driven here; other orchestrators take over theirs."""
         owns = self._ports.holders.drives
         self._protocol.keep(worker, [token for token, (task_id, _) in held.items() if owns(task_id)])
 
     async def _look_for_hubs(self) -> None:
-        """Workers may connect to all hubs; one that only its own machine can reach is named nowhere else."""
+        """Updates the addresses of hubs that workers are sent. A loopback address is sent on its own machine only."""
         here = is_loopback(self._address)
         found = await self._ports.holders.hubs()
         others = (each for each, near in found.items() if not is_loopback(each) or (near and here))

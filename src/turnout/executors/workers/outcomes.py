@@ -39,12 +39,12 @@ log = logging.getLogger("turnout.hub")
 
 
 class Outcomes:
-    """What workers say of their attempts, and what the orchestrator says of their results."""
+    """Applies what workers report of their attempts, and acknowledges their results."""
 
     def __init__(
         self,
         protocol: HubProtocol,
-        flights: InFlightTable,
+        in_flight: InFlightTable,
         pool: WorkerPool,
         breakers: WorkerBreakers,
         ports: OrchestratorPorts,
@@ -55,7 +55,7 @@ class Outcomes:
         max_output_bytes: int,
     ) -> None:
         self._protocol = protocol
-        self._flights = flights
+        self._in_flight = in_flight
         self._pool = pool
         self._breakers = breakers
         self._ports = ports
@@ -66,13 +66,13 @@ class Outcomes:
         self.counts: Counter[str] = Counter()
         """Attempts that ended, by status."""
         self.to_acknowledge: dict[str, list[str]] = {}
-        """Tokens of results that are durable, by worker: one commit settles many."""
+        """Tokens of durable results, by worker: one commit makes many durable."""
         self._passing: set[tuple[str, str]] = set()
-        """Worker and token of results that are being left for others: they are said again meanwhile."""
+        """Worker and token of results that are being posted: the worker sends them again meanwhile."""
 
-    # -- what workers say ---------------------------------------------------------------------------------------
+    # -- what workers report ------------------------------------------------------------------------------------
     def ended(self, worker: WorkerEntry, result: StepResult) -> None:
-        flight = self._flights.get(result.token)
+        flight = self._in_flight.get(result.token)
         if flight is None or flight.event.holder != worker.id:
             self._protocol.acknowledge(worker, [result.token])
             return
@@ -84,55 +84,55 @@ class Outcomes:
     def end(
         self, flight: InFlight, result: ExecutionResult, *, keep: bool = False, at_fault: bool | None = None
     ) -> None:
-        """Hand the result in. One that a worker sent is kept until it is durable. Everything but an output, which was
-        made by ``dump_output``, may hold what a worker said: it is made sound here, and not looked at again."""
+        """Hands the result in. With ``keep``, the attempt stays here until its result is durable. Text of a worker that
+        is not an output is validated here, once; an output was made by ``dump_output``."""
         if result.status is not STATUS_COMPLETED or result.chosen is not None:
             result = accepted(flight.event, result, self._name, self._max_output_bytes)
         self._breakers.ended(flight, result, at_fault)
-        self._flights.end(flight)
+        self._in_flight.end(flight)
         self._pool.release_reservation(flight)
         if not keep:
-            self._flights.remove([flight.token])
+            self._in_flight.remove([flight.token])
         self.counts[result.status] += 1
         flight.report(result)
 
     def returned(self, tokens: Sequence[str], reason: str) -> None:
-        for flight in self._flights.remove(tokens):
+        for flight in self._in_flight.remove(tokens):
             if not flight.ended:
                 self.end(flight, ExecutionResult.returned(flight.event, reason))
 
     def not_sent(self, flight: InFlight, reason: str) -> None:
-        """This hub did not send it. It never began, unless a hub that is gone had sent it."""
+        """Ends an attempt that this hub did not send. It never began, unless a hub that has ended had sent it."""
         make = ExecutionResult.lost if flight.event.again else ExecutionResult.returned
         self.end(flight, make(flight.event, reason))
 
     def not_loaded(self, flight: InFlight, error: Exception) -> None:
-        """What it needs cannot be had: for want of a database, which costs it nothing, or at all."""
+        """Ends an attempt whose work could not be loaded. An unreachable database costs it no attempt."""
         if isinstance(error, StoreError):
             self.not_sent(flight, error.code)
         else:
             self.end(flight, ExecutionResult.failed(flight.event, error))
 
     def unsendable(self, event: StepNotEncodable) -> None:
-        """The next attempt would be the same."""
-        said = ErrorInfo(event.kind, f"its arguments do not go into a message to a worker: {event.reason}")
-        for flight in self._flights.remove([event.step.token]):
-            self.end(flight, ExecutionResult.failed(flight.event, said, retryable=False))
+        """Fails an attempt for good that cannot be encoded: the next would be the same."""
+        error = ErrorInfo(event.kind, f"its arguments do not go into a message to a worker: {event.reason}")
+        for flight in self._in_flight.remove([event.step.token]):
+            self.end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
 
     def overdue(self, event: StepsOverdue) -> None:
-        """Its worker should have ended it long ago. What still comes of it is acknowledged and dropped."""
-        for flight in self._flights.remove([step.token for step in event.steps]):
+        """Ends attempts that their worker should have ended long ago. Late results are acknowledged and dropped."""
+        for flight in self._in_flight.remove([step.token for step in event.steps]):
             if not flight.ended and flight.work is not None and flight.work.timeout is not None:
                 result = ExecutionResult.timed_out(flight.event, flight.work.timeout)
                 self.end(flight, result, at_fault=True)
 
     def lost(self, event: StepsLost) -> None:
-        # However many it had, it was lost once.
+        # However many attempts it had, the worker failed once.
         at_fault: bool | None = True
-        for flight in self._flights.remove([step.token for step in event.steps]):
+        for flight in self._in_flight.remove([step.token for step in event.steps]):
             if flight.ended:
                 continue
-            # What needs leave to begin and had none has not begun.
+            # An attempt that needs a grant to begin and had none has not begun.
             unbegun = flight.confirms and not flight.begun
             make = ExecutionResult.returned if unbegun else ExecutionResult.lost
             self.end(flight, make(flight.event, event.reason), at_fault=at_fault)
@@ -142,7 +142,7 @@ class Outcomes:
         granted: list[str] = []
         denied: list[str] = []
         for token in event.tokens:
-            flight, attempt = self._flights.get(token), attempt_of(token)
+            flight, attempt = self._in_flight.get(token), attempt_of(token)
             if attempt is None or (flight is None and token not in event.worker.foreign):
                 denied.append(token)
             elif self._ports.holders.may_begin(event.worker.id, *attempt):
@@ -153,22 +153,22 @@ class Outcomes:
             self._protocol.answer_start(event.worker, granted, denied)
 
     def say(self, event: LinesReceived) -> None:
-        flight = self._flights.get(event.step.token)
+        flight = self._in_flight.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
             for line in event.lines:
                 text = f"{line.text}\n"
                 relay(flight.work.output, flight.event, line.stream, text, shown=printable(text))
 
     def progress(self, event: ProgressReceived) -> None:
-        flight = self._flights.get(event.step.token)
+        flight = self._in_flight.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
-            said = event.progress
-            text = msgspec.json.encode({"done": said.done, "total": said.total, "message": said.message}).decode()
+            report = event.progress
+            text = msgspec.json.encode({"done": report.done, "total": report.total, "message": report.message}).decode()
             flight.work.output(flight.event, "progress", text)
 
     def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
-        """Acknowledges results that are durable or unwanted: their workers may forget them."""
-        settle, to_acknowledge = self._flights.settle, self.to_acknowledge
+        """Acknowledges results that are durable or not needed: their workers drop them."""
+        settle, to_acknowledge = self._in_flight.settle, self.to_acknowledge
         for each in results:
             flight = settle(token_of(each.task_id, each.attempt, each.shadow))
             if flight is not None:
@@ -179,25 +179,25 @@ class Outcomes:
         """Posts results of runs that are not driven here to the inbox, for their owners."""
         by_worker: dict[str, list[ExecutionResult]] = {}
         for result in results:
-            flight = self._flights.get(token_of(result.task_id, result.attempt, result.shadow))
+            flight = self._in_flight.get(token_of(result.task_id, result.attempt, result.shadow))
             if flight is not None and flight.ended:
                 by_worker.setdefault(flight.event.holder, []).append(result)
-        for worker_id, some in by_worker.items():
-            self._background.spawn(self._leave(worker_id, some))
+        for worker_id, posted in by_worker.items():
+            self._background.spawn(self._leave(worker_id, posted))
 
     async def _leave(self, worker_id: str, results: Sequence[ExecutionResult]) -> None:
         while True:
             try:
                 await self._ports.holders.post(worker_id, results)
             except StoreError as error:
-                log.warning("%d results of worker %s have to wait: %s", len(results), worker_id, error)
+                log.warning("%d results of worker %s are not posted yet: %s", len(results), worker_id, error)
                 await asyncio.sleep(1.0)
             else:
                 return self.acknowledge(results)
 
     async def pass_on(self, event: ForeignResultsReceived) -> None:
-        """Results of steps that another hub gave, or this one before it was started again. What cannot be left now is
-        said again."""
+        """Posts results of steps that another hub gave, or this one before its restart. The worker sends again what
+        could not be posted."""
         worker = event.worker
         fresh = [result for result in event.results if (worker.id, result.token) not in self._passing]
         if not fresh:
@@ -206,7 +206,7 @@ class Outcomes:
         self._passing |= passing
         try:
             known = [(attempt, result) for result in fresh if (attempt := attempt_of(result.token)) is not None]
-            # Nothing is loaded for what the worker only says that it holds.
+            # Nothing is loaded for an attempt that the worker claims and the database does not confirm.
             wanted = await self._ports.holders.extend_attempts(worker.id, sorted({attempt for attempt, _ in known}))
             results = [
                 await self._taken_elsewhere(_event_of(*attempt), result)
@@ -215,7 +215,7 @@ class Outcomes:
             ]
             await self._ports.holders.post(worker.id, results)
         except StoreError as error:
-            log.warning("%d results of worker %s have to wait: %s", len(fresh), worker.id, error)
+            log.warning("%d results of worker %s are not posted yet: %s", len(fresh), worker.id, error)
         else:
             self._protocol.acknowledge(worker, [result.token for result in fresh])
             self._pump.run()
@@ -223,7 +223,7 @@ class Outcomes:
             self._passing -= passing
 
     async def _taken_elsewhere(self, event: TaskReadyEvent, result: StepResult) -> ExecutionResult:
-        """In Context style, what a handler returns is set in what it was given."""
+        """Reads the result. In Context style the output is merged into the context, so that is loaded."""
         if result.status != "completed":
             return _taken(event, result)
         try:
@@ -237,11 +237,12 @@ class Outcomes:
 def _taken(
     event: TaskReadyEvent, result: StepResult, context: Mapping[str, Any] | None = None, limit: int = MAX_BYTES
 ) -> ExecutionResult:
-    """What a worker said; what cannot be understood fails its attempt, or it would be said again for ever."""
+    """Returns the result that a worker sent. One that cannot be read fails its attempt, or it would be sent for
+    ever."""
     try:
         return result_of(event, result.decoded(limit), now=time.time(), context=context, limit=limit)
     except Exception as error:
-        log.exception("the result of %s cannot be understood", result.token)
+        log.exception("the result of %s cannot be read", result.token)
         return ExecutionResult.failed(event, error, retryable=False)
 
 

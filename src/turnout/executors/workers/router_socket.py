@@ -19,12 +19,12 @@ from turnout.executors.workers.settings import HubSettings
 log = logging.getLogger("turnout.hub")
 
 AT_ONCE = 500
-"""Messages taken in one turn of the loop, so that others have theirs."""
+"""Messages taken in one turn of the loop, so that other callbacks run in between."""
 TURN_SECONDS = 0.02
-"""The same in time: the next message of a turn is taken only before that."""
+"""Seconds for which one turn takes messages."""
 
 MADE_UP = 5
-"""Bytes of a route that libzmq made up, of which the first is 0. Workers set none of their own."""
+"""Bytes of a route that libzmq chose, of which the first is 0. Workers set no route of their own."""
 
 Heard = Callable[[bytes, Sequence[bytes], str | None], None]
 
@@ -32,7 +32,7 @@ _HELLO = b"hello"
 
 
 class RouterSocket:
-    """A bound socket. Everything happens on the loop that opened it; libzmq has a thread of its own for the network."""
+    """A bound socket, used only on the loop that opened it; libzmq has a thread of its own for the network."""
 
     def __init__(
         self,
@@ -45,17 +45,17 @@ class RouterSocket:
         self._authenticator = authenticator
         self._heard = heard
         self._after = after
-        """Called when everything that had come was heard."""
+        """Called when everything that had come was received."""
         self._context: zmq.Context[Any] | None = None
         self._socket: zmq.Socket[bytes] | None = None
         self._loop: asyncio.AbstractEventLoop
         self._looking = False
         self.address = settings.address
         self.dropped = 0
-        """Messages to workers that were not there, or did not take what waited for them."""
+        """Number of messages to workers that were not connected, or whose queue was full."""
 
     def open(self) -> None:
-        """Bind; raises HubUnavailable if the address is taken."""
+        """Binds; raises HubUnavailable if the address is taken."""
         self._loop = asyncio.get_running_loop()
         self._context = zmq.Context()
         socket = self._socket = self._context.socket(zmq.ROUTER)
@@ -102,7 +102,7 @@ class RouterSocket:
             self._socket.send_multipart([route, *frames], zmq.NOBLOCK)
         except zmq.ZMQError:
             self.dropped += 1
-        # The descriptor tells of changes only, and sending may have swallowed one.
+        # The descriptor signals changes only, and sending may have consumed a signal.
         self._look_soon()
 
     def _look_soon(self) -> None:
@@ -132,12 +132,12 @@ class RouterSocket:
         self._after()
 
     def _hear_with_key(self, message: Sequence[zmq.Frame]) -> None:
-        """The key of a connection is asked when it says hello, and holds for its route.
+        """Reads the key of a connection from its hello; the key then holds for its route.
 
-        That is sound: a route is one connection's for as long as that lives (ROUTER_HANDOVER is off, so a second that
-        claims it is not heard). A later connection could only guess it: routes that a worker chose are not greeted,
-        and those that libzmq makes up begin at a random number. And to say anything in the first one's name, it would
-        need the session's id, which was said to the first connection only, encrypted.
+        That is sound: a route belongs to one connection while it lives (ROUTER_HANDOVER is off, so a second connection
+        that claims it is ignored). A later connection could only guess it: a hello from a route that a worker chose is
+        refused, and those that libzmq chooses begin at a random number. To send anything in the name of the first, it
+        would also need the session's id, which was sent to the first connection only, encrypted.
         """
         route, *frames = [frame.bytes for frame in message]
         key = None

@@ -20,20 +20,20 @@ CREDIT_TIMEOUT = 1.0
 
 
 class StepSender:
-    """Steps that go out at the end of this turn of the loop, those for one worker together."""
+    """Sends steps at the end of a turn of the loop, those for one worker together."""
 
     def __init__(
-        self, protocol: HubProtocol, flights: InFlightTable, pool: WorkerPool, outcomes: Outcomes, batch: int
+        self, protocol: HubProtocol, in_flight: InFlightTable, pool: WorkerPool, outcomes: Outcomes, batch: int
     ) -> None:
         self._protocol = protocol
-        self._flights = flights
+        self._in_flight = in_flight
         self._pool = pool
         self._outcomes = outcomes
         self._batch = batch
         self._queued: dict[str, list[Step]] = {}
         """By worker."""
         self._full_since: dict[str, float] = {}
-        """Since when a worker has had no room for all that was chosen for it."""
+        """The time since which a worker has had too few slots for the steps chosen for it."""
 
     def add(self, worker_id: str, step: Step) -> None:
         self._queued.setdefault(worker_id, []).append(step)
@@ -44,24 +44,24 @@ class StepSender:
             worker = self._protocol.workers.get(worker_id)
             room = 0 if worker is None else worker.free
             # What was cancelled meanwhile is not sent.
-            wanted = [step for step in steps if self._flights.get(step.token) is not None]
+            wanted = [step for step in steps if self._in_flight.get(step.token) is not None]
             self._keep_or_return(worker_id, wanted[room:], now)
             for start in range(0, min(room, len(wanted)), self._batch):
-                some = wanted[start : min(start + self._batch, room)]
-                flights = [flight for step in some if (flight := self._flights.get(step.token)) is not None]
-                for flight in flights:
+                batch = wanted[start : min(start + self._batch, room)]
+                sent = [flight for step in batch if (flight := self._in_flight.get(step.token)) is not None]
+                for flight in sent:
                     self._pool.release_reservation(flight)
                 assert worker is not None
-                again = {flight.token for flight in flights if flight.event.again}
-                self._protocol.give(worker, some, now, again)
-                for flight in flights:
+                again = {flight.token for flight in sent if flight.event.again}
+                self._protocol.give(worker, batch, now, again)
+                for flight in sent:
                     if flight.withdrawal is not None:
                         self._protocol.withdraw(worker, [flight.token], flight.withdrawn_for)
 
     def _keep_or_return(self, worker_id: str, steps: list[Step], now: float) -> None:
-        """Since it was chosen a worker may have gone, been told to leave, or lowered its credits. If it only takes
-        fewer, these go out as soon as something ends there; but not for long: others may have room. What it may have
-        already no other worker can be given, so that waits for it."""
+        """Handles steps for which their worker has no slot: since it was chosen it may have left, be draining, or have
+        lowered its credits. With fewer credits they wait for ``CREDIT_TIMEOUT``, then they are returned, since another
+        worker may have slots. A step that its worker may have already waits on: no other worker may get it."""
         if not steps:
             self._full_since.pop(worker_id, None)
             return
@@ -73,7 +73,7 @@ class StepSender:
         self._full_since.pop(worker_id, None)
         reason = "its worker has gone" if worker is None else "its worker takes no more"
         for step in steps:
-            flight = self._flights.get(step.token)
+            flight = self._in_flight.get(step.token)
             if flight is not None and flight.event.again and worker is not None and worker.drain_reason is None:
                 self._queued.setdefault(worker_id, []).append(step)
             elif flight is not None:
@@ -81,30 +81,30 @@ class StepSender:
 
 
 class Withdrawal:
-    """Takes steps back."""
+    """Takes back steps that have not begun."""
 
-    def __init__(self, protocol: HubProtocol, flights: InFlightTable, outcomes: Outcomes, pump: Pump) -> None:
+    def __init__(self, protocol: HubProtocol, in_flight: InFlightTable, outcomes: Outcomes, pump: Pump) -> None:
         self._protocol = protocol
-        self._flights = flights
+        self._in_flight = in_flight
         self._outcomes = outcomes
         self._pump = pump
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Awaitable[Any] | None:
-        """Answers ``returned`` for what was not sent, or has no leave to begin. Asks the workers to forget the rest
-        unless it has begun: the awaitable is done when each of them has heard of it, or is gone.
+        """Reports ``returned`` for what was not sent, or has no grant to begin. Asks the workers to drop the rest
+        unless it has begun: the awaitable is done when each of them has answered, or has left.
 
-        A cancelled run does not wait for that: its workers are told to stop as soon as the cancellation is stored.
+        A cancelled run does not wait for that: its workers get the cancellation as soon as it is stored.
         """
         asked: dict[str, list[InFlight]] = {}
         for event in events:
-            flight = self._flights.of(event)
+            flight = self._in_flight.of(event)
             if flight is None or flight.ended:
                 continue
             worker = self._protocol.workers.get(event.holder)
             if not flight.given and not event.again:
                 self._outcomes.end(flight, ExecutionResult.returned(event, reason))
             elif worker is None:
-                continue  # what it had is lost, and that is being said
+                continue  # what it had is lost, and is reported so
             elif flight.given and flight.confirms and not flight.begun:
                 self._protocol.answer_start(worker, (), [flight.token])
                 self._outcomes.end(flight, ExecutionResult.returned(event, reason))
@@ -112,10 +112,10 @@ class Withdrawal:
                 if flight.withdrawal is None or flight.withdrawal.done():
                     flight.withdrawal, flight.withdrawn_for = asyncio.get_running_loop().create_future(), reason
                 asked.setdefault(worker.id, []).append(flight)
-        for worker_id, flights in asked.items():
+        for worker_id, withdrawn in asked.items():
             # What its worker may have from another hub is sent first.
-            sent = [flight.token for flight in flights if flight.given]
+            sent = [flight.token for flight in withdrawn if flight.given]
             self._protocol.withdraw(self._protocol.workers[worker_id], sent, reason)
         self._pump.schedule()
-        waits = [flight.withdrawal for flights in asked.values() for flight in flights if flight.withdrawal is not None]
+        waits = [flight.withdrawal for each in asked.values() for flight in each if flight.withdrawal is not None]
         return asyncio.gather(*waits) if waits else None

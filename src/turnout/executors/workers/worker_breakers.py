@@ -1,4 +1,4 @@
-"""The circuit breaker of each worker, the outcomes of its attempts, and its figures.
+"""Holds the circuit breaker of each worker, the outcomes of its attempts, and its figures.
 
 A worker has a breaker as executors have (``dispatcher/executor_breaker.py``), judged by ``worker_at_fault``. One that
 dies and comes back under its name, on its host, keeps its breaker.
@@ -29,11 +29,11 @@ Identity: TypeAlias = tuple[str, str]
 """Name and host."""
 
 MAX_REMEMBERED = 500
-"""Workers that have left and are known again if they come back."""
+"""Workers that have left and whose breaker is kept."""
 
 
 class WorkerBreakers:
-    """The workers that are there, and a memory of those that were. On the engine's event loop only."""
+    """The records of connected workers, and of workers that have left. On the engine's event loop only."""
 
     def __init__(self, breaker: BreakerSettings | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._breaker = breaker
@@ -41,92 +41,92 @@ class WorkerBreakers:
         self._there: dict[str, WorkerRecord] = {}
         self._left: OrderedDict[Identity, WorkerRecord] = OrderedDict()
         self._probes: dict[str, tuple[InFlight, float]] = {}
-        """By token, and until when they may take their time."""
+        """By token, with the end of their timeout."""
         self.blocking = False
         """True if the breaker of any connected worker is not closed."""
 
-    # -- coming and going ---------------------------------------------------------------------------------------
+    # -- joining and leaving ------------------------------------------------------------------------------------
     def joined(self, worker: WorkerEntry) -> None:
         if worker.id in self._there:
             return
         identity = _identity(worker)
         known = self._left.pop(identity, None)
         if known is None:
-            guard = ExecutorBreaker(identity[0], self._breaker, self._clock, of=f"worker {identity[0]}")
-            guard.on_change = lambda before: self._look()
-            known = WorkerRecord(guard, {})
+            breaker = ExecutorBreaker(identity[0], self._breaker, self._clock, of=f"worker {identity[0]}")
+            breaker.on_change = lambda before: self._update_blocking()
+            known = WorkerRecord(breaker, {})
         self._there[worker.id] = known
-        self._look()
+        self._update_blocking()
 
     def left(self, worker: WorkerEntry) -> None:
         known = self._there.pop(worker.id, None)
         if known is None:
             return
-        # What was to be its probe will not come.
-        known.guard.release_probes(0)
+        # Its reserved probe will not be sent.
+        known.breaker.release_probes(0)
         known.reserved = 0
         self._left[_identity(worker)] = known
         while len(self._left) > MAX_REMEMBERED:
             self._left.popitem(last=False)
-        self._look()
+        self._update_blocking()
 
-    def _look(self) -> None:
-        self.blocking = any(known.guard.blocking for known in self._there.values())
+    def _update_blocking(self) -> None:
+        self.blocking = any(known.breaker.blocking for known in self._there.values())
 
     # -- admission ----------------------------------------------------------------------------------------------
     def has_room(self, worker_id: str) -> bool:
         """True if its breaker lets one more through."""
         known = self._there.get(worker_id)
-        return known is None or not known.guard.blocking or known.guard.free_probes() > 0
+        return known is None or not known.breaker.blocking or known.breaker.free_probes() > 0
 
     def is_blocked(self, worker_id: str) -> bool:
         """True if its breaker is not closed."""
         known = self._there.get(worker_id)
-        return known is not None and known.guard.blocking
+        return known is not None and known.breaker.blocking
 
     def reserved(self, worker_id: str) -> None:
         if (known := self._there.get(worker_id)) is not None:
             known.reserved += 1
-            if known.guard.blocking:
-                known.guard.reserve_probe()
+            if known.breaker.blocking:
+                known.breaker.reserve_probe()
 
     def released(self, worker_id: str) -> None:
         if (known := self._there.get(worker_id)) is not None:
             known.reserved = max(0, known.reserved - 1)
-            if known.guard.blocking:
-                known.guard.release_probes(known.reserved)
+            if known.breaker.blocking:
+                known.breaker.release_probes(known.reserved)
 
     def handed_over(self, flight: InFlight) -> bool:
-        """Whether it may go to its worker. Not if its place was set aside before the breaker opened."""
+        """True if it may go to its worker; False if its slot was reserved before the breaker opened."""
         known = flight.watched = self._there.get(flight.event.holder)
         if known is None:
             return True
         known.reserved = max(0, known.reserved - 1)
-        # What it may have already is not another one: no other worker could be given that.
-        if not known.guard.blocking or flight.event.again:
+        # A worker that may have the attempt already gets no other one by it, and no other worker may have it.
+        if not known.breaker.blocking or flight.event.again:
             return True
-        if not known.guard.take_probes(1):
+        if not known.breaker.take_probes(1):
             return False
-        flight.probe = known.guard.round
-        self._probes[flight.token] = (flight, self._clock() + known.guard.probe_timeout)
+        flight.probe = known.breaker.round
+        self._probes[flight.token] = (flight, self._clock() + known.breaker.probe_timeout)
         return True
 
-    # -- what comes of it ---------------------------------------------------------------------------------------
+    # -- outcomes -----------------------------------------------------------------------------------------------
     def ended(self, flight: InFlight, result: ExecutionResult, at_fault: bool | None) -> None:
-        """Count the attempt, and judge its worker by it."""
+        """Counts the attempt, and records its outcome for the worker's breaker."""
         known = flight.watched
         if known is None:
             return
         status = result.status
         outcome = ExecutionStatus.FAILED if status is ExecutionStatus.RETRY else status
         known.ended[outcome] = known.ended.get(outcome, 0) + 1
-        if status is STATUS_COMPLETED and not known.guard.has_failures:
+        if status is STATUS_COMPLETED and not known.breaker.has_failures:
             return
         if flight.probe:
             self._probes.pop(flight.token, None)
         if at_fault:
             known.cause = _describe(result.error)
-        known.guard.record(at_fault, flight.probe, result.error)
+        known.breaker.record(at_fault, flight.probe, result.error)
 
     def tick(self) -> bool:
         """True if a worker may get a probe now. A probe still running after its timeout counts as success."""
@@ -137,12 +137,12 @@ class WorkerBreakers:
                 if now >= until:
                     del self._probes[token]
                     if flight.watched is not None:
-                        flight.watched.guard.record(False, flight.probe)
+                        flight.watched.breaker.record(False, flight.probe)
                         room = True
         for known in self._there.values() if self.blocking else ():
-            guard = known.guard
-            if guard.breaker.state is BreakerState.OPEN and known.announced != guard.round and not guard.wait():
-                known.announced = guard.round
+            breaker = known.breaker
+            if breaker.state is BreakerState.OPEN and known.announced != breaker.round and not breaker.wait():
+                known.announced = breaker.round
                 room = True
         return room
 
@@ -151,18 +151,18 @@ class WorkerBreakers:
     def seen(self, protocol: HubProtocol) -> HubStatus:
         """Returns the status of all admitted workers."""
         workers = [worker for worker in protocol.workers.values() if worker.session]
-        some, others = listed([self.figures_of(worker) for worker in workers])
+        listing, others = listed([self.figures_of(worker) for worker in workers])
         return HubStatus(
             id=protocol.facts.hub_id,
             workers=len(workers),
-            listed=some,
+            listed=listing,
             others=others,
             malformed=protocol.malformed,
         )
 
     def figures_of(self, worker: WorkerEntry) -> WorkerFigures:
         known = self._there.get(worker.id)
-        state = BreakerState.CLOSED if known is None else known.guard.breaker.state
+        state = BreakerState.CLOSED if known is None else known.breaker.state
         running = min(len(worker.out), worker.capacity)
         return WorkerFigures(
             id=worker.id,
@@ -181,13 +181,13 @@ class WorkerBreakers:
 
 
 def name_of(worker: WorkerEntry) -> str:
-    """What people call it."""
+    """Returns the display name of a worker."""
     return worker.hello.name or worker.id
 
 
-def blame(said: StepResult, ended: ExecutionResult, others: Callable[[], bool]) -> bool | None:
+def blame(sent: StepResult, ended: ExecutionResult, others: Callable[[], bool]) -> bool | None:
     """True if the worker is at fault for the result; ``others``: another worker could have run it."""
-    if said.metadata.outcome == "returned" and said.error is not None and said.error.type == UNAVAILABLE_TYPE:
+    if sent.metadata.outcome == "returned" and sent.error is not None and sent.error.type == UNAVAILABLE_TYPE:
         return True
     if ended.status is ExecutionStatus.CRASHED:
         # Where no other worker could have run it, the body may kill whatever it runs in.
@@ -196,9 +196,9 @@ def blame(said: StepResult, ended: ExecutionResult, others: Callable[[], bool]) 
 
 
 def trace(way: str, route: bytes, frames: Sequence[bytes], worker: WorkerEntry | None) -> None:
-    """Log one message, masked; the worker's name if it is known, else its connection."""
-    who, codec = (route.hex(), JSON) if worker is None else (name_of(worker), worker.codec)
-    wire_log.info("%s %s %s", who, way, shown(frames, codec))
+    """Logs one message, masked, with the worker's name if it is known, else its connection."""
+    peer, codec = (route.hex(), JSON) if worker is None else (name_of(worker), worker.codec)
+    wire_log.info("%s %s %s", peer, way, shown(frames, codec))
 
 
 def _identity(worker: WorkerEntry) -> Identity:

@@ -34,7 +34,7 @@ class WorkerSelector(msgspec.Struct, frozen=True):
 
 
 class Candidates(msgspec.Struct, frozen=True):
-    """The workers that match a selector; the one that was chosen last stands last."""
+    """The workers that match a selector, the last chosen one at the end."""
 
     wanted: WorkerSelector
     workers: list[WorkerEntry]
@@ -131,10 +131,10 @@ class WorkerPool:
 
     def misplaced(self, worker: WorkerEntry) -> list[str]:
         """Returns steps that have waited there for long and that another worker could begin at once."""
-        idle = {each.id: places for each in self._protocol.workers.values() if (places := self._idle(each)) > 0}
+        idle = {each.id: slots for each in self._protocol.workers.values() if (slots := self._idle(each)) > 0}
         found: list[str] = []
         for token, given in worker.out.items():
-            # A step that needs leave to begin is granted by its owner.
+            # A step that needs a grant to begin is left to its owner.
             if not given.is_waiting or given.step.metadata.confirm_start:
                 continue
             handler, labels = given.step.handler_class, given.step.metadata.labels
@@ -147,7 +147,7 @@ class WorkerPool:
         return found
 
     def _idle(self, worker: WorkerEntry) -> int:
-        """Places where nothing runs, as far as can be told: workers ask for twice as many steps as they have places."""
+        """Returns the estimated number of idle slots: workers ask for twice as many steps as they have slots."""
         busy = len(worker.out) + self._reserved[worker.id]
         waits = any(given.is_waiting for given in worker.out.values())
         if waits or self._breakers.is_blocked(worker.id) or self._exclusive.closed_to_others(worker):
@@ -155,7 +155,7 @@ class WorkerPool:
         return min((worker.hello.credits + 1) // 2 - busy, worker.free)
 
     def release_reservation(self, flight: InFlight) -> None:
-        """The attempt counts among what its worker has, or will never: the slot that was reserved for it is free."""
+        """Releases the slot that was reserved for the attempt: its worker has it now, or never will."""
         if not flight.given:
             flight.given = True
             self.unassign(flight.event.holder)
