@@ -33,8 +33,23 @@ WORDS = {
     r"\bhappenings?\b": "events",
 }
 """Forms that are not used, and what is written instead."""
+QUESTIONS = re.compile(r"(What|Whether|How|Who|Which|Why|Where|When)\b")
+IMPERATIVES = re.compile(
+    r"(Add|Ask|Begin|Bring|Call|Carry|Claim|Close|Count|Do|Drop|End|Find|Forget|Get|Give|Hold|Keep|Let|Look|Make|Move|Note|"
+    r"Open|Put|Read|Release|Remove|Return|Run|Say|Send|Set|Start|Stop|Take|Tell|Turn|Wait|Write)\b"
+)
+"""First words of a docstring that states no fact: "Returns …", "True if …", "Sends …" do."""
 LOG_METHODS = frozenset({"debug", "info", "warning", "error", "exception", "critical", "failure", "recovered"})
 CODE = re.compile(r"``[^`]*``|`[^`]*`|\"[^\"\n]*\"")
+
+
+def openings_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yields the line and the first word of the docstring of every class and function."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and (
+            text := ast.get_docstring(node)
+        ):
+            yield node.body[0].lineno, text.split()[0].strip(".,:;")
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str, bool]]:
@@ -64,6 +79,10 @@ def page_texts(path: Path) -> Iterator[tuple[int, str, bool]]:
 
 def findings_in(path: Path) -> Iterator[tuple[int, str, str]]:
     """Yields the line, the word found and what to write instead."""
+    if path.suffix == ".py":
+        for line, word in openings_of(ast.parse(path.read_text(encoding="utf-8"))):
+            if QUESTIONS.fullmatch(word) or IMPERATIVES.fullmatch(word):
+                yield line, f"{word} …", "state a fact: Returns …, True if …, Sends …"
     for line, text, opens_module in texts_of(path) if path.suffix == ".py" else page_texts(path):
         if opens_module and re.match(r"[^.\n]*\?", text):
             yield line, "a question as the title of a module", "state what the module is responsible for"
