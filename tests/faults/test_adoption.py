@@ -15,7 +15,8 @@ def test_a_survivor_adopts_the_runs_of_a_process_killed_on_the_same_machine(chil
     executions = children.executions
     survivor = children.start("serve")
     survivor.wait_for("ready")
-    victim = children.start("submit", runs=RUNS, seconds=SECONDS)
+    # Without sweeps the victim transfers no run that waits for its executor: what the survivor runs, it has adopted.
+    victim = children.start("submit", runs=RUNS, seconds=SECONDS, settings={"sweep": 60.0})
     eventually("the victim has accepted all and runs some", lambda: len(victim.said("accepted")) == RUNS)
     eventually("the victim runs bodies", lambda: executions.by(victim.pid))
     assert not executions.by(survivor.pid), "there was nothing to adopt yet"
