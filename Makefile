@@ -43,7 +43,6 @@ format: $(READY)
 lint: $(READY)
 	@echo "== lint"
 	@$(VENV)/bin/ruff check .
-	@$(RUN) tools/prose.py
 
 imports: $(READY)
 	@echo "== import directions"

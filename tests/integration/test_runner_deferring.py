@@ -300,7 +300,7 @@ def test_a_task_that_is_put_off_for_ever_fails_at_the_bound(make_sqlite_runner: 
 
     runner = make_sqlite_runner(settings=EngineSettings(stop_grace=1.0, limits=Limits(deferrals=5)))
     run = runner.submit(endless)
-    with pytest.raises(RunFailed, match="put off 5 times"):
+    with pytest.raises(RunFailed, match="deferred 5 times"):
         run.result(20)
     (view,) = run.tasks()
     assert (view.reason, view.attempt) == ("deferred_too_often", 6)

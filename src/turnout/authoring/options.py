@@ -113,7 +113,7 @@ _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def checked(options: TaskOptions, task: str) -> TaskOptions:
-    """The options, if all of them exist and can be made a spec of; what the spec says is judged by the model."""
+    """Returns the options. Raises for an unknown option or a wrong type; ``model/validation.py`` checks ranges."""
     for name, value in options.items():
         if name not in TaskOptions.__annotations__:
             known = TaskOptions.__annotations__

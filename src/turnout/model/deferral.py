@@ -156,7 +156,7 @@ def _shown(deferral: Deferral) -> str:
 
 
 class Memo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Most tasks have none. While a task is open: what it saved when it deferred itself; later: what it chose."""
+    """What a task keeps from one attempt to the next, and what a branch chose: one JSON column, mostly empty."""
 
     saved: str | None = None
     """JSON text: what the body gets as ``info.saved`` when it starts again."""

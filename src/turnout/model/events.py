@@ -78,7 +78,7 @@ class ExecutionStatus(StrEnum):
     RETURNED = "returned"
     """Not started: refused or handed back. Spends no budget."""
     DEFERRED = "deferred"
-    """The body put itself off, or waits for a condition. Spends no budget."""
+    """The body deferred itself, or waits for a condition. Spends no budget."""
 
 
 # Named for the hot path, as in states.py.
@@ -88,7 +88,7 @@ NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
 """How an attempt that was run may end without having failed."""
 
 NO_CAPACITY_TYPE, UNAVAILABLE_TYPE = "NoCapacity", "ExecutorUnavailable"
-"""Types of an error for which no body is to blame."""
+"""Types of errors that no body causes."""
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -256,9 +256,5 @@ def clipped(text: str, limit: int = 20_000) -> str:
 
 
 def short_text(text: str) -> str:
-    """Text for one column of a table.
-
-    >>> short("1.2.3 of" + 300 * " today")[:20]
-    '1.2.3 of today today'
-    """
+    """Returns the text for one column of a table."""
     return clipped(text)[:MAX_SHORT_TEXT]

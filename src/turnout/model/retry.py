@@ -34,12 +34,12 @@ class RetryPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def last_attempt(policy: RetryPolicy, attempt: int, failures: int) -> int:
-    """The ordinal of the last attempt that the policy allows, as seen from this one, after so many failures."""
+    """Returns the ordinal of the last attempt that the policy allows, if every further attempt fails."""
     return attempt + max(0, policy.attempts - 1 - failures)
 
 
-def next_delay(policy: RetryPolicy, failures: int, random01: float) -> float:
-    """Seconds to wait after the ``failures``-th failure (1-based); ``random01`` is a number in 0..1."""
+def backoff_delay(policy: RetryPolicy, failures: int, random01: float) -> float:
+    """Returns the seconds to wait after the ``failures``-th failure (from 1); ``random01`` is a number in 0..1."""
     steps = max(failures, 1)
     match policy.backoff:
         case "fixed":
@@ -53,7 +53,7 @@ def next_delay(policy: RetryPolicy, failures: int, random01: float) -> float:
     return max(delay * (1.0 - policy.jitter * random01), 0.0)
 
 
-def verdict_retry(
+def delay_before_retry(
     policy: RetryPolicy,
     failures: int,
     error: ErrorInfo | None,
@@ -61,7 +61,7 @@ def verdict_retry(
     retry_after: float | None,
     random01: float,
 ) -> float | None:
-    """Seconds until the next attempt, or None: the task has failed. ``failures`` counts the one that just happened.
+    """Returns the seconds until the next attempt; None if the task has failed. ``failures`` counts this failure too.
 
     A body that raised ``RetryAfter`` knows better than the lists of exceptions and the backoff, but not than the
     number of attempts.
@@ -77,7 +77,7 @@ def verdict_retry(
         return None
     if policy.retry_on and not _matches(policy.retry_on, kinds):
         return None
-    return next_delay(policy, failures, random01)
+    return backoff_delay(policy, failures, random01)
 
 
 def _matches(names: Iterable[str], kinds: frozenset[str]) -> bool:

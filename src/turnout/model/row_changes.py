@@ -25,7 +25,7 @@ from turnout.model.states import (
 from turnout.model.verdict import Verdict
 
 _replace = msgspec.structs.replace
-_NO_FAILURE = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
+_KEEP_EARLIER_ERROR = (ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED)
 
 
 # -- tasks ------------------------------------------------------------------------------------------------------
@@ -65,7 +65,11 @@ def offered(row: TaskRow, committed: TaskRow, decision: DispatchDecision) -> Tas
 
 
 def retried(row: TaskRow, committed: TaskRow, result: ExecutionResult, verdict: Verdict, seq: int) -> TaskRow:
-    """Running to ready: another attempt follows."""
+    """Running to ready: another attempt follows.
+
+    Everything of the ended attempt is dropped: holder, times, output and key for pollers. What a later attempt needs
+    is in the memo.
+    """
     return TaskRow(
         pos=row.pos,
         name=row.name,
@@ -80,7 +84,7 @@ def retried(row: TaskRow, committed: TaskRow, result: ExecutionResult, verdict: 
         executor=row.executor,
         decision=row.decision,
         labels=row.labels,
-        error=row.error if result.status in _NO_FAILURE else result.error,
+        error=row.error if result.status in _KEEP_EARLIER_ERROR else result.error,
         seq=seq,
         was=committed.state,
         was_attempt=committed.attempt,

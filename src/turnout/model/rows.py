@@ -36,7 +36,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     crashes: int = 0
     losses: int = 0
     reason: str | None = None
-    """Why a task that is not running waits, or why it was skipped or cancelled."""
+    """Why a task that is not running waits, or why it failed, was skipped or was cancelled."""
     retry_in: float | None = None
     """Seconds from the commit until the task may start; stored as a time by the database's clock."""
     executor: str | None = None
@@ -50,8 +50,11 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     """JSON text."""
     error: ErrorInfo | None = None
     dispatched_at: float | None = None
+    """When the newest attempt was dispatched, by the owner's clock; None while no attempt runs or ended the task."""
     started_at: float | None = None
+    """When the body of that attempt began, by the clock of the executor or worker."""
     finished_at: float | None = None
+    """When the task ended, by the owner's clock."""
     seq: int = 0
     """The sequence number of the task's newest history row."""
     memo: str | None = None

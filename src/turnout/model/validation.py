@@ -158,9 +158,14 @@ def _context_rule(task: TaskSpec, rule: ContextValue) -> None:
 def _retry(task: TaskSpec) -> None:
     retry = task.retry
     faults = (
-        (not _is_int(retry.attempts) or retry.attempts < 1, "attempts", retry.attempts, "a whole number from 1"),
+        (
+            not _is_int(retry.attempts) or retry.attempts < 1,
+            "retries",
+            _retries(retry.attempts),
+            "a whole number from 0",
+        ),
         (retry.backoff not in get_args(Backoff), "backoff", retry.backoff, " or ".join(map(repr, get_args(Backoff)))),
-        (not _is_seconds(retry.delay), "delay", retry.delay, "a number of seconds from 0"),
+        (not _is_seconds(retry.delay), "retry_delay", retry.delay, "a number of seconds from 0"),
         (
             retry.max_delay is not None and not _is_seconds(retry.max_delay),
             "max_delay",
@@ -170,14 +175,19 @@ def _retry(task: TaskSpec) -> None:
         (not _is_seconds(retry.jitter) or retry.jitter > 1, "jitter", retry.jitter, "a share between 0 and 1"),
         (
             task.at_most_once and retry.attempts != 1,
-            "attempts",
-            retry.attempts,
-            "1 (no retries), because the task is at_most_once",
+            "retries",
+            _retries(retry.attempts),
+            "0, because the task is at_most_once",
         ),
     )
     for wrong, field, value, right in faults:
         if wrong:
-            _refuse("bad_retry", f"retry {field} of task {task.name!r} is {value!r}: it must be {right}", value=value)
+            _refuse("bad_retry", f"{field} of task {task.name!r} is {value!r}: it must be {right}", value=value)
+
+
+def _retries(attempts: Any) -> Any:
+    """Returns the number as the option ``retries`` has it."""
+    return attempts - 1 if _is_int(attempts) else attempts
 
 
 def _timeout(what: str, timeout: Any) -> None:

@@ -11,7 +11,7 @@ from turnout.model.children import CHILD_ENDS
 from turnout.model.deferral import Deferral, Memo, read_memo, write_memo
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus, short_text
 from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN, UNDECLARED_CONDITION
-from turnout.model.retry import verdict_retry
+from turnout.model.retry import delay_before_retry
 from turnout.model.rows import TaskRow
 from turnout.model.setting_types import Natural, NonNegativeSeconds, Settings
 from turnout.model.spec import TaskSpec
@@ -69,7 +69,7 @@ COMPLETED = Verdict(TaskState.COMPLETED)
 def verdict(
     result: ExecutionResult, row: TaskRow, task: TaskSpec, limits: Limits, jitter: Callable[[], float], now: float
 ) -> Verdict:
-    """The verdict for a run that goes on; ``row`` is the running task, ``now`` the time of day."""
+    """Returns the verdict for a run that goes on. ``row`` is the running task; ``now`` is Unix time, the owner's."""
     if result.status is STATUS_COMPLETED:
         return COMPLETED
     match result.status:
@@ -91,8 +91,11 @@ def verdict(
                 return Verdict(TaskState.FAILED, reason, crashes=1)
             return Verdict(TaskState.READY, "crashed", crashes=1)
         case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT | ExecutionStatus.CANCELLED:
+            # An attempt that was cancelled while its run goes on (its executor stopped) counts as a failure.
             failures = row.failures + 1
-            after = verdict_retry(task.retry, failures, result.error, result.retryable, result.retry_after, jitter())
+            after = delay_before_retry(
+                task.retry, failures, result.error, result.retryable, result.retry_after, jitter()
+            )
             if after is None:
                 return Verdict(TaskState.FAILED, _reason(result), failures=1)
             return Verdict(TaskState.READY, "retry_at", after, failures=1)
@@ -108,7 +111,7 @@ def verdict_deferred(deferral: Deferral, memo: Memo, limits: Limits, now: float)
     """Returns the verdict on a deferred attempt. An at_most_once task may be deferred too."""
     count = memo.deferrals + 1
     if count > limits.deferrals:
-        error = ErrorInfo("DeferredTooOften", f"put off {memo.deferrals:,} times, which is the limit")
+        error = ErrorInfo("DeferredTooOften", f"deferred {memo.deferrals:,} times, which is the limit")
         return Verdict(TaskState.FAILED, DEFERRED_TOO_OFTEN, error=error)
     condition = memo.condition if deferral.unmet else deferral.condition
     if condition is None:

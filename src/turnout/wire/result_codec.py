@@ -203,7 +203,7 @@ def answer_of(step: Step, result: ExecutionResult, handler_version: str = "") ->
         took = max(0.0, round((result.finished_at - result.started_at) * 1000, 3))
     step_error = None
     if status != "completed":
-        step_error = StepError("put off", "Deferred") if error is None else _step_error(error)
+        step_error = StepError("deferred", "Deferred") if error is None else _step_error(error)
     return StepResult(
         step_id=step.step_id,
         status=status,

@@ -56,7 +56,7 @@ def flow(*tasks: TaskSpec, **more: Any) -> WorkflowSpec:
         (flow(task("a"), task("b", "a", rule=task_failed("aa"))), "rule_task", "did you mean 'a'"),
         (flow(task("a", rule=ContextValue("k", ">=", 1))), "rule_op", "'>='"),  # pyright: ignore[reportArgumentType]
         (flow(task("a", rule=all_(context_value("k", "==", 1j)))), "not_json", "complex"),
-        (flow(task("a", retry=RetryPolicy(attempts=0))), "bad_retry", "attempts"),
+        (flow(task("a", retry=RetryPolicy(attempts=0))), "bad_retry", "retries"),
         (flow(task("a", retry=RetryPolicy(delay=-1))), "bad_retry", "delay"),
         (flow(task("a", retry=RetryPolicy(delay=float("nan")))), "bad_retry", "delay"),
         (flow(task("a", retry=RetryPolicy(max_delay=-1))), "bad_retry", "max_delay"),

@@ -70,7 +70,9 @@ class PostgresLedger:
             elif write.insert is not None and write.insert.parent_run is not None:
                 outcomes[run_id] = WriteOutcome(run_id, stale=(-1,))
             else:
-                raise StoreUnreachable("a run that stood in the way of an insert has vanished; try again")
+                raise StoreUnreachable(
+                    "a run that conflicted with an insert was deleted meanwhile; the insert can be retried"
+                )
         return outcomes
 
 
