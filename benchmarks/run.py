@@ -1,4 +1,4 @@
-"""What ``make bench`` runs: the floor and Turnout on SQLite and PostgreSQL, workers, then the peers that are installed.
+"""Runs ``make bench``: the floor and Turnout on SQLite and PostgreSQL, workers, then the peers that are installed.
 
 One JSON line per workload on standard output; everything runs one after the other on an otherwise idle machine.
 Peers are scripts of their own (``BENCH_PEERS``, default ``../shared/bench``) with a virtual environment each in

@@ -56,7 +56,7 @@ def remote_single() -> object:
 
 # -- workers --------------------------------------------------------------------------------------------------------
 def commands(languages: Sequence[str], folder: Path) -> dict[str, list[str]]:
-    """The worker programs, one for each language that is installed here."""
+    """Returns the worker programs, one for each language that is installed here."""
     sdk = ROOT / "sdk"
     known = {
         "python": [sys.executable, "-m", "turnout.worker.conformance"],
@@ -81,7 +81,7 @@ def commands(languages: Sequence[str], folder: Path) -> dict[str, list[str]]:
 
 @contextmanager
 def workers(command: Sequence[str], count: int, connect: str) -> Iterator[list[int]]:
-    """Processes that work for this hub until the block is left: their ids."""
+    """Runs workers of this hub until the block is left. Yields their process ids."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src"),
@@ -130,7 +130,7 @@ def measure(url: str, language: str, command: Sequence[str], count: int, rounds:
 
 
 def _round_trips(runner: Runner, count: int) -> tuple[float, float]:
-    """One task on an idle engine, here and there in turns: median milliseconds of each."""
+    """Runs one task on an idle engine, locally and on a worker in turn. Returns the median milliseconds of each."""
     times: dict[str, list[float]] = {"here": [], "there": []}
     for _ in range(count):
         for where, flow in (("here", single), ("there", remote_single)):
@@ -142,7 +142,7 @@ def _round_trips(runner: Runner, count: int) -> tuple[float, float]:
 
 # -- floors ---------------------------------------------------------------------------------------------------------
 def echo(address: str) -> None:
-    """A child: every message goes back as it is, and an empty one ends it."""
+    """Runs in a child: sends every message back as it is; an empty one ends it."""
     socket = zmq.Context.instance().socket(zmq.DEALER)
     socket.connect(address)
     socket.send(b"")

@@ -1,4 +1,4 @@
-"""What the benchmarks run: no-op tasks, so that what is measured is the engine."""
+"""Holds the workloads of the benchmarks: no-op tasks, so that the engine is what is measured."""
 
 from __future__ import annotations
 

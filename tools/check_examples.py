@@ -36,7 +36,8 @@ PYRIGHT = {
 
 
 def program_of(page: Path) -> str | None:
-    """The page's Python blocks as one program whose lines have the numbers of the page; None if there are none."""
+    """Returns the page's Python blocks as one program whose lines have the numbers of the page; None if there are
+    none."""
     text, lines = page.read_text(encoding="utf-8"), list[str]()
     for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         first = text[: block.start(1)].count("\n")

@@ -1,4 +1,4 @@
-"""Figures of the structure of the source: size, names, import cycles, reach-ins, and the path of one run.
+"""Measures the structure of the source: size, names, import cycles, reach-ins, and the path of one run.
 
     .venv/bin/python tools/structure.py [ROOT …]
     .venv/bin/python tools/structure.py --cycles
@@ -62,7 +62,7 @@ def modules_of(root: Path) -> dict[str, tuple[Path, ast.Module]]:
 
 
 def code_lines(path: Path, tree: ast.Module) -> int:
-    """Lines that are neither blank nor comment nor docstring."""
+    """Returns the number of lines that are neither blank nor comment nor docstring."""
     documented: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -75,7 +75,7 @@ def code_lines(path: Path, tree: ast.Module) -> int:
 
 
 def imported(name: str, tree: ast.Module, known: dict[str, tuple[Path, ast.Module]]) -> Iterator[str]:
-    """The modules that this one names at its top, those for types included."""
+    """Returns the modules that this one imports at its top, those for types included."""
     open_: list[ast.stmt] = list(tree.body)
     while open_:
         node = open_.pop()

@@ -23,7 +23,7 @@ def frames(kind: str, session: str, body: bytes) -> list[bytes]:
 
 
 def written(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry with its frames."""
+    """Returns the entry with its frames."""
     kept = {key: value for key, value in entry.items() if key not in ("frames", "frames_hex")}
     if entry["codec"] == "msgpack":
         body = msgspec.msgpack.encode(entry["body"])

@@ -16,7 +16,7 @@ PATIENCE = 100
 
 
 class Missing(Exception):
-    """This machine cannot run workers in a language; the message says what to install."""
+    """Raised when this machine cannot run workers in a language; the message says what to install."""
 
 
 class Language(NamedTuple):

@@ -29,7 +29,7 @@ GRACE = 20
 
 
 class WorkerEnded(Exception):
-    """A worker did not stay."""
+    """Raised when a worker ended before the run."""
 
 
 def main() -> int:

@@ -165,7 +165,7 @@ _INVOKING = frozenset({Work.invoke.__code__, _under.__code__})
 
 
 def came_from_body(error: BaseException | None) -> bool:
-    """Whether this exception, or what it was raised from, came out of a body by way of ``Work.invoke``."""
+    """True if this exception, or what it was raised from, came out of a body by way of ``Work.invoke``."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

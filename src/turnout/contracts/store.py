@@ -273,7 +273,7 @@ class ReadStore(Protocol):
         ...
 
     def waiting(self) -> dict[str, Any]:
-        """How many non-terminal runs exist, by state and by whether they are owned, and how many each owner has: for
+        """Returns the number of non-terminal runs by state, by whether they are owned, and by owner: for
         start-up and health."""
         ...
 
@@ -349,7 +349,7 @@ class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, Rete
         ...
 
     def use(self) -> StoreUse:
-        """How its connections are used, and the share of time that callers waited for one since the last look."""
+        """Returns the use of its connections, and the share of time that callers waited for one since the last call."""
         ...
 
     def record_routing(self, session_id: str, config: str) -> int:

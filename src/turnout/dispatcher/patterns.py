@@ -21,7 +21,7 @@ class Pattern(msgspec.Struct, frozen=True):
     segments: tuple[str, ...]
 
     def matches(self, name: str) -> bool:
-        """Whether the pattern covers the whole name.
+        """True if the pattern covers the complete name.
 
         >>> compile_pattern("**::ml::*").matches("public::ml::train")
         True

@@ -59,7 +59,7 @@ def nonsense(event: TaskReadyEvent, executor: str, what: str) -> ExecutionResult
 
 
 def raised(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:
-    """What an exception out of an executor means for the attempt."""
+    """Returns the result of an attempt for which its executor raised this exception."""
     # An attempt whose work could not be loaded for want of a database has not begun: that costs it nothing.
     if isinstance(error, NoCapacity | StoreUnreachable | StoreUnusable):
         return ExecutionResult.returned(event, clipped(str(error)))

@@ -159,7 +159,7 @@ NESTED = {key[:length] for key in FIELDS for length in range(1, len(key))} | {(E
 
 
 def overlaid(settings: S, values: Mapping[str, Any]) -> S:
-    """The settings with nested values, which were converted one by one, in place of their own."""
+    """Returns the settings with nested values, each converted before, in place of their own."""
     hints = types_of(type(settings))
     changes: dict[str, Any] = {}
     for name, value in values.items():
@@ -173,17 +173,17 @@ def overlaid(settings: S, values: Mapping[str, Any]) -> S:
 
 
 def snake(name: str) -> str:
-    """``defaultExecutionMode`` as ``default_execution_mode``: both spellings are understood."""
+    """Returns ``defaultExecutionMode`` as ``default_execution_mode``: both spellings are accepted."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def usual(key: Key) -> Key:
-    """The key as it stands in ``FIELDS``: the hub may also be called the coordinator."""
+    """Returns the key as it is in ``FIELDS``: the hub may also be called the coordinator."""
     return (HUB, *key[1:]) if key[0] == HUB_SPELLING else key
 
 
 def short_form(key: Key) -> Key:
-    """``hub`` alone is its address."""
+    """Returns the full key: ``hub`` alone is its address."""
     return (HUB, "address") if key == (HUB,) else key
 
 
@@ -192,7 +192,7 @@ def dotted(key: Key) -> str:
 
 
 def type_of(key: Key) -> Any:
-    """The type of the key's value; None if there is no such key."""
+    """Returns the type of the key's value; None if there is no such key."""
     if key[0] == EXECUTORS and len(key) >= 3:
         return str if key[2:] == ("use",) else Any
     field = FIELDS.get(key)
@@ -200,7 +200,7 @@ def type_of(key: Key) -> Any:
 
 
 def unknown(key: Key, where: str) -> InvalidSetting:
-    """The error for a key that does not exist, with what was probably meant."""
+    """Returns the error for a key that does not exist, with the most similar one."""
     known = next(length for length in range(len(key) - 1, -1, -1) if length == 0 or key[:length] in NESTED)
     siblings = {each[known] for each in (*FIELDS, (EXECUTORS,)) if each[:known] == key[:known] and len(each) > known}
     return InvalidSetting(
@@ -212,8 +212,8 @@ def unknown(key: Key, where: str) -> InvalidSetting:
 
 
 def checked(key: Key, value: Any, where: str, spelled: str = "") -> Any:
-    """The value as its type wants it: durations in seconds, numbers as numbers, also where they came as text. An error
-    names the file or variable, and the key as it was spelled."""
+    """Returns the value converted to the key's type: durations in seconds, numbers also from text. An error names the
+    file or variable, and the key as it was spelled."""
     for text in _texts_in(value):
         checked_text(text, f"{where}: {dotted(key)}", error=InvalidSetting, key=dotted(key), where=where)
     given = _label_texts(value) if key == LABELS else value
@@ -239,7 +239,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _label_texts(value: Any) -> Any:
-    """A table of labels as texts such as ``gpu=true``. YAML's true and 1 are the texts that they look like."""
+    """Returns a table of labels as texts such as ``gpu=true``. YAML's true and 1 become the same texts."""
     if not isinstance(value, dict) or not all(isinstance(each, str | int) and each != "" for each in value.values()):
         return value
     labels = cast("dict[str, str | int]", value)

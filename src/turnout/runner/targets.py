@@ -121,7 +121,7 @@ def _split(target: str) -> tuple[str, str | None]:
 
 
 def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
-    """The module of that name, or of that file."""
+    """Returns the module of that name, or of that file."""
     if place.endswith(".py") or "/" in place:
         return _from_file(Path(place), search)
     for folder in (*search, Path.cwd()):
@@ -141,7 +141,7 @@ def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
 
 
 def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
-    """The module of a file, which is looked for in the working directory and then in these folders."""
+    """Returns the module of a file, which is looked for in the working directory and then in these folders."""
     file = next((each for folder in (Path.cwd(), *search) if (each := (folder / path).resolve()).is_file()), None)
     if file is None:
         raise InvalidTarget(f"there is no file {str(path)!r}", code="no_such_file", target=str(path))

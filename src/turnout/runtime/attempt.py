@@ -39,7 +39,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     key: Key
     event: TaskReadyEvent
     report: Report
-    place: Location = IN_QUEUE
+    location: Location = IN_QUEUE
     abandoned: bool = False
     """Its result was given while its body still ran."""
     work: Work | None = None
@@ -53,11 +53,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     estimate: float = 0.0
     """Expected seconds of its body, while it waits for a thread."""
 
-    def begin(self, work: Work, place: Location, now: float) -> TaskInfo:
+    def begin(self, work: Work, location: Location, now: float) -> TaskInfo:
         self.work = work
         self.info = info = info_for(work, now)
         self.started_at = now
-        self.place = place
+        self.location = location
         return info
 
 

@@ -19,7 +19,7 @@ from turnout.runtime.log_lines import AttemptLog, K, Line, PartialLine
 MAX_ATTEMPTS = 10_000
 """Attempts whose count of bytes is kept; the count of the least recently used one is dropped first."""
 SHED_SHARE = 0.125
-"""The share of the memory that is freed at once when it is full, so that not every line frees some."""
+"""The share of the memory that is freed at once when it is full, so that it is not freed line by line."""
 TAKE_SHARE = 0.25
 """The share of the memory that is taken at once; it stays in memory until it is written."""
 OVERHEAD = 100

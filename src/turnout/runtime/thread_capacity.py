@@ -198,23 +198,23 @@ class ThreadCapacity:
     def abandon(self, attempt: Attempt) -> Location:
         """Called when the attempt has ended before its body. Returns where the body is."""
         with self._lock:
-            if attempt.place is IN_THREAD:
+            if attempt.location is IN_THREAD:
                 attempt.abandoned = True
                 self._stuck += 1
-            elif attempt.place is ON_LOOP:
+            elif attempt.location is ON_LOOP:
                 attempt.abandoned = True
                 self._on_loop -= 1
-            return attempt.place
+            return attempt.location
 
     def leave(self, attempt: Attempt, began: float | None = None) -> None:
         """Called when the body has returned."""
         if began is not None:
             self._bodies.pop(attempt, None)
         with self._lock:
-            if attempt.place is ON_LOOP:
+            if attempt.location is ON_LOOP:
                 self._on_loop -= not attempt.abandoned
-            elif attempt.place is IN_THREAD:
+            elif attempt.location is IN_THREAD:
                 self._stuck -= attempt.abandoned
-            attempt.place = NOWHERE
+            attempt.location = NOWHERE
             if began is not None:
                 self._durations.add(body_of(attempt.event), self._clock() - began)

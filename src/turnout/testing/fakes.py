@@ -172,8 +172,8 @@ def vanishes(reason: str = "its worker vanished") -> Step:
 
 
 def refuses(reason: str = "no_capacity", *, unavailable: bool = False) -> Step:
-    """The attempt is handed back unstarted, which costs it nothing. ``unavailable``: not for lack of room, so that the
-    executor's circuit breaker opens if it goes on."""
+    """Scripts an attempt that is handed back before it began, which counts as no attempt. ``unavailable``: the reason
+    is not a lack of slots, so that the executor's circuit breaker opens if it happens repeatedly."""
     return lambda event: ExecutionResult.returned(event, reason, unavailable=unavailable)
 
 
@@ -190,7 +190,7 @@ class FakeExecutor:
 
     def __init__(self, script: Mapping[str, Step | Sequence[Step]] | None = None, *, name: str = "fake") -> None:
         self._name = name
-        self._script = {task: [some] if callable(some) else list(some) for task, some in (script or {}).items()}
+        self._script = {task: [steps] if callable(steps) else list(steps) for task, steps in (script or {}).items()}
         self._loader: Loader | None = None
         self.events: list[TaskReadyEvent] = []
         """Every attempt that came, in order."""

@@ -21,10 +21,10 @@ def pace_of(*seconds: float) -> DurationAverage:
     return pace
 
 
-def in_place(place: Location, name: str = "t") -> Attempt:
+def attempt_at(location: Location, name: str = "t") -> Attempt:
     event = FakeLoader().add(None, name=name)
     attempt = Attempt(key_of(event), event, lambda _: None)
-    attempt.place = place
+    attempt.location = location
     return attempt
 
 
@@ -33,20 +33,20 @@ def thread_capacity(threads: int, coroutines: int, max_backlog: int) -> ThreadCa
     return ThreadCapacity(threads, coroutines, max_backlog, clock=Clock())
 
 
-def capacity(places: ThreadCapacity, *, tasks: int = 0, async_seen: bool = False) -> int:
-    return places.capacity(tasks=tasks, async_seen=async_seen)
+def capacity(threads: ThreadCapacity, *, tasks: int = 0, async_seen: bool = False) -> int:
+    return threads.capacity(tasks=tasks, async_seen=async_seen)
 
 
-def learn(places: ThreadCapacity, name: str, seconds: float, times: int = 1) -> None:
+def learn(threads: ThreadCapacity, name: str, seconds: float, times: int = 1) -> None:
     """Bodies of this task return, each after so long."""
     for _ in range(times):
-        attempt = in_place(Location.THREAD, name)
-        began = places.enter_thread(attempt)
-        places.leave(attempt, began - seconds)
+        attempt = attempt_at(Location.THREAD, name)
+        began = threads.enter_thread(attempt)
+        threads.leave(attempt, began - seconds)
 
 
-def room(places: ThreadCapacity, name: str) -> int:
-    return places.capacity_of(f"public::embedded::w::{name}")
+def room(threads: ThreadCapacity, name: str) -> int:
+    return threads.capacity_of(f"public::embedded::w::{name}")
 
 
 @pytest.mark.parametrize(
@@ -92,89 +92,88 @@ def test_slower_bodies_never_have_the_longer_backlog(one: float, other: float) -
     assert pace_of(slow).backlog(32, 512) <= pace_of(quick).backlog(32, 512)
 
 
-def test_at_first_there_is_a_place_for_each_thread() -> None:
-    places = thread_capacity(4, 8, 512)
-    assert capacity(places) == room(places, "t") == 4
+def test_at_first_there_is_a_slot_for_each_thread() -> None:
+    threads = thread_capacity(4, 8, 512)
+    assert capacity(threads) == room(threads, "t") == 4
 
 
 def test_a_quick_body_of_one_task_does_not_vouch_for_another_task() -> None:
-    places = thread_capacity(4, 8, 512)
-    learn(places, "quick", 0.0, times=1_000)
-    learn(places, "slow", 1.0)
-    assert room(places, "quick") == 4 + 512
-    assert room(places, "slow") == room(places, "unknown") == 4
+    threads = thread_capacity(4, 8, 512)
+    learn(threads, "quick", 0.0, times=1_000)
+    learn(threads, "slow", 1.0)
+    assert room(threads, "quick") == 4 + 512
+    assert room(threads, "slow") == room(threads, "unknown") == 4
 
 
 def test_no_mixture_of_tasks_waits_for_longer_than_the_horizon() -> None:
-    places = thread_capacity(4, 8, 512)
-    learn(places, "brief", 0.01, times=1_000)
-    learn(places, "briefer", 0.001, times=1_000)
+    threads = thread_capacity(4, 8, 512)
+    learn(threads, "brief", 0.01, times=1_000)
+    learn(threads, "briefer", 0.001, times=1_000)
     waiting: list[Attempt] = []
     for name in ("brief", "briefer") * 300:
-        if room(places, name) > len(waiting):
-            waiting.append(in_place(Location.QUEUE, name))
-            places.wait(waiting[-1:], for_thread=True)
+        if room(threads, name) > len(waiting):
+            waiting.append(attempt_at(Location.QUEUE, name))
+            threads.wait(waiting[-1:], for_thread=True)
     assert len(waiting) > 4
     assert sum(attempt.estimate for attempt in waiting) <= 4 * HORIZON
     for attempt in waiting:
-        places.waited(attempt)
-    assert room(places, "briefer") > len(waiting)
+        threads.waited(attempt)
+    assert room(threads, "briefer") > len(waiting)
 
 
 def test_threads_in_long_bodies_do_not_count_for_the_backlog() -> None:
     clock = Clock()
-    places = ThreadCapacity(4, 8, 512, clock)
-    learn(places, "brief", 0.009_9, times=1_000)
-    assert room(places, "brief") == 4 + 16
+    threads = ThreadCapacity(4, 8, 512, clock)
+    learn(threads, "brief", 0.009_9, times=1_000)
+    assert room(threads, "brief") == 4 + 16
     for _ in range(3):
-        places.enter_thread(in_place(Location.THREAD))
+        threads.enter_thread(attempt_at(Location.THREAD))
     clock.now += COUNT_INTERVAL / 2
-    last = in_place(Location.THREAD)
-    places.enter_thread(last)
-    assert room(places, "brief") == 4 + 16, "bodies that began just now may be brief"
+    threads.enter_thread(attempt_at(Location.THREAD))
+    assert room(threads, "brief") == 4 + 16, "bodies that began just now may be brief"
     clock.now = 1.01 * HORIZON
-    assert room(places, "brief") == 4 + 4
+    assert room(threads, "brief") == 4 + 4
     clock.now += 2 * COUNT_INTERVAL
-    assert room(places, "brief") == 4
+    assert room(threads, "brief") == 4
 
 
-def test_coroutines_take_no_threads_place() -> None:
-    places = thread_capacity(4, 100, 0)
-    attempts = [in_place(Location.LOOP) for _ in range(50)]
+def test_coroutines_take_no_slot_of_a_thread() -> None:
+    threads = thread_capacity(4, 100, 0)
+    attempts = [attempt_at(Location.LOOP) for _ in range(50)]
     for _ in attempts:
-        places.enter_loop()
-    assert capacity(places, tasks=50) - len(attempts) == 4
+        threads.enter_loop()
+    assert capacity(threads, tasks=50) - len(attempts) == 4
     for attempt in attempts:
-        places.leave(attempt)
-    assert capacity(places) == 4
+        threads.leave(attempt)
+    assert capacity(threads) == 4
 
 
 def test_async_bodies_find_room_while_sync_bodies_hold_all_threads() -> None:
-    places = thread_capacity(4, 10, 0)
-    assert capacity(places, async_seen=True) == 4 + ASYNC_SPARE
-    assert capacity(places, tasks=8, async_seen=True) == 4 + 2
-    assert capacity(places, tasks=10, async_seen=True) == 4
+    threads = thread_capacity(4, 10, 0)
+    assert capacity(threads, async_seen=True) == 4 + ASYNC_SPARE
+    assert capacity(threads, tasks=8, async_seen=True) == 4 + 2
+    assert capacity(threads, tasks=10, async_seen=True) == 4
 
 
 def test_an_abandoned_body_keeps_its_thread_until_it_returns() -> None:
-    places = thread_capacity(2, 8, 0)
-    attempt = in_place(Location.THREAD)
-    assert places.abandon(attempt) is Location.THREAD
-    assert capacity(places) == 1
-    places.leave(attempt)
-    assert capacity(places) == 2
+    threads = thread_capacity(2, 8, 0)
+    attempt = attempt_at(Location.THREAD)
+    assert threads.abandon(attempt) is Location.THREAD
+    assert capacity(threads) == 1
+    threads.leave(attempt)
+    assert capacity(threads) == 2
 
 
 def test_an_abandoned_coroutine_leaves_only_once() -> None:
-    places = thread_capacity(2, 8, 0)
-    attempt = in_place(Location.LOOP)
-    places.enter_loop()
-    assert places.abandon(attempt) is Location.LOOP
-    places.leave(attempt)
-    assert capacity(places) == 2
+    threads = thread_capacity(2, 8, 0)
+    attempt = attempt_at(Location.LOOP)
+    threads.enter_loop()
+    assert threads.abandon(attempt) is Location.LOOP
+    threads.leave(attempt)
+    assert capacity(threads) == 2
 
 
-def test_an_attempt_that_never_started_has_no_place_to_give_up() -> None:
-    places = thread_capacity(2, 8, 0)
-    assert places.abandon(in_place(Location.QUEUE)) is Location.QUEUE
-    assert capacity(places) == 2
+def test_an_attempt_that_never_started_has_no_slot_to_release() -> None:
+    threads = thread_capacity(2, 8, 0)
+    assert threads.abandon(attempt_at(Location.QUEUE)) is Location.QUEUE
+    assert capacity(threads) == 2
