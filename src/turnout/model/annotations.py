@@ -34,28 +34,30 @@ _JSON_CONTAINERS = frozenset(
 
 
 class ConversionError(ValueError):
-    """A JSON value that the annotation has no use for; the text says where and why."""
+    """Raised when a JSON value does not fit the annotation; the message names the part and the reason."""
 
 
 class TypeAdapter(NamedTuple):
-    """What is known of an annotated parameter or result."""
+    """The annotation of a parameter or result, with its text and its converter."""
 
     text: str
-    """The annotation as people write it."""
+    """The annotation as source text."""
     convert: Converter | None
-    """From JSON to the annotated type, with everything checked; None: anything goes."""
+    """Checks a JSON value and builds the annotated type; None if every value is accepted."""
     is_json: bool
-    """JSON values are what is annotated: there is nothing to build, at most something to check."""
+    """True if the annotated type is a JSON type: values are checked at most, never built."""
     annotation: Any
 
 
 def type_adapter(annotation: Any) -> TypeAdapter:
-    """All about one annotation."""
     return TypeAdapter(type_text(annotation), converter_of(annotation), is_json(annotation), annotation)
 
 
 def converter_of(annotation: Any) -> Converter | None:
-    """What makes the annotated type of a JSON value, or raises ``ConversionError``; None if any value will do."""
+    """Returns the converter of JSON values to the annotated type; None if every value is accepted.
+
+    The converter raises ``ConversionError``.
+    """
     annotation = strip_annotation(annotation)
     if annotation in (Any, object) or isinstance(annotation, TypeVar):
         return None
@@ -72,12 +74,12 @@ def _by_msgspec(value: Any, annotation: Any) -> Any:
     except (msgspec.ValidationError, ValueError, TypeError) as error:
         raise ConversionError(str(error)) from error
     except Exception as error:
-        # Out of a registered load, or of a class that builds itself.
+        # Raised by a registered load function, or by the constructor of the annotated class.
         raise ConversionError(f"{type(error).__qualname__}: {error}") from error
 
 
 def _composed(annotation: Any, reason: str) -> Converter:
-    """For annotations that msgspec refuses as a whole: by their parts."""
+    """Returns the converter of an annotation that msgspec refuses, made of the converters of its parts."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return _first_that_fits([(type_text(each), converter_of(each)) for each in args])
@@ -156,7 +158,7 @@ def _member(kind: type[Enum], value: Any) -> Enum:
 
 
 def is_json(annotation: Any) -> bool:
-    """Whether values of that annotation are JSON as they are."""
+    """True if values of that annotation are JSON values and need no conversion."""
     annotation = strip_annotation(annotation)
     if isinstance(annotation, TypeVar) or any(annotation is each for each in _JSON_TYPES):
         return True
@@ -174,7 +176,7 @@ def is_json(annotation: Any) -> bool:
 
 
 def strip_annotation(annotation: Any) -> Any:
-    """The annotation without what only people read: new types, aliases, remarks that are no constraints."""
+    """Returns the annotation without new types, aliases and metadata that sets no constraint."""
     while True:
         if get_origin(annotation) is Annotated:
             if any(isinstance(each, msgspec.Meta) for each in annotation.__metadata__):
@@ -191,7 +193,7 @@ def strip_annotation(annotation: Any) -> Any:
 
 
 def type_text(annotation: Any) -> str:
-    """The annotation as people write it: ``int``, ``list[Order]``, ``datetime | None``."""
+    """Returns the annotation as source text: ``int``, ``list[Order]``, ``datetime | None``."""
     if annotation is None or annotation is type(None):
         return "None"
     if annotation is ...:
@@ -218,7 +220,7 @@ def _type_name(kind: Any) -> str:
 
 
 def schema_of(annotation: Any) -> dict[str, Any]:
-    """The annotation as a JSON schema; empty where it cannot be said."""
+    """Returns the JSON schema of the annotation; empty if it has none."""
     try:
         return msgspec.json.schema(annotation, schema_hook=schema_hook)
     except Exception:

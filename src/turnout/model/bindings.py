@@ -19,13 +19,13 @@ class _NoOutput(Enum):
 
 
 ABSENT: Final = _NoOutput.ABSENT
-"""What ``output_of`` answers for a task that did not complete: its argument is None, whatever the path into it."""
+"""Returned by ``output_of`` for a task that did not complete: an argument taken from it is None, with any path."""
 
 OutputOf: TypeAlias = Callable[[str], Any]
 
 
 def resolve(template: Template, params: Mapping[str, Any], output_of: OutputOf) -> Any:
-    """The value that the template stands for in one run."""
+    """Returns the value of the template in one run."""
     match template:
         case Literally(value):
             return _fresh(value)
@@ -45,7 +45,7 @@ def resolve(template: Template, params: Mapping[str, Any], output_of: OutputOf) 
 
 
 def _fresh(value: Any) -> Any:
-    # A body may change what it is given; the literal belongs to every run of the workflow.
+    # A copy: a body may change its arguments, and all runs of the workflow share the literal.
     match value:
         case dict():
             return {key: _fresh(item) for key, item in value.items()}
@@ -87,7 +87,7 @@ def _has(value: Any) -> str:
 
 
 def parts_of(template: Template) -> Iterator[Literally | FromParam | FromTask]:
-    """The template's parts that are not made of other templates, in order."""
+    """Yields the template's parts that are not made of other templates, in order."""
     match template:
         case ListOf(items):
             for item in items:
@@ -100,19 +100,19 @@ def parts_of(template: Template) -> Iterator[Literally | FromParam | FromTask]:
 
 
 def tasks_in(template: Template) -> tuple[str, ...]:
-    """The tasks whose output the template takes: each once, in order of appearance."""
+    """Returns the tasks whose output the template takes: each once, in order of appearance."""
     return tuple(dict.fromkeys(part.name for part in parts_of(template) if isinstance(part, FromTask)))
 
 
 def params_in(template: Template) -> tuple[str, ...]:
-    """The parameters that the template takes: each once, in order of appearance."""
+    """Returns the parameters that the template takes: each once, in order of appearance."""
     return tuple(dict.fromkeys(part.name for part in parts_of(template) if isinstance(part, FromParam)))
 
 
 def context_for(spec: WorkflowSpec, task: TaskSpec, input: Mapping[str, Any], output_of: OutputOf) -> dict[str, Any]:
-    """The context that a task gets: the run's input, or the merge of what its dependencies left.
+    """Returns the context of a task: the run's input, or the merged contexts of its dependencies.
 
-    A dependency that did not complete passes on what it would have got itself, and yields to those that completed.
+    A dependency that did not complete passes on the context that it would have got; those that completed override it.
     """
     return _Contexts(spec, input, output_of).after(task.depends_on)
 
@@ -120,7 +120,7 @@ def context_for(spec: WorkflowSpec, task: TaskSpec, input: Mapping[str, Any], ou
 def result_of(
     spec: WorkflowSpec, input: Mapping[str, Any], output_of: OutputOf, states: Mapping[str, TaskState]
 ) -> Any:
-    """What the run returns: the workflow function's value, or in Context style the merge of all leaves."""
+    """Returns the result of the run: the workflow function's value, or in Context style the merge of all leaves."""
 
     def completed(name: str) -> Any:
         return output_of(name) if states.get(name) is TaskState.COMPLETED else ABSENT
@@ -134,7 +134,7 @@ def result_of(
 
 
 class _Contexts:
-    """What tasks left behind. Outputs that are not objects leave nothing."""
+    """Merges the contexts that tasks return. Outputs that are not objects are ignored."""
 
     def __init__(self, spec: WorkflowSpec, input: Mapping[str, Any], output_of: OutputOf) -> None:
         self.depends_on = {task.name: task.depends_on for task in spec.tasks}
@@ -144,7 +144,7 @@ class _Contexts:
         self.passed_on: dict[str, dict[str, Any]] = {}
 
     def after(self, names: Sequence[str]) -> dict[str, Any]:
-        # Deepest first instead of by recursion: a chain of skipped tasks may be longer than the interpreter's stack.
+        # In topological order, not by recursion: a chain of skipped tasks may be longer than the interpreter's stack.
         for name in self._not_completed(names):
             self.passed_on[name] = self._merge(self.depends_on[name])
         return self._merge(names)
@@ -173,9 +173,9 @@ class _Contexts:
 
 
 def merge_contexts(contexts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """One object of many, the later over the earlier: objects merge deep, lists join, for the rest the last wins.
+    """Returns one object: nested objects are merged, lists are joined, and of other values the last one is taken.
 
-    The contexts themselves stay as they are. An item that a list already holds is not added to it again.
+    The contexts are not changed. An item that a list already holds is not added to it again.
     """
     merged: dict[str, Any] = {}
     for context in contexts:

@@ -19,7 +19,7 @@ UNKNOWN_BRANCH = "unknown_branch"
 
 
 def checked_choice(result: ExecutionResult, graph: Graph, pos: int) -> ExecutionResult:
-    """The result of a task that chose among its dependents; a failure for good if it chose something else."""
+    """Returns the result of a task that chose among its dependents; a final failure if it chose another task."""
     if pos >= len(graph.tasks):
         return _refused(result, "an item of a mapped task returned a Branch: only the task as a whole could choose")
     names = [graph.tasks[dependent].name for dependent in graph.dependents[pos]]
@@ -46,7 +46,7 @@ def _refused(result: ExecutionResult, message: str) -> ExecutionResult:
 
 
 def unchosen(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
-    """The dependents that a choice skips: not chosen themselves, and not after one that was, as a join is."""
+    """Yields the dependents that a choice skips: not chosen, and not downstream of a chosen one, as a join is."""
     after = {graph.position[name] for name in chosen if name in graph.position}
     open_ = list(after)
     while open_:
@@ -58,7 +58,7 @@ def unchosen(graph: Graph, pos: int, chosen: Iterable[str]) -> Iterator[int]:
 
 
 def skip_unchosen(view: RunView, pos: int, chosen: Iterable[str]) -> Iterator[Move]:
-    """A branch has chosen: the other dependents are skipped, whatever else they wait for."""
+    """Skips the dependents that a branch did not choose, also those that wait for other tasks."""
     graph = view.machine.graph
     for dependent in unchosen(graph, pos, chosen):
         if view.task(dependent).state is TaskState.PENDING:
@@ -66,7 +66,7 @@ def skip_unchosen(view: RunView, pos: int, chosen: Iterable[str]) -> Iterator[Mo
 
 
 def restore_choices(view: RunView) -> Iterator[Move]:
-    """Of branches whose outputs were taken over from another run: what they chose there holds here."""
+    """Applies the choices of branches whose outputs a rerun took over from the earlier run."""
     for row in view.machine.tasks:
         if row.memo is not None and row.state is TaskState.COMPLETED:
             chosen = read_memo(row.memo).chosen
@@ -75,7 +75,7 @@ def restore_choices(view: RunView) -> Iterator[Move]:
 
 
 def skipped_by_choice(row: TaskRow) -> bool:
-    """Whether the task was skipped by a branch or a rule, with no failure behind it."""
+    """True if a branch or a trigger rule skipped the task, and no failed dependency did."""
     return row.state is TaskState.SKIPPED and (row.reason == TRIGGER_RULE or skipped_by_branch(row))
 
 
@@ -84,7 +84,7 @@ def skipped_by_branch(row: TaskRow) -> bool:
 
 
 def skip_reason(dependencies: Iterable[TaskRow]) -> str:
-    """Why a task is skipped whose dependencies have ended like this: a failure behind it is named first."""
+    """Returns the reason of a skipped task by its dependencies; a failed one takes precedence over a branch."""
     chosen = TRIGGER_RULE
     for row in dependencies:
         if skipped_by_branch(row) and row.reason is not None:

@@ -27,7 +27,7 @@ BREAKER_MOVES: dict[BreakerState, frozenset[BreakerState]] = {
 
 
 class BreakerSettings(Settings, frozen=True, kw_only=True):
-    """When a circuit breaker opens, and how long it stays open."""
+    """The failures that open a circuit breaker, and the time that it stays open."""
 
     threshold: Natural = 5
     """Failures in a row that open it; 0: it never opens."""
@@ -36,7 +36,7 @@ class BreakerSettings(Settings, frozen=True, kw_only=True):
     longest: Seconds = 30.0
     """Seconds that it stays open at most."""
     probes: Count = 1
-    """How many attempts may probe at once while it is half open."""
+    """Attempts that may probe at once while it is half open."""
 
     def check_rules(self, path: str) -> None:
         if not self.recovery <= self.longest < math.inf:
@@ -56,16 +56,16 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
 
     state: BreakerState = BreakerState.CLOSED
     failures: int = 0
-    """In a row."""
+    """Consecutive failures."""
     openings: int = 0
-    """In a row, without a success between."""
+    """Times that it opened since the last success."""
     until: float = 0.0
-    """Open until then."""
+    """The time until which it stays open."""
     probing: int = 0
     probes: int = 1
 
     def allows(self, now: float) -> bool:
-        """Whether one more may try."""
+        """True if another call may begin."""
         match self.state:
             case BreakerState.CLOSED:
                 return True
@@ -89,7 +89,7 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, probing=max(0, self.probing - 1))
 
     def succeeded(self) -> Breaker:
-        """A success closes it; a late one, from before it opened, does not count."""
+        """Returns the breaker after a success, which closes it unless the call began before it opened."""
         if self.state is BreakerState.OPEN or (self.state is BreakerState.CLOSED and not self.failures):
             return self
         return Breaker(probes=self.probes)
@@ -111,15 +111,15 @@ class Breaker(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EXECUTION_FAILED = "turnout.errors.ExecutionFailed"
-"""The last of the names in the ``mro`` of an error that the dispatcher made because an executor raised or answered
-nonsense. The names of a body's exception always end with those of Python's own classes."""
+"""The last of the names in the ``mro`` of an error that the dispatcher made because an executor raised or returned
+an invalid result. The names of a body's exception always end with those of Python's own classes."""
 
 
 def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
-    """True: the executor failed. False: it did its work, whatever became of the body. None: the result is no evidence.
+    """True if the executor failed, False if it worked, also where the body failed; None if the result shows neither.
 
-    ``isolates``: every attempt has a process of its own there. Where several share one, a body may have taken the
-    others with it.
+    ``isolates``: every attempt has a process of its own there. Where several share one, a body may have crashed the
+    others.
     """
     error = result.error
     match result.status:
@@ -138,8 +138,8 @@ def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
 
 
 def worker_at_fault(result: ExecutionResult) -> bool | None:
-    """The same for the worker that answered, or did not. A crash counts against it: the caller has to know whether
-    another worker could have done better.
+    """Returns the same for the worker that had the attempt. A crash counts as its failure: the caller decides whether
+    another worker would have crashed too.
     """
     error = result.error
     match result.status:

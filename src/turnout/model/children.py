@@ -1,7 +1,7 @@
-"""Links parent and child runs: the child's id, the result that it leaves its parent, and the commands that it gets.
+"""Links parent and child runs: the child's id, the result that its parent gets, and the commands to the child.
 
 A child run belongs to one attempt of one task of its parent. The task is ``running`` until the child has ended, and
-no session holds it; the child's end leaves a result in the parent's inbox, in the transaction that ends the child.
+no session holds it. The transaction that ends the child adds its result to the parent's inbox.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CHILD = "child"
 """The executor key of tasks whose body is a child run, and the holder of their attempts."""
 PARENT_PAUSED, PARENT_CANCELLED, PARENT_GONE = "parent_paused", "parent_cancelled", "parent_gone"
-"""Why a child was paused or cancelled by its parent; gone: its parent has ended."""
+"""Reasons of a child that its parent paused or cancelled; gone: its parent has ended."""
 CHILD_FAILED, CHILD_CANCELLED, CHILD_TIMED_OUT = "child_failed", "child_cancelled", "child_timed_out"
 CHILD_INPUT, CHILD_REFUSED, CHILD_TOO_DEEP, CHILD_RESULT = (
     "child_input",
@@ -43,14 +43,14 @@ _TIME_BITS, _ALL_BITS = 48, 128
 
 
 def is_child(graph: Graph, row: TaskRow) -> bool:
-    """Whether this task, or the mapped task that this is an item of, is a child run."""
+    """True if the task, or the mapped task of this item, is a child run."""
     return row.task_pos in graph.children
 
 
 def child_run_id(parent_run: str, pos: int, attempt: int) -> str:
-    """The id of the child that this attempt has: always the same, so that the next owner of the parent finds it.
+    """Returns the id of this attempt's child: always the same, so that the next owner of the parent finds it.
 
-    Its time is the parent's, so ids stay in order: a run's children stand right beside it.
+    It has the parent's timestamp, so the ids of children are next to their parent's in every index.
     """
     parent = uuid.UUID(parent_run).int
     digest = hashlib.sha256(f"{uuid.UUID(int=parent)}/{pos}/{attempt}".encode()).digest()
@@ -62,11 +62,11 @@ def child_run_id(parent_run: str, pos: int, attempt: int) -> str:
     return str(uuid.UUID(int=number))
 
 
-# -- what the child is given -----------------------------------------------------------------------------------------
+# -- the child's input -----------------------------------------------------------------------------------------------
 def child_input(
     spec: WorkflowSpec, args: tuple[Any, ...], kwargs: dict[str, Any], context: dict[str, Any] | None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of the child's call. In Context style it gets the context: all of it, or what it has names for."""
+    """Returns the arguments of the child's call. In Context style: the context, or its keys that are parameters."""
     if context is None:
         return args, kwargs
     if spec.context_style:
@@ -75,7 +75,7 @@ def child_input(
 
 
 def child_output(task: TaskSpec, context: dict[str, Any] | None, result: Any) -> Any:
-    """What the task leaves: the child's result; in Context style the context with the result's keys set in it."""
+    """Returns the task's output: the child's result; in Context style the context with the result's keys set in it."""
     if context is None:
         return result
     if result is None:
@@ -90,14 +90,14 @@ def child_output(task: TaskSpec, context: dict[str, Any] | None, result: Any) ->
 
 
 def shorter_timeout(one: float | None, other: float | None) -> float | None:
-    """The timeout of a child whose workflow and whose call may each have one."""
+    """Returns the timeout of a child whose workflow and whose call may each have one."""
     given = [each for each in (one, other) if each is not None]
     return min(given) if given else None
 
 
 # -- the child's result ---------------------------------------------------------------------------------------------
 def parent_answer(new: NewRun, row: RunRow) -> ParentAnswer | None:
-    """What the end of this run leaves in its parent's inbox; None if it has no parent."""
+    """Returns the row that the end of this run adds to its parent's inbox; None if it has no parent."""
     if new.parent_run is None or new.parent_pos is None:
         return None
     result = child_result(new, row)
@@ -111,7 +111,7 @@ def parent_answer(new: NewRun, row: RunRow) -> ParentAnswer | None:
 
 
 def child_result(new: NewRun, row: RunRow) -> ExecutionResult:
-    """How the parent's attempt ended, as its child did. The output is read when the parent takes it up."""
+    """Returns the result of the parent's attempt by the end of its child. The parent reads the output later."""
     assert new.parent_run is not None and new.parent_pos is not None
     status, error = _end(new, row)
     return ExecutionResult(
@@ -148,17 +148,17 @@ def _end(new: NewRun, row: RunRow) -> tuple[ExecutionStatus, ErrorInfo | None]:
 
 # -- commands for the child -------------------------------------------------------------------------------------------
 class ChildCommand(NamedTuple):
-    """A command that a child is to be given."""
+    """A command that a child is to get."""
 
     kind: str
     reason: str | None = None
 
 
 def command_for_child(parent: RunRow, child: RunRow, *, overdue: bool = False) -> ChildCommand | None:
-    """Returns the command that brings a child into line with its parent; None if none is needed.
+    """Returns the command that gives a child the state of its parent; None if none is needed.
 
-    Only a child that was paused with its parent is resumed with it. ``overdue``: the timeout of the child is over and
-    no session owns it.
+    Only a child that was paused with its parent is resumed with it. ``overdue``: the timeout of the child has passed
+    and no session owns it.
     """
     if child.state.terminal or child.state is RunState.CANCELLING:
         return None

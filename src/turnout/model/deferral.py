@@ -40,12 +40,12 @@ class Deferral(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     seconds: float = 0.0
     until: float | None = None
-    """Seconds since the epoch; stronger than ``seconds``."""
+    """Unix time; overrides ``seconds``."""
     condition: Condition | None = None
     saved: str | None = None
-    """JSON text; None leaves what was saved before."""
+    """JSON text; None leaves the saved value unchanged."""
     unmet: bool = False
-    """The condition was evaluated and does not hold yet: the body has not started."""
+    """True if the condition was evaluated and does not hold yet: the body has not started."""
 
 
 class Defer(TaskSignal):
@@ -132,7 +132,7 @@ def _condition(predicate: Any, args: Any, every: Duration, max_every: Duration) 
 
 
 def condition_ref(predicate: Any) -> str:
-    """``module:qualname`` of a predicate: what it is called in stored runs, and where another process finds it."""
+    """Returns ``module:qualname`` of a predicate, by which stored runs name it and other processes find it."""
     if isinstance(predicate, str):
         module, colon, name = predicate.partition(":")
     else:
@@ -156,15 +156,15 @@ def _shown(deferral: Deferral) -> str:
 
 
 class Memo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What a task keeps from one attempt to the next, and what a branch chose: one JSON column, mostly empty."""
+    """Values of a task that stay between its attempts, and the choice of a branch. Most tasks have none."""
 
     saved: str | None = None
-    """JSON text: what the body gets as ``info.saved`` when it starts again."""
+    """JSON text of ``info.saved``, which the body gets when it starts again."""
     deferrals: int = 0
     unmet: int = 0
-    """How many of the deferrals only evaluated a condition: the body did not begin."""
+    """Deferrals that only evaluated a condition: the body did not begin."""
     condition: Condition | None = None
-    """Evaluated before the body starts, until the body has deferred itself otherwise or has ended."""
+    """Evaluated before the body starts, until the body has ended or was deferred otherwise."""
     chosen: tuple[str, ...] | None = None
     """The names that a branch returned."""
 

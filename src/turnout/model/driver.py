@@ -11,7 +11,7 @@ NOT_DRIVEN = "not driven: start the program again, or `turnout orchestrate FILE`
 
 
 class Driver(StrEnum):
-    """Whether an orchestrator drives a run."""
+    """The states of driving: an orchestrator drives the run, none does, or none is needed."""
 
     DRIVEN = "driven"
     NOT_DRIVEN = "not_driven"
@@ -21,10 +21,10 @@ class Driver(StrEnum):
 
 
 def driver(state: RunState, owner: Holder | None, *, gone: bool = False) -> Driver:
-    """Returns whether the run is driven.
+    """Returns the driving state of the run.
 
     ``owner`` is the session that owns it, if any; ``gone``: its process is known to have died. A session of another
-    kind than orchestrator owns a run only while it gives it a command.
+    kind than orchestrator owns a run only while it applies a command.
 
     >>> driver(RunState.RUNNING, None).value
     'not_driven'

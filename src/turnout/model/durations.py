@@ -18,7 +18,7 @@ _WHOLE = re.compile(rf"(?:{_PART.pattern})+")
 
 
 def seconds(value: Duration, what: str = "duration") -> float:
-    """The duration in seconds, or the error that shows how one is written."""
+    """Returns the duration in seconds; raises an error that shows the format."""
     match value:
         case timedelta():
             number = value.total_seconds()

@@ -15,13 +15,13 @@ from turnout.model.values import dump_output
 
 
 class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A task is ready to run. It carries no data: an executor gets the work from its loader."""
+    """A task that is ready to run, without its arguments: an executor gets the call from its loader."""
 
     run_id: str
     task_id: str
     """Opaque; unique over all runs."""
     task_name: str
-    """The full name, ``tenant::package::workflow::task``: what routing patterns match."""
+    """The full name, ``tenant::package::workflow::task``, which routing patterns match."""
     attempt: int
     """1-based and never used twice for one task: with the task's id, the fencing token."""
     max_attempts: int
@@ -31,13 +31,13 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     holder: str = ""
     """The holder that was chosen, where an executor has several: a worker's id."""
     body: str = ""
-    """What the task runs, as its ``Body.ref`` names it; several tasks may share it."""
+    """The ``Body.ref`` of the task; several tasks may share it."""
     priority: int = 0
-    """Of its run: where attempts wait, the highest goes first, in any order of arrival."""
+    """The priority of its run: of waiting attempts the highest goes first, in any order of arrival."""
     task_priority: int = 0
-    """Of the task, among attempts of runs with the same priority."""
+    """The priority of the task among attempts of runs with the same priority."""
     again: bool = False
-    """Its holder may have it already: it was committed by an orchestrator that is gone, which may have sent it."""
+    """True if its holder may have it already: an orchestrator that has ended committed it and may have sent it."""
 
     @property
     def ordinal(self) -> int:
@@ -46,7 +46,7 @@ class TaskReadyEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def number(self) -> int:
-        """Which of the attempts that began this is, from 1: what its body knows as ``info.attempt``."""
+        """The number of this attempt among those that began, from 1: ``info.attempt`` in its body."""
         return self.begun + 1
 
     @property
@@ -68,24 +68,24 @@ class ExecutionStatus(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     RETRY = "retry"
-    """Failed, and the executor would try again; the retry policy decides."""
+    """Failed, and may be retried; the retry policy decides."""
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
     CRASHED = "crashed"
-    """The attempt's own process died under it."""
+    """The attempt's own process died."""
     LOST = "lost"
     """The holder of the attempt (owner, worker, poller) vanished."""
     RETURNED = "returned"
-    """Not started: refused or handed back. Spends no budget."""
+    """Not started: refused or returned. Uses no budget."""
     DEFERRED = "deferred"
-    """The body deferred itself, or waits for a condition. Spends no budget."""
+    """The body raised ``Defer``, or waits for a condition. Uses no budget."""
 
 
 # Named for the hot path, as in states.py.
 STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED
 
 NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
-"""How an attempt that was run may end without having failed."""
+"""Ends of an attempt that was run and did not fail."""
 
 NO_CAPACITY_TYPE, UNAVAILABLE_TYPE = "NoCapacity", "ExecutorUnavailable"
 """Types of errors that no body causes."""
@@ -98,7 +98,7 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     message: str
     traceback: str = ""
     mro: tuple[str, ...] = ()
-    """Qualified names of the exception's classes, most specific first: what retry_on and never_on compare."""
+    """Qualified names of the exception's classes, most specific first; retry_on and never_on compare them."""
     code: str = ""
     """The stable code, if it is one of Turnout's own exceptions."""
 
@@ -122,7 +122,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Of a body that returned a ``Branch``: the names of the dependents that run."""
     deferral: Deferral | None = None
     handler_version: str = ""
-    """What a handler elsewhere says of itself."""
+    """The version that a handler reports."""
 
     @property
     def task_execution_id(self) -> str:
@@ -138,7 +138,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     @classmethod
     def success(cls, event: TaskReadyEvent, output: Any = None, **more: Any) -> ExecutionResult:
-        """The body returned ``output``, any JSON value or a ``Branch``."""
+        """Returns the result of a body that returned ``output``, any JSON value or a ``Branch``."""
         if isinstance(output, Branch):
             more, output = {**more, "chosen": output.chosen}, output.value
         return cls.of(event, ExecutionStatus.COMPLETED, output=dump_output(output), **more)
@@ -147,7 +147,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     def failed(
         cls, event: TaskReadyEvent, error: ErrorInfo | BaseException | str, retryable: bool = True, **more: Any
     ) -> ExecutionResult:
-        """The body failed; ``retryable=False`` forbids another attempt."""
+        """Returns the result of a body that failed; ``retryable=False`` forbids a retry."""
         status = ExecutionStatus.RETRY if retryable else ExecutionStatus.FAILED
         return cls.of(event, status, error=error_info(error), retryable=retryable, **more)
 
@@ -158,13 +158,15 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     @classmethod
     def deferred(cls, event: TaskReadyEvent, signal: Defer | Unmet, **more: Any) -> ExecutionResult:
-        """The body raised ``Defer``, or its condition does not hold yet."""
+        """Returns the result of a body that raised ``Defer``, or whose condition does not hold yet."""
         return cls.of(event, ExecutionStatus.DEFERRED, deferral=signal.deferral, **more)
 
     @classmethod
     def returned(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
-        """The attempt did not start; it goes back to ready and costs nothing. ``unavailable``: not for lack of room,
-        but because the executor cannot start anything at present, which counts as a failure of the executor."""
+        """Returns the result of an attempt that did not start: its task is ready again, and no budget is used.
+
+        ``unavailable``: the executor cannot start any attempt at present, which counts as a failure of the executor.
+        """
         error = ErrorInfo(UNAVAILABLE_TYPE if unavailable else NO_CAPACITY_TYPE, reason)
         return cls.of(event, ExecutionStatus.RETURNED, error=error)
 
@@ -174,7 +176,8 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     @classmethod
     def crashed(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
-        """Its own process died; ``unavailable``: before it had taken the attempt, as the executor's failure."""
+        """Returns the result of an attempt whose process died. ``unavailable``: before it had the attempt, which counts
+        as a failure of the executor."""
         return cls.of(
             event, ExecutionStatus.CRASHED, error=ErrorInfo(UNAVAILABLE_TYPE if unavailable else "Crashed", reason)
         )
@@ -197,19 +200,19 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class ExecutorMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """The metrics of a task executor. ``capacity`` and ``running`` may be left out: then they are the executor's
-    own ``capacity``, and as many of the attempts that it has."""
+    """The metrics that a task executor reports. Without ``capacity`` the executor's own ``capacity`` counts; without
+    ``running`` it is ``active_tasks``, up to the capacity."""
 
     active_tasks: int = 0
-    """Attempts that it has in hand, whether or not they have begun."""
+    """Attempts that it has, begun or not."""
     total_executed: int = 0
     total_failed: int = 0
     total_seconds: float | None = None
-    """What the attempts took together; None if it is not measured."""
+    """Seconds that all attempts took together; None if not measured."""
     capacity: int | None = None
-    """How many attempts it runs at once, as it was set up; what waits in front of them is no part of it."""
+    """Attempts that it can run at once, without those that wait."""
     running: int | None = None
-    """How many of those that it has in hand run; never more than ``capacity``."""
+    """Attempts that run; never more than ``capacity``."""
     async_capacity: int = 0
     async_running: int = 0
     """The same for bodies that need no thread or process, since an event loop runs them."""
@@ -226,11 +229,11 @@ class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
 MAX_SHORT_TEXT = 256
 
 decode_result = msgspec.json.Decoder(ExecutionResult).decode
-"""One decoder for all threads, made at import (see ``decode_spec``)."""
+"""One decoder for all threads, built at import (see ``decode_spec``)."""
 
 
 def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
-    """Any way of naming an error as the value that is stored."""
+    """Returns the error as the value that is stored."""
     if isinstance(error, ErrorInfo):
         return error
     if isinstance(error, str):
@@ -250,7 +253,7 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
 
 
 def clipped(text: str, limit: int = 20_000) -> str:
-    """Text that every database accepts: without NUL and lone surrogates, and of bounded length."""
+    """Returns text that every database accepts: without NUL and lone surrogates, and of bounded length."""
     clean, half = storable(text), limit // 2
     return clean if len(clean) <= limit else f"{clean[:half]}\n… cut …\n{clean[-half:]}"
 

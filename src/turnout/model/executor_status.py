@@ -34,7 +34,7 @@ class StageStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     ] = "healthy"
     state_seconds: Annotated[float, Figure("state_seconds", "How long it has been in that state.")] = 0.0
     reason: str | None = None
-    """Why it is not healthy."""
+    """The reason for which it is not healthy."""
     items: Annotated[int, Figure("items_total", "Items that a stage executor has processed.")] = 0
     items_per_second: Annotated[float, Figure("items_per_second", "Items that a stage executor processed lately.")] = (
         0.0
@@ -118,7 +118,7 @@ class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
         int, Figure("async_running_attempts", "Attempts with async bodies that run.", requires="async_capacity")
     ] = 0
     shared: Annotated[bool, Figure(total=largest)] = False
-    """Its capacity is that of workers, which other orchestrators may have as well."""
+    """True if its capacity is that of workers, which other orchestrators may use as well."""
     executed: Annotated[int, Figure()] = 0
     failed: Annotated[
         int,
@@ -133,7 +133,7 @@ class ExecutorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     breaker: Annotated[str, breaker_figure("breaker_state", "task executor"), BREAKER_COLUMN] = "closed"
     spare: int = 0
     """Attempts that it would take now while none of the orchestrator's own runs waits for it: other orchestrators may
-    hand it runs."""
+    give it runs."""
 
     @property
     def completed(self) -> Annotated[int, Figure("attempts_total", label="outcome=completed")]:

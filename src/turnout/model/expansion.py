@@ -26,7 +26,7 @@ from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.verdict import Verdict
 
 MAX_NAMED_ITEMS = 5
-"""How many failed items the error of a mapped task names."""
+"""Failed items that the error of a mapped task names."""
 
 
 def _mapped(view: RunView, pos: int) -> Mapped:
@@ -35,9 +35,9 @@ def _mapped(view: RunView, pos: int) -> Mapped:
     return mapped
 
 
-# -- items come into being --------------------------------------------------------------------------------------
+# -- items are added --------------------------------------------------------------------------------------------
 def open_group(view: RunView, pos: int) -> Iterator[Move]:
-    """Pending to running: the mapped task may start, so its lists are counted and its items added."""
+    """Moves a mapped task that may start from pending to running: counts its lists and adds its items."""
     task = view.machine.graph.tasks[pos]
     skipped = _skipped_list(view, pos) if task.rule is None else None
     if skipped is not None:
@@ -54,7 +54,7 @@ def open_group(view: RunView, pos: int) -> Iterator[Move]:
 
 
 def items_of_group(pos: int, mapped: TaskRow, first: int, count: int) -> list[TaskRow]:
-    """The rows of the items of a mapped task, the first at this position."""
+    """Returns the rows of the items of a mapped task; ``first`` is the position of the first one."""
     return [
         TaskRow(
             pos=first + index,
@@ -69,7 +69,7 @@ def items_of_group(pos: int, mapped: TaskRow, first: int, count: int) -> list[Ta
 
 
 def _skipped_list(view: RunView, pos: int) -> TaskRow | None:
-    """The task that a list was to come from and that was skipped by choice: then there is nothing to go through."""
+    """Returns a task that was to return one of the lists and was skipped by choice; None if there is none."""
     graph = view.machine.graph
     for template in lists_of(graph.tasks[pos]):
         if isinstance(template, FromTask):
@@ -80,7 +80,8 @@ def _skipped_list(view: RunView, pos: int) -> TaskRow | None:
 
 
 def open_piped_group(view: RunView, pos: int) -> Iterator[Move]:
-    """Opens a mapped task that goes through other mapped tasks' items, if those are known and the rest is there."""
+    """Opens a mapped task that is piped from other mapped tasks, once their items are known and the other dependencies
+    have ended."""
     graph = view.machine.graph
     if view.task(pos).state is not TaskState.PENDING or pos not in graph.pipes:
         return
@@ -101,7 +102,7 @@ def resume_groups(view: RunView) -> Iterator[Move]:
             yield from evaluate_item(view, view.task(each))
 
 
-# -- what items take --------------------------------------------------------------------------------------------
+# -- input of items ---------------------------------------------------------------------------------------------
 def _list_of(view: RunView, template: Template) -> Any:
     graph = view.machine.graph
     if isinstance(template, FromTask) and not template.path:
@@ -113,7 +114,7 @@ def _list_of(view: RunView, template: Template) -> Any:
 
 
 def value_in(view: RunView, pos: int) -> Any:
-    """What a task of the graph has returned; its output is in memory."""
+    """Returns the value that a task of the graph has returned; its output is in memory."""
     outputs = Outputs(view.machine.graph, view.task, {pos: view.items_in(pos)})
     texts = {each: view.task(each).output or "null" for each in outputs.behind(pos)}
     return outputs.value(pos, texts)
@@ -121,7 +122,7 @@ def value_in(view: RunView, pos: int) -> Any:
 
 # -- an item starts ---------------------------------------------------------------------------------------------
 def evaluate_item(view: RunView, row: TaskRow) -> Iterator[Move]:
-    """An item that waits for nothing becomes ready; one whose part of a pipe did not complete is skipped."""
+    """Makes an item ready that waits for nothing; skips it if the item that is piped into it did not complete."""
     if row.state is not TaskState.PENDING or row.group is None or row.index is None:
         return
     for source in view.machine.graph.pipes.get(row.group, ()):
@@ -137,7 +138,8 @@ def evaluate_item(view: RunView, row: TaskRow) -> Iterator[Move]:
 
 # -- an item ends -----------------------------------------------------------------------------------------------
 def advance_groups(view: RunView, pos: int) -> Iterator[Move]:
-    """What follows from the end of an item, or (``~pos``) from a mapped task's getting its items."""
+    """Advances the mapped tasks that are piped from an item that ended, or (``~pos``) from a mapped task that got its
+    items."""
     graph = view.machine.graph
     if pos < 0:
         for follower in graph.piped_into.get(~pos, ()):
@@ -152,7 +154,7 @@ def advance_groups(view: RunView, pos: int) -> Iterator[Move]:
 
 
 def finish_group(view: RunView, pos: int) -> Iterator[Move]:
-    """All items have ended: so does the mapped task."""
+    """Ends a mapped task whose items have all ended."""
     if view.task(pos).state is not TaskState.RUNNING:
         return
     rows = [view.task(each) for each in view.items_in(pos)]
@@ -165,7 +167,7 @@ def finish_group(view: RunView, pos: int) -> Iterator[Move]:
         outcome = Verdict(TaskState.FAILED, ITEMS_FAILED, failures=1)
         yield _end(view, pos, ExecutionStatus.FAILED, outcome, error=_items_error(failed, len(rows)))
     elif skipped:
-        # Its own items did nothing wrong: the task that they follow has failed, and that is what counts.
+        # Its own items did not fail: the reason is that of the mapped task which is piped into it and failed.
         reason = (skipped[0].reason or "").rpartition("[")[0]
         yield _end(view, pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, reason))
     else:
@@ -188,9 +190,9 @@ def _items_error(failed: Sequence[TaskRow], count: int) -> ErrorInfo:
 
 
 def ready_within_limits(view: RunView) -> Iterator[int]:
-    """Ready tasks, oldest first, as many of a limited group as it has places left after this view."""
+    """Yields ready tasks, oldest first; of a limited group as many as it has free slots after this transition."""
     machine, room = view.machine, _room(view)
-    # Of those that are held, no more than could get a place, even if this turn moves some of them itself.
+    # No more held items than could get a slot, also where this transition itself moves some of them.
     held = [
         pos
         for which, group in machine.groups.items()
@@ -208,15 +210,15 @@ def ready_within_limits(view: RunView) -> Iterator[int]:
 
 
 def offerable_within_limits(view: RunView) -> Iterator[int]:
-    """The same for pollers. A task whose time has not come may be left to them too, and keeps its place for it."""
+    """Yields the tasks to offer to pollers. A task whose delay is not over may be offered too, and takes its slot."""
     waiting = [pos for pos in view.made_ready() if view.task(pos).retry_in]
     yield from waiting
-    # What was just offered takes its place, so the others are looked for only now.
+    # The tasks just offered take slots, so the others are chosen only now.
     yield from list(ready_within_limits(view))
 
 
 def _room(view: RunView) -> dict[int | None, int]:
-    """How many places each limited group has left, by what is committed and what this turn changes."""
+    """Returns the free slots of each limited group, after the changes of this transition."""
     machine = view.machine
     room: dict[int | None, int] = {}
     for pos in machine.graph.mapped:

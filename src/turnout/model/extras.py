@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from turnout.errors import MissingExtra
 
 EXTRAS = {"psycopg": ("postgres", "PostgreSQL"), "zmq": ("workers", "workers elsewhere")}
-"""By package: its extra, and what it is for."""
+"""The extra and the purpose of each package."""
 
 
 @contextmanager
 def optional_packages() -> Iterator[None]:
-    """Around imports of modules that use such a package: raises ``MissingExtra`` where it is not installed."""
+    """Wraps imports of modules that use such a package: raises ``MissingExtra`` if it is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -59,7 +59,7 @@ def average_by_executors(rows: Sequence[Any], name: str) -> float:
 
 
 class Unit(StrEnum):
-    """How a figure is written in a table."""
+    """The format of a figure in a table."""
 
     COUNT = "count"
     FAILURES = "failures"

@@ -12,7 +12,7 @@ from turnout.model.states import TASK_PENDING
 
 
 class Graph:
-    """A validated spec with its names turned into positions."""
+    """A validated spec with positions in place of names."""
 
     __slots__ = (
         "_taken",
@@ -62,7 +62,7 @@ class Graph:
             if task.rule and needs_context(task.rule)
             for dep in self.deps[pos]
         )
-        """Positions whose outputs a trigger rule looks into: the machine keeps them whatever their size."""
+        """Positions whose outputs a trigger rule reads: the machine keeps them at any size."""
         self.waiting = tuple(
             TaskRow(pos=pos, name=task.name, priority=task.priority, state=TASK_PENDING)
             for pos, task in enumerate(spec.tasks)
@@ -90,12 +90,12 @@ class Graph:
     def _map_out(self) -> None:
         maps = {pos: task.map for pos, task in enumerate(self.tasks) if task.map is not None}
         self.mapped = frozenset(maps)
-        """Positions of mapped tasks, whose items are rows of their own behind those of the graph."""
+        """Positions of mapped tasks. Their items have rows of their own, after those of the graph."""
         self.limited = any(each.max_parallel is not None for each in maps.values())
         self.pipes = {
             pos: tuple(self.position[name] for name in each.piped) for pos, each in maps.items() if each.piped
         }
-        """By mapped task: the mapped tasks whose items its own items follow one by one."""
+        """By mapped task: the mapped tasks whose items are piped into its own, one by one."""
         followers: dict[int, list[int]] = {}
         for pos, sources in self.pipes.items():
             for source in sources:
@@ -109,26 +109,26 @@ class Graph:
                     if template.path or source not in self.mapped:
                         counted.setdefault(source, []).append(pos)
         self.counted_by = {source: tuple(some) for source, some in counted.items()}
-        """By task: the mapped tasks that have to look into its output to know how many items they have."""
+        """By task: the mapped tasks that count their items in its output."""
 
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
         if task.hook is not None:
             return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
         if task.body.kind == "handler":
-            # A handler elsewhere is told what came before it, whatever its arguments are.
+            # A handler gets the outputs of all its dependencies, with any arguments.
             return tuple(self.position[name] for name in task.depends_on)
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
 
     def sources(self, pos: int) -> tuple[int, ...]:
-        """The tasks that this one takes something from, completed or not; a hook takes its task's outcome."""
+        """Returns the tasks whose values this one takes, completed or not; a hook takes its task's outcome."""
         return self._taken[pos]
 
     def inputs(self, pos: int, completed: Callable[[int], bool]) -> list[int]:
-        """The completed tasks whose outputs this task's call needs."""
+        """Returns the completed tasks whose outputs this task's call needs."""
         if not self.tasks[pos].uses_context:
             return [dep for dep in self._taken[pos] if completed(dep)]
-        # In Context style a task that did not complete passes on what it would have got itself.
+        # In Context style a task that did not complete passes on the context that it would have got.
         found: dict[int, None] = {}
         seen: set[int] = set()
         open_ = list(self.deps[pos])
@@ -144,6 +144,6 @@ class Graph:
 
 
 def lists_of(task: TaskSpec) -> list[Template]:
-    """The arguments of a mapped task that are lists to go through."""
+    """Returns the arguments of a mapped task that are its lists."""
     over = task.map.over if task.map is not None else ()
     return [task.args[which] if isinstance(which, int) else task.kwargs[which] for which in over]

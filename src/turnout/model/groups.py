@@ -1,4 +1,4 @@
-"""Holds the items of a mapped task in memory: their positions, how many are open, which are held back."""
+"""Holds the items of a mapped task in memory: their positions, the number of open ones, and those held back."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ class Group:
         self.open = len(items)
         """Items that have not ended."""
         self.busy = 0
-        """Items that run, or that a poller may take at any moment. This and the next two only with a limit."""
+        """Items that run, or that a poller may take at any moment. Counted only with a limit, as are
+        ``ready`` and ``held``."""
         self.ready = 0
         self.held: dict[int, None] = {}
 
     def change(self, before: TaskRow, row: TaskRow, ready: dict[int, None]) -> None:
-        """An item's row has changed; ``ready`` is the machine's."""
+        """Counts the change of an item's row; ``ready`` is the machine's."""
         self.busy += takes_slot(row) - takes_slot(before)
         if startable(row):
             if row.pos not in ready:
@@ -55,32 +56,32 @@ class Group:
 
 
 class Expansion(msgspec.Struct, gc=False):
-    """What a turn adds to its run. It refers to nothing that refers back to it, as the turn does not either."""
+    """The items that a transition adds to its run. Without garbage collection: it is in no reference cycle."""
 
     added: list[TaskRow] = []
-    """Rows that the turn adds, as they were before it moved them."""
+    """Rows that the transition adds, as they were before it moved them."""
     opened: dict[int, range] = {}
-    """Mapped tasks that get their items in the turn, and where."""
+    """Mapped tasks that get their items, and the positions of these."""
     open_items: dict[int, int] = {}
-    """How many items of a group are open after the turn, where that has changed."""
+    """Open items of each group after the transition, where the number has changed."""
 
 
 NO_GROUPS: Mapping[int, Group] = MappingProxyType({})
-"""Those of a run that maps nothing, or has not begun to."""
+"""The groups of a run without mapped tasks, or before the first of them starts."""
 
 
 def startable(row: TaskRow) -> bool:
-    """Ready, its waiting time over, and not left to pollers."""
+    """True if the task is ready, its delay is over, and it is not offered to pollers."""
     return row.state is TASK_READY and row.poll_key is None and not row.retry_in
 
 
 def takes_slot(row: TaskRow) -> bool:
-    """Whether it takes one of its group's places: it runs, or a poller may start it without asking."""
+    """True if the item takes one of its group's slots: it runs, or a poller may claim it at any moment."""
     return row.state is TASK_RUNNING or row.poll_key is not None
 
 
 def restored_groups(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, None]) -> dict[int, Group]:
-    """The groups of a run as its rows tell; takes out of ``ready`` what their limits hold back."""
+    """Returns the groups of a run by its rows; removes from ``ready`` the items that limits hold back."""
     groups: dict[int, Group] = {}
     for pos, items in items_of(tasks[len(graph.tasks) :]).items():
         mapped = graph.tasks[pos].map
@@ -96,12 +97,12 @@ def restored_groups(graph: Graph, tasks: Sequence[TaskRow], ready: dict[int, Non
 
 
 def wanted_outputs(graph: Graph, rows: Sequence[TaskRow], among: Iterable[int]) -> list[int]:
-    """Which of these outputs the machine keeps whatever their size: rules look into them, or lists are yet to count."""
+    """Returns the positions whose outputs stay in memory at any size: a rule reads them, or they are lists to count."""
     return [pos for pos in among if keeps_output(graph, rows, rows[pos])]
 
 
 def keeps_output(graph: Graph, rows: Sequence[TaskRow], row: TaskRow) -> bool:
-    """Whether this row's output has to stay in memory."""
+    """True if this row's output stays in memory at any size."""
     pos = row.task_pos
     waiting = graph.counted_by.get(pos, ())
     return pos in graph.rule_context or any(rows[each].state is TASK_PENDING for each in waiting)

@@ -1,4 +1,4 @@
-"""Declares the status of an orchestrator, finds what is wrong with it, and reports the health of several."""
+"""Declares the status of an orchestrator, finds its troubles, and reports the health of several."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from turnout.model.figures import Figure, Part, TableColumn, Unit, combine, larg
 from turnout.model.workers import HubStatus, WorkerFigures, over_all_hubs
 
 UNRESPONSIVE = 10.0
-"""Seconds without movement after which an event loop counts as stuck."""
+"""Seconds without progress after which an event loop counts as stuck."""
 
 CONDITIONS = ("healthy", "degraded", "unhealthy", "down")
 """From the best to the worst."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the coordinator did."""
+    """An action of the coordinator."""
 
     at: float
-    """Wall clock."""
+    """Unix time."""
     kind: str
     """``scaled``, ``replaced``, ``restarted``, ``backpressure`` or ``breaker``."""
     pool: str | None
     detail: str
     executors: int = 0
-    """How many the pool has after it."""
+    """Stage executors of the pool after it."""
 
 
 class Trouble(msgspec.Struct, frozen=True):
-    """One thing that is wrong, where, and why."""
+    """A problem, with its location and its cause."""
 
     condition: str
-    """What it makes of the orchestrator: ``degraded`` or ``unhealthy``."""
+    """The condition that it causes: ``degraded`` or ``unhealthy``."""
     where: str
     why: str
 
@@ -47,7 +47,7 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     at: float = 0.0
     """The moment, by the orchestrator's wall clock."""
     age_seconds: float = 0.0
-    """Its age when it was stored: a stuck event loop leaves the last status that it made."""
+    """Its age when it was stored: that of a stuck event loop stays the last one."""
     uptime_seconds: Annotated[
         float,
         Figure("uptime_seconds", "Since the orchestrator was started.", largest),
@@ -62,7 +62,7 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     pools: Annotated[dict[str, PoolStatus], Part(PoolStatus, "pool")] = {}
     executors: Annotated[dict[str, ExecutorStatus], Part(ExecutorStatus, "executor")] = {}
     hub: Annotated[HubStatus | None, Part(HubStatus)] = None
-    """What workers connect to, if there is one."""
+    """The hub that workers connect to, if there is one."""
     pool_size: Annotated[int, Figure("database_connections", "Connections, by use.", label="use=size")] = 0
     active_connections: Annotated[int, Figure("database_connections", label="use=active")] = 0
     waiting_for_connections: Annotated[int, Figure("database_connections", label="use=waiting")] = 0
@@ -77,7 +77,7 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
     ] = 0.0
     commits: Annotated[int, Figure("commits_total", "Group commits.")] = 0
     outage: str | None = None
-    """Why commits do not get through."""
+    """The reason for which commits fail."""
     memory_bytes: Annotated[
         int,
         Figure("process_resident_memory_bytes", "Memory of the orchestrator's whole process."),
@@ -87,7 +87,7 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
         float, Figure("process_cpu_seconds_total", "CPU time of the orchestrator's whole process.")
     ] = 0.0
     cpu_ratio: Annotated[float, Figure(), TableColumn("cpu", Unit.SHARE)] = 0.0
-    """CPU seconds a second, lately; above 1 where several cores were used."""
+    """CPU seconds per second in the last interval; above 1 if several cores were used."""
     events: tuple[Event, ...] = ()
 
     @property
@@ -115,7 +115,7 @@ class OrchestratorStatus(msgspec.Struct, frozen=True, kw_only=True, omit_default
 
     @property
     def troubles(self) -> tuple[Trouble, ...]:
-        """All that is wrong. An orchestrator that stops on purpose has no troubles."""
+        """Its problems. An orchestrator that is being stopped has none."""
         return () if self.stopping else tuple(_troubles(self))
 
 
@@ -124,11 +124,11 @@ class Orchestrator(msgspec.Struct, frozen=True, kw_only=True):
 
     METRIC_PREFIX: ClassVar[str] = "turnout_"
     id: str
-    """Of its session."""
+    """The id of its session."""
     host: str = ""
     pid: int = 0
     silent_seconds: float = 0.0
-    """Since its last heartbeat, by the database's clock."""
+    """Seconds since its last heartbeat, by the database's clock."""
     status: Annotated[OrchestratorStatus, Part(OrchestratorStatus)] = OrchestratorStatus()
 
     @property
@@ -152,7 +152,7 @@ def combined(statuses: Sequence[OrchestratorStatus]) -> OrchestratorStatus:
         return OrchestratorStatus()
     found = combine(statuses)
     if any(one.shared for one in found.executors.values()):
-        # A worker that is connected to several hubs runs no more than one that is connected to one.
+        # The capacity of a worker that is connected to several hubs counts once.
         capacity = sum(one.capacity for one in combined_workers(statuses))
         for name, executor in found.executors.items():
             if executor.shared:
@@ -166,7 +166,7 @@ def combined_workers(statuses: Sequence[OrchestratorStatus]) -> list[WorkerFigur
 
 
 def health_report(alive: Sequence[OrchestratorStatus], pools: Sequence[str]) -> dict[str, Any]:
-    """Returns what ``GET /health/orchestration`` answers, over all orchestrators that are alive. In the names of pools
+    """Returns the body of ``GET /health/orchestration``, over all orchestrators that are alive. In the names of pools
     "task" means run and "step" means task."""
     found = combined(alive)
     return {

@@ -18,7 +18,7 @@ from turnout.model.spec import HookedOn
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 
 NOT_CALLED = "not_called"
-"""Why a hook was skipped: its end did not come."""
+"""The reason of a skipped hook: the end that calls it did not occur."""
 
 _CALLED_BY: dict[RunState | TaskState, tuple[HookedOn, ...]] = {
     RunState.COMPLETED: ("success", "exit"),
@@ -73,7 +73,7 @@ def call_hooks(view: RunView) -> Iterator[Move]:
     for pos, hooks in graph.task_hooks.items():
         row = view.task(pos)
         if row.state in TASK_TERMINAL:
-            # A task that never ran here calls none, nor does one whose output was taken over from another run.
+            # Hooks are not called for a task that did not run in this run, such as one whose output was taken over.
             yield from _settle(view, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
     waiting = [pos for pos in graph.run_hooks if view.task(pos).state is TaskState.PENDING]
     if waiting and view.open_after <= len(waiting):
@@ -85,7 +85,7 @@ def call_hooks(view: RunView) -> Iterator[Move]:
 
 
 def open_hooks(view: RunView) -> list[int]:
-    """The hooks that have not ended."""
+    """Returns the hooks that have not ended."""
     return [pos for pos in view.machine.graph.hooks if view.task(pos).state not in TASK_TERMINAL]
 
 
@@ -112,7 +112,7 @@ def _on(graph: Graph, pos: int) -> HookedOn:
 def hook_arguments(
     graph: Graph, pos: int, run_id: str, run: RunRow, row_of: RowOf, output_of: Callable[[str], Any]
 ) -> tuple[RunOutcome | TaskOutcome, ...]:
-    """The arguments of a hook's call. They are the same in every attempt, as the outcome no longer changes."""
+    """Returns the arguments of a hook's call: the same in every attempt, as the outcome no longer changes."""
     hook = graph.tasks[pos].hook
     assert hook is not None
     if not hook.takes_outcome:

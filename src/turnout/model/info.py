@@ -1,4 +1,4 @@
-"""Holds what a running body can read of its own attempt."""
+"""Holds the information that a running body can read of its own attempt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnout.model.logs import Stream, storable
 
 TASK_LOGGER = "turnout.task"
 TASK_OF_RECORD = "turnout_task"
-"""The attribute of a log record that names the attempt, for threads that know of none."""
+"""The attribute of a log record that names the attempt, for threads without a current task."""
 
 
 class Output(Protocol):
@@ -24,11 +24,11 @@ class Output(Protocol):
 
     @property
     def echo(self) -> bool:
-        """Whether it is to appear on this program's own stdout and stderr as well."""
+        """True if the output also goes to this program's own stdout and stderr."""
         ...
 
     def __call__(self, source: TaskReadyEvent | TaskInfo, stream: str, text: str) -> None:
-        """Keep this for the attempt. ``stdout`` and ``stderr`` may come in pieces; ``log`` and ``progress`` whole."""
+        """Stores text of the attempt. ``stdout`` and ``stderr`` may come in pieces, ``log`` and ``progress`` not."""
         ...
 
 
@@ -41,11 +41,11 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Waiter: TypeAlias = "Callable[[TaskInfo, float | None], bool]"
-"""How a body waits for its cancellation where it runs; see ``TaskInfo.wait_cancelled``."""
+"""Waits for the cancellation of an attempt; see ``TaskInfo.wait_cancelled``."""
 
 
 class Settable(Protocol):
-    """What waiters wait on."""
+    """An event that waiters wait for."""
 
     def set(self) -> None: ...
 
@@ -53,7 +53,7 @@ class Settable(Protocol):
 class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     """The current attempt, for a body with a parameter of this annotation; ``current_task()`` returns it to libraries.
 
-    Everything but ``cancelled`` stays as it is for the whole attempt.
+    Only ``cancelled`` changes during the attempt.
     """
 
     run_id: str
@@ -65,16 +65,16 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     max_attempts: int
     """The number of the last attempt that the retry policy allows at present."""
     ordinal: int = 0
-    """The attempt's number in the store, which counts those that were handed back too: what its log lines are kept
-    under, and what stands in ``token``."""
+    """The attempt's number in the store, which counts returned attempts too. Log lines are stored under it, and
+    ``token`` contains it."""
     workflow: str = ""
     """The full name of the workflow, ``tenant::package::workflow``."""
     name: str = ""
     """The task's name in its workflow."""
     idempotency_key: str = ""
-    """The same for every attempt of this task in this run: hand it to services that can tell a repeated call."""
+    """The same for every attempt of this task in this run, for services that recognize a repeated call by its key."""
     token: str = ""
-    """The fencing token: grows with every attempt, so that a resource can refuse a late one."""
+    """The fencing token: increases with every attempt, so that a resource can refuse a late one."""
     timeout: float | None = None
     """Seconds that the attempt may take, from its start."""
     index: int | None = None
@@ -85,14 +85,14 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     saved: Any = None
     """The value that an earlier attempt saved with ``raise Defer(…, save=…)``."""
     started_at: float | None = None
-    """When the attempt began, as Unix time."""
+    """The start of the attempt, as Unix time."""
     began: float | None = None
-    """The same by the monotonic clock, where there is a timeout to be measured."""
+    """The same by the monotonic clock, if there is a timeout."""
     output: Output | None = None
-    """Takes the output of this attempt; None: it is not stored."""
+    """Stores the output of this attempt; None: it is not stored."""
     waiter: Waiter | None = None
     waited_on: Settable | None = None
-    """Made by the waiter when a body first waits."""
+    """Set on cancellation. The waiter creates it when a body first waits."""
     _cancelled: bool = False
 
     @property
@@ -119,28 +119,28 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     @property
     def cancelled(self) -> bool:
         """True once the attempt was cancelled or has timed out. A thread cannot be killed:
-        bodies that run long look here from time to time, or wait with ``wait_cancelled``, and return."""
+        bodies that run long read this from time to time, or wait with ``wait_cancelled``, and return."""
         return self._cancelled
 
     @cancelled.setter
     def cancelled(self, value: bool) -> None:
         self._cancelled = value
-        # The flag first: a wait that begins later finds it set.
+        # After the flag: a wait that begins later finds it set.
         if value and self.waited_on is not None:
             self.waited_on.set()
 
     def wait_cancelled(self, timeout: float | None = None) -> bool:
         """Waits until the attempt is cancelled or has timed out; False if ``timeout`` seconds have passed before.
 
-        A pause that ends at once when the work has become pointless: ``if info.wait_cancelled(5): return``. For bodies
-        in threads; an ``async def`` body is cancelled at its next ``await``.
+        A pause that ends at once on cancellation: ``if info.wait_cancelled(5): return``. For bodies in threads;
+        an ``async def`` body is cancelled at its next ``await``.
         """
         return self._cancelled or (self.waiter is not None and self.waiter(self, timeout))
 
     @property
     def logger(self) -> LoggerAdapter[Logger]:
-        """The logger ``turnout.task.<name>``. What it is told, by whatever thread, is kept for this attempt; from level
-        INFO on unless the program says otherwise."""
+        """The logger ``turnout.task.<name>``. Its lines, from any thread, are stored for this attempt; from level INFO
+        on unless the program sets another."""
         name = self.name or self.task_name.rpartition("::")[2]
         return _TaskLogger(getLogger(f"{TASK_LOGGER}.{name}"), {TASK_OF_RECORD: self})
 
@@ -165,8 +165,8 @@ set_current = _current.set
 
 
 def reset_current(token: Token[TaskInfo | None]) -> None:
-    """What was current before is so again."""
-    # A coroutine that was given up on is closed by the garbage collector, in a context that never had it.
+    """Makes the task current that was so before the token was made."""
+    # The garbage collector closes an abandoned coroutine, in a context in which the token was not made.
     with suppress(ValueError):
         _current.reset(token)
 
@@ -191,7 +191,7 @@ def info_of(  # noqa: PLR0913 - every option has a name and a default
     saved: Any = None,
     output: Output | None = None,
 ) -> TaskInfo:
-    """What the body of this attempt gets to know, made when it begins."""
+    """Returns the info of an attempt that begins."""
     return TaskInfo(
         run_id=event.run_id,
         task_id=event.task_id,

@@ -19,7 +19,7 @@ _short.maxstring = _short.maxother = 60
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing that is wrong with an input."""
+    """One error in an input."""
 
     code: str
     parameter: str
@@ -29,7 +29,7 @@ class Problem(msgspec.Struct, frozen=True):
 def check_input(
     spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, TypeAdapter] | None = None
 ) -> dict[str, Any]:
-    """The run's input as JSON values, defaults filled in, or the error that names every parameter at fault.
+    """Returns the run's input as JSON values with defaults; raises an error that names every invalid parameter.
 
     ``types`` are the annotations of the workflow function, by parameter. A Context takes any keys.
     """
@@ -42,7 +42,7 @@ def check_input(
 def examine(
     spec: WorkflowSpec, input: Mapping[str, Any], types: Mapping[str, TypeAdapter]
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """The input as far as it is right, and what is wrong with it."""
+    """Returns the valid part of the input, and the errors."""
     problems: list[Problem] = []
     if spec.context_style:
         return {name: _value(spec, Param(name), value, None, problems) for name, value in input.items()}, problems
@@ -65,7 +65,7 @@ def examine(
 
 
 def input_error(workflow: str, problems: Sequence[Problem]) -> InputError:
-    """One error for all problems; of a single one it has the code."""
+    """Returns one error for all problems; with a single problem it has its code."""
     if len(problems) == 1:
         [one] = problems
         kind = NotJson if one.code.startswith(("not_json", "json_")) else InvalidInput
@@ -78,14 +78,14 @@ def input_error(workflow: str, problems: Sequence[Problem]) -> InputError:
 
 def _value(spec: WorkflowSpec, param: Param, value: Any, known: TypeAdapter | None, problems: list[Problem]) -> Any:
     if value is None and not param.required and param.default is None:
-        return None  # ``x: int = None`` says one thing and means another
+        return None  # as ``x: int = None``, whose default does not fit the annotation
     where = f"parameter {param.name!r} of workflow {spec.name!r}"
     try:
         given = value if type(value) in PLAIN else to_json_value(value, where)
         if known is None or known.convert is None:
             return given
         made = known.convert(given)
-        # What is stored is complete and in one form for every reader: defaults of fields, dates, decimals.
+        # The stored value is complete and normalized: defaults of fields, dates, decimals.
         return given if known.is_json else to_json_value(made, where)
     except NotJson as error:
         problems.append(Problem(error.code, param.name, error.message))

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Stream(StrEnum):
-    """The stream of a line. The first two arrive in pieces that make up lines; the others as whole lines."""
+    """The stream of a line. The first two arrive in pieces; the others as complete lines."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
@@ -26,7 +26,7 @@ class LogRow(msgspec.Struct, frozen=True, gc=False):
     seq: int
     stream: str
     at: float
-    """When it was written, by the clock of the machine of the attempt."""
+    """The time at which it was written, by the clock of the attempt's machine."""
     text: str
 
 
@@ -34,7 +34,7 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
     """A line as it is read back."""
 
     id: int
-    """Grows in the order in which a run's lines became readable: a reader up to here has missed nothing."""
+    """Increases in the order in which a run's lines became readable: a reader that continues after it misses none."""
     task: str
     attempt: int
     stream: str
@@ -43,7 +43,7 @@ class LogLine(msgspec.Struct, frozen=True, gc=False):
 
 
 def storable(text: str) -> str:
-    """Text that every database accepts: NUL and lone surrogates are replaced."""
+    """Returns text that every database accepts: NUL and lone surrogates are replaced."""
     if text.isascii():
         return text.replace("\x00", "\ufffd") if "\x00" in text else text
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")

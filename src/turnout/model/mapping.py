@@ -1,4 +1,4 @@
-"""Assembles the values of tasks from rows, counts the items of mapped tasks, and finds the rows that a call takes.
+"""Assembles the values of tasks from rows, counts the items of mapped tasks, and finds the rows that a call needs.
 
 The list of a mapped task is not stored: its row has the number of items, and the list is built from the items' rows.
 """
@@ -22,24 +22,24 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Outputs(NamedTuple):
-    """How the rows of one run make up the values of its tasks."""
+    """Assembles the values of one run's tasks from its rows."""
 
     graph: Graph
     row_of: Callable[[int], TaskRow]
     items: Mapping[int, range]
-    """By the position of a mapped task: where its items' rows are."""
+    """The positions of the items of each mapped task, by its position."""
 
     def completed(self, pos: int) -> bool:
         return self.row_of(pos).state is TaskState.COMPLETED
 
     def behind(self, pos: int) -> Sequence[int]:
-        """The rows whose outputs make up the value of a completed task of the graph."""
+        """Returns the rows whose outputs make up the value of a completed task of the graph."""
         if pos not in self.graph.mapped:
             return (pos,)
         return [each for each in self.items.get(pos, ()) if self.completed(each)]
 
     def value(self, pos: int, texts: Mapping[int, str]) -> Any:
-        """The value of a task of the graph, given the outputs behind it; ABSENT if it did not complete."""
+        """Returns the value of a task of the graph; ABSENT if it did not complete. ``texts``: outputs by position."""
         if not self.completed(pos):
             return ABSENT
         if pos not in self.graph.mapped:
@@ -47,7 +47,7 @@ class Outputs(NamedTuple):
         return [self.item(each, texts) for each in self.items.get(pos, ())]
 
     def item(self, pos: int, texts: Mapping[int, str]) -> Any:
-        """The value of one item, which has ended: its output, or the error that stands for it."""
+        """Returns the value of an item that has ended: its output, or its error as an object."""
         row = self.row_of(pos)
         if row.state is TaskState.COMPLETED:
             return _decode(texts[pos])
@@ -55,7 +55,7 @@ class Outputs(NamedTuple):
 
 
 def items_of(rows: Iterable[TaskRow]) -> dict[int, range]:
-    """Where the items of each mapped task are. They were added together, so their positions follow one another."""
+    """Returns the positions of each mapped task's items. They were added together, so these are consecutive."""
     found: dict[int, range] = {}
     for row in rows:
         if row.group is not None:
@@ -65,9 +65,9 @@ def items_of(rows: Iterable[TaskRow]) -> dict[int, range]:
 
 
 def count_items(task: TaskSpec, list_of: Callable[[Template], Any], most: int) -> int | ErrorInfo:
-    """How many items the task's lists have, or why they do not fit.
+    """Returns the number of items of the task's lists, or the error if they are not lists of one length.
 
-    ``list_of`` gives the value of an argument; for what a mapped task collects, a range of that length will do.
+    ``list_of`` returns the value of an argument; for the list of a mapped task, a range of its length suffices.
     """
     assert task.map is not None
     sizes: dict[str, int] = {}
@@ -113,13 +113,13 @@ def _wrong(task: TaskSpec, code: str, why: str) -> ErrorInfo:
 
 
 def arguments_of(task: TaskSpec) -> Iterator[tuple[int | str, Template]]:
-    """Every argument with its position or name."""
+    """Yields every argument with its position or name."""
     yield from enumerate(task.args)
     yield from task.kwargs.items()
 
 
 def rows_near(graph: Graph, items: Mapping[int, range], pos: int) -> list[int]:
-    """The rows that have to be known to call the task at this position: its own, the graph's, and those of items."""
+    """Returns the rows that a call of the task needs: its own, those of the graph, and those of items that it takes."""
     near = dict.fromkeys((*range(len(graph.tasks)), pos))
     group = next((group for group, some in items.items() if pos in some), None)
     if group is None:
@@ -136,7 +136,7 @@ def rows_near(graph: Graph, items: Mapping[int, range], pos: int) -> list[int]:
 
 
 def texts_for_item(outputs: Outputs, group: int, index: int, have: Container[int | str]) -> list[int]:
-    """The rows whose outputs the call of this item takes; the lists of the arguments in ``have`` are there already."""
+    """Returns the rows whose outputs the call of this item needs. The lists of arguments in ``have`` are not needed."""
     graph, task = outputs.graph, outputs.graph.tasks[group]
     assert task.map is not None
     found: dict[int, None] = {}
@@ -157,7 +157,7 @@ def texts_for_item(outputs: Outputs, group: int, index: int, have: Container[int
 
 
 def piped_item(outputs: Outputs, template: Template, index: int) -> int | None:
-    """Where the item is that this item takes, if the list is just what a mapped task collects."""
+    """Returns the position of the item that is piped into this item; None if the list is not that of a mapped task."""
     if isinstance(template, FromTask) and not template.path:
         items = outputs.items.get(outputs.graph.position[template.name])
         return None if items is None else items[index]

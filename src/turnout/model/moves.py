@@ -58,19 +58,19 @@ Move: TypeAlias = MakeReady | Stop | End | StartGroup | AddItems
 
 
 class RunView(Protocol):
-    """What may be read of a run while a turn changes it: the committed state, and the changes so far."""
+    """A run while a transition changes it: the committed state, and the changes so far. Read only."""
 
     @property
     def machine(self) -> RunMachine: ...
 
     @property
     def tasks(self) -> Sequence[TaskRow]:
-        """The rows as they were before this turn; those that it adds come last."""
+        """The rows as they were before the transition; those that it adds come last."""
         ...
 
     @property
     def rows(self) -> dict[int, TaskRow]:
-        """The rows that this turn changes."""
+        """The rows that the transition changes."""
         ...
 
     @property
@@ -78,18 +78,18 @@ class RunView(Protocol):
 
     @property
     def awaits_claim_check(self) -> bool:
-        """A task was ended that a poller may have claimed meanwhile."""
+        """True if the transition ended a task that a poller may have claimed meanwhile."""
         ...
 
     @property
     def open_after(self) -> int:
-        """How many tasks are open after this turn."""
+        """The number of open tasks after the transition."""
         ...
 
     def task(self, pos: int) -> TaskRow: ...
 
     def items_in(self, pos: int) -> range:
-        """The positions of a mapped task's items; empty before it has got any."""
+        """Returns the positions of a mapped task's items; empty before it has any."""
         ...
 
     def made_ready(self) -> list[int]: ...

@@ -19,12 +19,12 @@ def is_identifier(name: str) -> bool:
 
 
 def hook_name(on: str, function: str, of: str = "") -> str:
-    """How a hook is called in its run: ``on_failure.notify``, or ``charge.on_exit.tidy_up`` for a task's."""
+    """Returns the name of a hook in its run: ``on_failure.notify``, or ``charge.on_exit.tidy_up`` for a task's."""
     return f"{of}.on_{on}.{function}" if of else f"on_{on}.{function}"
 
 
 def is_hook(name: str) -> bool:
-    """Whether a task of this name is a hook; no other task may be named like one."""
+    """True if a task of this name is a hook; no other task may be named like one."""
     return _HOOK.fullmatch(name) is not None
 
 
@@ -39,7 +39,7 @@ class _RunIds:
     def next(self) -> str:
         stamp = time.time_ns() // 1_000_000
         fresh = (stamp << self._RANDOM_BITS) | int.from_bytes(os.urandom(10), "big") >> (80 - self._RANDOM_BITS)
-        # A random step: the next id cannot be guessed, and threads that ask at the same moment get different ones.
+        # A random step: the next id cannot be guessed, and concurrent threads get different ids.
         if fresh <= self._last:
             fresh = self._last + 1 + int.from_bytes(os.urandom(7), "big")
         self._last = fresh
@@ -49,7 +49,7 @@ class _RunIds:
 
 
 new_run_id = _RunIds().next
-"""A time-ordered UUID: new runs sit together in every index, and list in the order of their submission."""
+"""Returns a time-ordered UUID: new runs are adjacent in every index, and sorted by their submission."""
 
 
 def task_id(run_id: str, pos: int) -> str:

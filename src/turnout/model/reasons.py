@@ -14,34 +14,34 @@ RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED = "run_timed_out", "store_rejected", 
 FAILING_REASONS = frozenset({RUN_TIMED_OUT, STORE_REJECTED, TURN_FAILED})
 """Reasons for which a run that is being cancelled ends as failed."""
 DATA_DISCARDED = frozenset({STORE_REJECTED, TURN_FAILED})
-"""Those for which the data of the run are discarded."""
+"""Reasons for which the data of the run are discarded."""
 NOT_CHOSEN, TRIGGER_RULE = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule accepts."""
 NO_CAPACITY, WAITING_FOR_POLLER, WAITING_TO_RUN_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"
 WAITING_TO_RUN_ALONE_ON_A_WORKER = "waiting_to_run_alone_on_a_worker"
 BREAKER_OPEN = "breaker_open"
-"""Why a task waits whose executor has failed repeatedly and gets probes only."""
+"""The reason of a task whose executor has failed repeatedly and gets probes only."""
 LIMIT = "limit"
-"""Why an item waits whose group runs as many items as ``max_parallel`` allows."""
+"""The reason of an item whose group runs as many items as ``max_parallel`` allows."""
 NO_WORKER_MATCHES = "no_worker_matches"
 PAUSED, CANCELLED = "paused", "cancelled"
-"""Why an attempt is returned that had not begun when its run was paused or cancelled."""
+"""The reason of a returned attempt that had not begun when its run was paused or cancelled."""
 CODE_MISSING = "code_missing"
-"""Why an attempt is returned by a process that does not have its code."""
+"""The reason of an attempt that was returned by a process without its code."""
 ITEMS_FAILED = "items_failed"
 DEFERRED, DEFERRED_TOO_OFTEN = "deferred", "deferred_too_often"
 UNDECLARED_CONDITION = "undeclared_condition"
-"""Why a task failed that was to wait for a predicate which its code does not declare."""
+"""The reason of a failed task that was to wait for a predicate which its code does not declare."""
 
 UNMET = "unmet"
 """In the detail of an attempt that only evaluated a condition: its body did not begin."""
 
 MAX_MESSAGE_LENGTH, MAX_TRACEBACK_LENGTH = 2_000, 10_000
 """Characters of an error that are kept for each attempt; of a traceback the first half and the last. The error of a
-task's last attempt stands whole on its row."""
+task's last attempt is complete on its row."""
 
 MAX_NAMED_WORKERS = 3
-"""How many workers a reason names."""
+"""Workers that a reason names."""
 
 
 class WaitReason(NamedTuple):
@@ -119,7 +119,7 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "Restore the connection to the database.",
     ),
 }
-"""Reasons of ready tasks by the word that they begin with. A reason that an executor gave in its own words is none of
+"""Reasons of ready tasks by the word that they begin with. Reasons in an executor's own words are not among
 them. The reference of the documentation is generated from this table."""
 
 _encode = msgspec.json.Encoder().encode
@@ -127,14 +127,14 @@ _encode = msgspec.json.Encoder().encode
 
 @lru_cache(maxsize=1024)
 def start_detail(executor: str, reason: str, worker: str | None = None) -> str:
-    """The detail of a start; ``worker`` is the name of the worker that gets it."""
+    """Returns the detail of a start; ``worker`` is the name of the worker that gets it."""
     detail = {"executor": executor, "reason": reason}
     return _encode(detail if worker is None else {**detail, "worker": worker}).decode()
 
 
 @lru_cache(maxsize=1024)
 def reason_detail(reason: str | None) -> str | None:
-    """The detail of a move that no result caused."""
+    """Returns the detail of a move that no result caused."""
     return None if reason is None else _encode({"reason": reason}).decode()
 
 
@@ -160,7 +160,7 @@ def breaker_open_on_workers(names: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def success_detail(chosen: tuple[str, ...] | None, handler_version: str) -> str:
-    """The detail of a success that has one: what a branch chose, and which version of a handler it was."""
+    """Returns the detail of a success that has one: the choice of a branch, and the version of a handler."""
     detail: dict[str, object] = {} if chosen is None else {"chosen": chosen}
     if handler_version:
         detail["handler_version"] = handler_version
@@ -168,13 +168,13 @@ def success_detail(chosen: tuple[str, ...] | None, handler_version: str) -> str:
 
 
 def end_detail(result: ExecutionResult, reason: str | None, delay: float | None) -> str:
-    """The detail of an attempt's end that is not success. ``delay`` is given where another attempt follows."""
+    """Returns the detail of an attempt's end that is not success. ``delay`` is given if the attempt is retried."""
     detail: dict[str, object] = {"status": result.status}
     if reason:
         detail["reason"] = reason
     if result.error:
         detail["error"] = f"{result.error.type}: {result.error.message[:MAX_MESSAGE_LENGTH]}"
-        # Of an attempt that no other follows the task's row keeps the error: nothing is written twice.
+        # The error of the last attempt is on the task's row, so it is not written twice.
         if delay is not None and result.error.traceback:
             detail["traceback"] = clipped(result.error.traceback, MAX_TRACEBACK_LENGTH)
     if result.deferral is not None and result.deferral.unmet:

@@ -27,11 +27,11 @@ def kept_tasks(
     changed: Iterable[str] = (),
     from_task: str | None = None,
 ) -> dict[int, int]:
-    """Positions in ``new`` that count as finished, and the positions in ``old`` that their rows are at.
+    """Returns the positions in ``new`` that count as finished, each with the position of its row in ``old``.
 
-    A task is kept if it completed (or was skipped by choice), if today's workflow has it unchanged under the same name,
-    if it takes none of the ``changed`` parameters, and if it does not come after a task that runs again. ``rows`` are
-    those of the old run, by position; ``from_task`` runs again whatever it was. Hooks are always called anew.
+    A task is kept if it completed (or was skipped by choice), if the new workflow has it unchanged under the same name,
+    if it takes none of the ``changed`` parameters, and if it does not depend on a task that runs again. ``rows`` are
+    those of the old run, by position; ``from_task`` always runs again, as do hooks.
     """
     if from_task is not None and from_task not in new.position:
         raise InvalidInput(
@@ -57,12 +57,12 @@ def kept_tasks(
 
 
 def same_work(task: TaskSpec, other: TaskSpec) -> bool:
-    """Whether both say the same of what is done, with what, and when; how often it is tried, or where, is no matter."""
+    """True if both have the same body, arguments, dependencies and rule; retry policy and placement may differ."""
     return _work(task) == _work(other)
 
 
 def new_input(spec: WorkflowSpec, old: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The rerun's input, not yet checked: the old one as far as the workflow still takes it, and what is given."""
+    """Returns the rerun's input, not yet checked: old values of present parameters, overridden by those given."""
     if spec.context_style:
         return {**old, **given}
     names = {param.name for param in spec.params}
@@ -70,12 +70,12 @@ def new_input(spec: WorkflowSpec, old: Mapping[str, Any], given: Mapping[str, An
 
 
 def changed_parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> frozenset[str]:
-    """The names whose values differ; 1 and true are different values, as in JSON."""
+    """Returns the names whose values differ; 1 and true are different values, as in JSON."""
     return frozenset(name for name in {*old, *new} if _text(old, name) != _text(new, name))
 
 
 def _work(task: TaskSpec) -> TaskSpec:
-    """The task without what may change and leave its output the same."""
+    """Returns the task without the options that do not affect its output."""
     return msgspec.structs.replace(
         task,
         full_name="",
@@ -94,7 +94,7 @@ def _finished(row: TaskRow) -> bool:
 
 def _takes(task: TaskSpec, changed: frozenset[str]) -> bool:
     if task.uses_context:
-        # What comes later runs again behind the first tasks, which get the whole input.
+        # Only roots take the input itself: they run again, and so do all tasks after them.
         return not task.depends_on or needs_context(task.rule)
     templates = (*task.args, *task.kwargs.values())
     return needs_context(task.rule) or any(name in changed for each in templates for name in params_in(each))

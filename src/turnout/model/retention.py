@@ -6,17 +6,17 @@ import msgspec
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was deleted."""
+    """Counts of deleted rows."""
 
     runs: int = 0
     rows: int = 0
     """Tasks, moves, lines and messages of those runs."""
     workflows: int = 0
-    """Versions that no run has any more."""
+    """Versions of workflows that no run has any more."""
     sessions: int = 0
     routings: int = 0
     more: bool = False
-    """Some of the runs have rows left."""
+    """True if some of the runs have rows left."""
 
     def __add__(self, other: Deleted) -> Deleted:
         return Deleted(

@@ -17,20 +17,20 @@ MAX_DOUBLINGS = 62
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How often and how soon a task is tried. ``RetryPolicy()`` is one attempt, no retry."""
+    """The number of attempts of a task and the delays between them. ``RetryPolicy()`` is one attempt, no retry."""
 
     attempts: int = 1
-    """All attempts, the first included."""
+    """The number of attempts, the first included."""
     backoff: Backoff = "fixed"
     delay: float = 0.0
     """Seconds before the second attempt."""
     max_delay: float | None = None
     jitter: float = 0.0
-    """The share (0 to 1) of each delay that chance may take away."""
+    """The share (0 to 1) of each delay that may be subtracted at random."""
     retry_on: tuple[str, ...] = ()
     """``module.qualname`` of exception classes (a bare name is a builtin); empty: all of them."""
     never_on: tuple[str, ...] = ()
-    """As ``retry_on``; stronger than it."""
+    """As ``retry_on``, over which it takes precedence."""
 
 
 def last_attempt(policy: RetryPolicy, attempt: int, failures: int) -> int:
@@ -63,8 +63,7 @@ def delay_before_retry(
 ) -> float | None:
     """Returns the seconds until the next attempt; None if the task has failed. ``failures`` counts this failure too.
 
-    A body that raised ``RetryAfter`` knows better than the lists of exceptions and the backoff, but not than the
-    number of attempts.
+    ``RetryAfter`` overrides the lists of exceptions and the backoff, but not the number of attempts.
     """
     if not retryable or failures >= policy.attempts:
         return None

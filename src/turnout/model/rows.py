@@ -4,8 +4,8 @@ A ``RunWrite`` is everything that one commit changes in one run. Task and run ro
 their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap. An
 attempt that completes keeps its executor, decision, labels, holder, ``dispatched_at`` and counts: stores rely on it.
 
-The values of the hot path are made with ``gc=False``: they refer to nothing that could refer back to them, and tens of
-thousands of them a second would otherwise keep the garbage collector busy looking.
+The values of the hot path are made with ``gc=False``: they are in no reference cycles, and tens of thousands of
+them a second would otherwise keep the garbage collector busy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnout.model.states import RunState, TaskState
 
 
 class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The image of a task's row. In memory it is the committed state; in a RunWrite, the state to be."""
+    """The image of a task's row. In memory it is the committed state; in a RunWrite, the new one."""
 
     pos: int
     """The task's position in its run: with the run's id, its key."""
@@ -36,7 +36,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     crashes: int = 0
     losses: int = 0
     reason: str | None = None
-    """Why a task that is not running waits, or why it failed, was skipped or was cancelled."""
+    """The reason for which a task waits, failed, or was skipped or cancelled."""
     retry_in: float | None = None
     """Seconds from the commit until the task may start; stored as a time by the database's clock."""
     executor: str | None = None
@@ -58,11 +58,11 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     seq: int = 0
     """The sequence number of the task's newest history row."""
     memo: str | None = None
-    """JSON text of a ``Memo``: what the task carries over its attempts, and what it chose."""
+    """JSON text of a ``Memo``: values kept between attempts, and the choice of a branch."""
     group: int | None = None
     """The position of the mapped task whose item this is; only written when inserted, as is ``index``."""
     index: int | None = None
-    """Which item of the mapped task's lists, from 0."""
+    """The index of the item in the mapped task's lists, from 0."""
 
     @property
     def task_pos(self) -> int:
@@ -98,11 +98,11 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     timeout: float | None = None
     rerun_of: str | None = None
     parent_run: str | None = None
-    """A child run's: the run whose task it is, that task's position, and the attempt that waits for it."""
+    """Of a child run: the run of the task that started it; then that task's position, and the attempt."""
     parent_pos: int | None = None
     parent_attempt: int = 0
     depth: int = 0
-    """How many runs stand above it."""
+    """The number of its ancestors."""
 
 
 class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -118,7 +118,7 @@ class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class ParentAnswer(msgspec.Struct, frozen=True, gc=False):
-    """What the end of a child run leaves in its parent's inbox."""
+    """The row that the end of a child run adds to its parent's inbox."""
 
     run_id: str
     pos: int
@@ -135,7 +135,7 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     epoch: int
     insert: NewRun | None = None
     owner: str | None = None
-    """With ``insert``: the session that owns the new run from the start, or None to leave it for claimers."""
+    """With ``insert``: the session that owns the new run from the start, or None: it waits to be claimed."""
     run: RunRow | None = None
     """With ``insert``: the first image. Otherwise a compare-and-swap on (epoch, was). An end sets owner to null."""
     tasks: list[TaskRow] = []
@@ -147,13 +147,13 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     inbox_done: Sequence[int] = ()
     """Inbox rows that this write answers; removed in the same transaction."""
     answer: ParentAnswer | None = None
-    """With the end of a child run: goes into the inbox in the same transaction, if the parent's attempt still waits."""
+    """With the end of a child run: added to the inbox in the same transaction, if the parent's attempt still waits."""
     commands_done: Sequence[int] = ()
-    """Command rows that this write carries out; marked done in the same transaction."""
+    """Command rows that this write applies; marked done in the same transaction."""
 
 
 class WriteOutcome(msgspec.Struct, frozen=True, gc=False):
-    """What became of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row; with the insert
+    """The outcome of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row; with the insert
     of a child run: its parent's attempt is over)."""
 
     run_id: str
@@ -162,7 +162,7 @@ class WriteOutcome(msgspec.Struct, frozen=True, gc=False):
     """With ``insert``: the id of the run that already has this idempotency key; nothing was written."""
     existing_digest: str = ""
     rejected: str | None = None
-    """Why the database refused this run's data; nothing of it was written."""
+    """The reason for which the database refused this run's data; nothing of it was written."""
 
     @property
     def applied(self) -> bool:
@@ -189,7 +189,7 @@ class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     """The workflow version's spec as JSON text."""
     tasks: list[TaskRow]
-    """``retry_in`` is what is left of the wait; outputs above the inline limit are absent (see ``large``)."""
+    """``retry_in`` is the rest of the delay; outputs above the inline limit are absent (see ``large``)."""
     large: frozenset[int] = frozenset()
     """Positions whose output exists but was left in the store."""
 
@@ -225,11 +225,11 @@ class PolledTask(msgspec.Struct, frozen=True):
     version: str
     group: int | None = None
     failures: int = 0
-    """Attempts before it that failed: what the retry policy counts."""
+    """Earlier attempts that failed, as the retry policy counts them."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """The row of an orchestrator, a bystander (it only hands in and controls runs), a poller or a worker."""
+    """The row of an orchestrator, a bystander (it only submits and controls runs), a poller or a worker."""
 
     id: str
     kind: str = "orchestrator"
@@ -245,18 +245,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Glance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session that has nothing to do has to know, in one look."""
+    """The state of the store that an idle session needs, read with one query."""
 
     sessions: tuple[Session, ...] = ()
-    """Those that are alive."""
+    """The sessions that are alive."""
     owns: bool = True
-    """Some run that has not ended is its own."""
+    """True if the session owns a run that has not ended."""
     unowned: bool = True
-    """Some run waits for an owner."""
+    """True if a run waits for an owner."""
     overdue: bool = True
-    """Some lease is over, or a session that has ended still owns a run."""
+    """True if a lease has expired, or a session that has ended still owns a run."""
     unheard: bool = True
-    """Some command is open although its run has ended."""
+    """True if a command is open although its run has ended."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -266,7 +266,7 @@ class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
     health: str | None
     """Its status as JSON text; None before its first report."""
     drain: str | None = None
-    """Of a worker: why it is to finish what it has and leave."""
+    """Of a worker: the reason for which it is drained."""
     age: float
     """Seconds since it was started, by the database's clock."""
     silent: float
@@ -278,7 +278,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Session
     alive: bool
-    """It has not ended, and its lease is not over."""
+    """True if it has not ended and its lease has not expired."""
     lease: float
     """Seconds that one renewal lasts."""
 
@@ -287,29 +287,29 @@ class Lease(msgspec.Struct, frozen=True):
     """The answer to a renewal."""
 
     held: bool
-    """False: the session was declared dead; its runs may belong to others now."""
+    """False: the session was declared dead; other sessions may own its runs now."""
     peers: int
-    """How many other sessions are alive. A NOTIFY is sent only if there are some."""
+    """The number of other sessions that are alive. A NOTIFY is sent only if there are some."""
 
 
 class Renewal(msgspec.Struct, frozen=True):
     """The answer to the renewal of workers."""
 
     dead: frozenset[str]
-    """Those whose sessions have ended."""
+    """Workers whose sessions have ended."""
     draining: dict[str, str]
-    """Those that are to leave, and why."""
+    """Workers that are to be drained, with the reason."""
 
 
 class HeldAttempt(msgspec.Struct, frozen=True):
-    """A running attempt in the hands of a worker or poller."""
+    """A running attempt that a worker or poller holds."""
 
     run_id: str
     workflow: str
     task: str
     attempt: int
     since: float | None
-    """When its start was committed."""
+    """The time at which its start was committed."""
 
 
 class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -323,11 +323,11 @@ class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreUse(msgspec.Struct, frozen=True, kw_only=True):
-    """Connections (SQLite: the one writer), without the ledger's own lanes and the lease keeper's."""
+    """Connections (SQLite: the one writer), without those of the ledger and of lease renewal."""
 
     size: int
     active: int
     waiting: int
     saturation: float
-    """The share of callers' time since the last look that was spent waiting for a connection; never more than the
-    part of the time in which a caller waited."""
+    """The share of callers' time since the last report that was spent waiting for a connection; never more than the
+    share of the time in which a caller waited."""

@@ -1,7 +1,7 @@
 """Holds trigger rules as values, and evaluates them.
 
-A rule is asked once all dependencies of its task have ended. The default rule (``TaskSpec.rule is None``) needs to
-know why a dependency was skipped, so it has a function of its own, ``default_rule``.
+A rule is evaluated once all dependencies of its task have ended. The default rule (``TaskSpec.rule is None``) depends
+on the reason of a skip, so it has a function of its own, ``default_rule``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Op: TypeAlias = Literal["==", "!=", ">", "<", "contains", "not_contains", "exist
 
 
 class Always(msgspec.Struct, frozen=True, tag="always"):
-    """Holds however the dependencies ended."""
+    """True with any end of the dependencies."""
 
 
 class All(msgspec.Struct, frozen=True, tag="all"):
@@ -103,7 +103,7 @@ def context_value(key: str, op: Op = "exists", value: Any = None) -> Rule:
 
 
 def evaluate(rule: Rule, states: Mapping[str, TaskState], context: Mapping[str, Any]) -> bool:
-    """Whether the rule holds, given how the tasks it names have ended and the merged context."""
+    """True if the rule holds for these final states of the tasks that it names and this merged context."""
     match rule:
         case Always():
             return True
@@ -124,10 +124,10 @@ def evaluate(rule: Rule, states: Mapping[str, TaskState], context: Mapping[str, 
 
 
 def default_rule(dependencies: Iterable[tuple[TaskState, bool]]) -> bool:
-    """The rule of a task that gives none: dependencies completed or were skipped by a branch, at least one completed.
+    """True if all dependencies completed or were skipped by a branch, and at least one completed.
 
-    Each dependency is its final state and whether it was skipped by a branch (rather than for a failure). With no
-    dependencies it holds.
+    Each dependency is its final state, and True if it was skipped by a branch (not because of a failure). True without
+    dependencies.
     """
     ends = list(dependencies)
     fine = all(state is TaskState.COMPLETED or (state is TaskState.SKIPPED and by_branch) for state, by_branch in ends)
@@ -135,22 +135,22 @@ def default_rule(dependencies: Iterable[tuple[TaskState, bool]]) -> bool:
 
 
 def names_in(rule: Rule | None) -> frozenset[str]:
-    """The tasks that the rule mentions."""
+    """Returns the tasks that the rule names."""
     return frozenset(leaf.task for leaf in leaves(rule) if isinstance(leaf, TaskSuccess | TaskFailed | TaskSkipped))
 
 
 def names_failures(rule: Rule | None) -> frozenset[str]:
-    """The tasks whose failure the rule names: a completed task with this rule has handled them."""
+    """Returns the tasks whose failure the rule names: a completed task with this rule has handled them."""
     return frozenset(leaf.task for leaf in leaves(rule) if isinstance(leaf, TaskFailed))
 
 
 def needs_context(rule: Rule | None) -> bool:
-    """Whether evaluating the rule reads the context."""
+    """True if the rule reads the context."""
     return any(isinstance(leaf, ContextValue) for leaf in leaves(rule))
 
 
 def leaves(rule: Rule | None) -> Iterator[Rule]:
-    """The rule's parts that are not made of other rules."""
+    """Yields the rule's parts that are not made of other rules."""
     match rule:
         case None:
             return
@@ -162,7 +162,7 @@ def leaves(rule: Rule | None) -> Iterator[Rule]:
 
 
 def _name(task: Any) -> str:
-    # Placeholders answer every plain attribute with another placeholder, so the name has a dunder of its own.
+    # Placeholders return another placeholder for every plain attribute, so the name has a dunder.
     return task if isinstance(task, str) else task.__task_name__
 
 

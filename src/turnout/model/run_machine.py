@@ -1,7 +1,7 @@
 """Holds the committed state of a run in its owner's memory. No I/O, no clock, no randomness of its own.
 
 A ``Transition`` (transition.py) collects the changes of one commit on top of it. When the ledger reports them applied,
-``apply`` makes them the state. A transition that did not apply is forgotten.
+``apply`` makes them the state. A transition that did not apply is dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from turnout.model.verdict import Limits
 
 
 class Changes(Protocol):
-    """What a commit changed of a run."""
+    """The changes of a run that a commit made."""
 
     @property
     def rows(self) -> dict[int, TaskRow]: ...
@@ -77,7 +77,7 @@ class RunMachine:
                     self.remaining[dependent] -= 1
         self.open = len(tasks) - len(ended)
         self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if startable(task)])
-        """Positions of tasks that could start at once, in the order in which they became ready."""
+        """Positions of tasks that may start now, in the order in which they became ready."""
         self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored_groups(graph, tasks, self.ready)
         """The items of mapped tasks, by the position of the mapped task."""
         self.finished_groups: Sequence[int] = self._ended_groups() if self.groups else ()
@@ -85,7 +85,7 @@ class RunMachine:
 
     @classmethod
     def create(cls, graph: Graph, new: NewRun, limits: Limits, reuse: Sequence[TaskRow] = ()) -> RunMachine:
-        """A run that is not stored yet. ``reuse`` are finished rows of another run whose outputs count here."""
+        """Returns a run that is not stored yet. ``reuse`` are finished rows that it takes over from another run."""
         tasks = list(graph.waiting)
         for row in reuse:
             if row.group is None:
@@ -95,7 +95,7 @@ class RunMachine:
         return cls(graph, new, RunRow(state=RUN_RUNNING), tasks, epoch=1, seq=0, limits=limits)
 
     def spec_of(self, pos: int) -> TaskSpec:
-        """What the task at this position is; for an item, the mapped task."""
+        """Returns the spec of the task at this position; for an item, that of the mapped task."""
         return self.graph.tasks[self.tasks[pos].task_pos]
 
     def outputs(self) -> Outputs:
@@ -118,7 +118,7 @@ class RunMachine:
         )
 
     def clear_delay(self, pos: int) -> None:
-        """A ready task's waiting time is over. Nothing to commit: the stored time says the same."""
+        """Makes a ready task startable whose delay is over. Nothing is committed: the stored time is unchanged."""
         row = self.tasks[pos]
         if row.state is TASK_READY and row.retry_in:
             row = self.tasks[pos] = msgspec.structs.replace(row, retry_in=None)
@@ -132,7 +132,7 @@ class RunMachine:
         return self.tasks[pos].state is TASK_COMPLETED
 
     def observe_claim(self, pos: int, attempt: int, holder: str, at: float | None = None) -> None:
-        """A poller has claimed this task, as its result shows: the database has moved it, memory follows."""
+        """Takes over the claim of a poller, which the database has committed and its result shows."""
         row = self.tasks[pos]
         if row.state is TASK_READY and row.poll_key is not None and attempt == row.attempt + 1:
             self.tasks[pos] = msgspec.structs.replace(
@@ -146,7 +146,7 @@ class RunMachine:
             )
 
     def apply(self, changes: Changes) -> None:
-        """The changes were committed: their rows are now the state."""
+        """Makes committed changes the state."""
         graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
         if changes.expansion is not None:
             self._add(changes.expansion)
@@ -165,7 +165,7 @@ class RunMachine:
                     and len(output) > self.limits.inline_output
                     and not keeps_output(graph, tasks, row)
                 ):
-                    row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - what memory keeps of it
+                    row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - the row without its large output
             if startable(row):
                 ready[pos] = None
             elif ready:
@@ -179,7 +179,7 @@ class RunMachine:
 
     # -- mapped tasks -------------------------------------------------------------------------------------------
     def _add(self, expansion: Expansion) -> None:
-        """Mapped tasks got their items."""
+        """Adds the items of mapped tasks."""
         self.tasks.extend(expansion.added)
         self.open += len(expansion.added)
         opened: dict[int, Group] = {}
@@ -210,7 +210,7 @@ class RunMachine:
                 group.admit(self.ready)
         self.finished_groups = self._ended_groups()
         if self.graph.counted_by and not self.graph.mapped.isdisjoint(changes.rows):
-            # A list that has been counted need not stay: what is too large for memory is shed now.
+            # A list that has been counted is no longer needed: large ones are dropped now.
             for source in self.graph.counted_by:
                 for pos in (source, *(self.groups[source].items if source in self.groups else ())):
                     self._shed(pos)
@@ -227,7 +227,7 @@ class RunMachine:
 
 
 def begun_before(row: TaskRow) -> int:
-    """How many attempts of the task began before: they failed, crashed, were lost, or put themselves off."""
+    """Returns the number of earlier attempts that began: they failed, crashed, were lost or deferred."""
     begun = row.failures + row.crashes + row.losses
     if row.memo is None:
         return begun

@@ -21,14 +21,14 @@ class End(NamedTuple):
 
 
 def end_of(graph: Graph, run: RunRow, row_of: RowOf) -> End:
-    """The end that the run is to have, given that nothing but hooks is open."""
+    """Returns the end of a run in which at most hooks are open."""
     if run.state is RunState.CANCELLING:
         return End(RunState.FAILED if run.reason in FAILING_REASONS else RunState.CANCELLED, run.reason, run.error)
     for pos in range(len(graph.tasks)):
         row = row_of(pos)
         if row.state is not TaskState.FAILED or pos in graph.hooks:
             continue
-        # A mapped task whose items only followed failed ones has done nothing wrong itself.
+        # A mapped task fails also where the items piped into it failed: then it is not the cause.
         followed = pos in graph.mapped and (row.reason or "").startswith("dependency_")
         if not followed and not _excused(graph, pos, row_of):
             return End(RunState.FAILED, f"task_failed:{row.name}", row.error)
@@ -36,7 +36,7 @@ def end_of(graph: Graph, run: RunRow, row_of: RowOf) -> End:
 
 
 def failed_tasks(graph: Graph, row_of: RowOf) -> Iterator[TaskRow]:
-    """The tasks that failed, handled or not; hooks are none of them."""
+    """Yields the tasks that failed, handled or not, without hooks."""
     for pos in range(len(graph.tasks)):
         row = row_of(pos)
         if row.state is TaskState.FAILED and pos not in graph.hooks:
@@ -44,7 +44,7 @@ def failed_tasks(graph: Graph, row_of: RowOf) -> Iterator[TaskRow]:
 
 
 def _excused(graph: Graph, pos: int, row_of: RowOf) -> bool:
-    """Whether a dependent whose rule names this failure has completed."""
+    """True if a dependent whose rule names this failure has completed."""
     return any(
         pos in graph.excuses[dependent] and row_of(dependent).state is TaskState.COMPLETED
         for dependent in graph.dependents[pos]

@@ -1,7 +1,7 @@
 """Declares the types of settings with their bounds, and converts and checks values by them.
 
-A type says all that is known of one value, as in ``Annotated[int, Meta(ge=1)]``. Files, environment variables and
-Python code are held to the same types; rules about several settings are in ``check_rules`` of their class.
+A type has the kind and the bounds of one value, as in ``Annotated[int, Meta(ge=1)]``. Files, environment variables and
+Python code are checked by the same types; rules about several settings are in ``check_rules`` of their class.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _NAMES: Mapping[Any, str] = {int: "a whole number", float: "a number", bool: "tr
 
 
 class SettingType(msgspec.Struct, frozen=True):
-    """One declared type, taken apart."""
+    """The parts of one declared type."""
 
     base: Any
-    """What msgspec converts to before bounds are looked at: ``float`` of ``Seconds | None``."""
+    """The type that msgspec converts to before bounds are checked: ``float`` of ``Seconds | None``."""
     meta: Meta | None = None
     seconds: bool = False
     duration: bool = False
-    """Whether Python code may give it as text or as a timedelta."""
+    """True if Python code may give it as text or as a timedelta."""
 
     @classmethod
     def of(cls, annotation: Any) -> SettingType:
@@ -72,7 +72,7 @@ class SettingType(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What to write, in the words of a message."""
+        """The valid values, as messages describe them."""
         if self.meta is not None and self.meta.title is not None:
             return self.meta.title
         if self.seconds:
@@ -85,7 +85,7 @@ class SettingType(msgspec.Struct, frozen=True):
 
     @property
     def bounds(self) -> str:
-        """What the value must be beside its kind; empty if it has no bounds."""
+        """The bounds, as messages describe them; empty if there are none."""
         match self.meta:
             case Meta(gt=int() as low, lt=int() as high):
                 return f"a number above {low} and below {high}"
@@ -99,7 +99,7 @@ class SettingType(msgspec.Struct, frozen=True):
                 return ""
 
     def read(self, value: Any) -> Any:
-        """The value as its kind wants it. Numbers, flags and lists may come as text."""
+        """Returns the value as the base type. Numbers, flags and lists may be given as text."""
         if self.base is Any:
             return value
         if isinstance(value, str):
@@ -123,7 +123,7 @@ class SettingType(msgspec.Struct, frozen=True):
 
 
 def converted(value: Any, annotation: Any, name: str) -> Any:
-    """The value as the type wants it, durations in seconds. Raises InvalidSetting, which calls it ``name``."""
+    """Returns the value as the declared type, durations in seconds. Raises InvalidSetting, which names it ``name``."""
     kind = SettingType.of(annotation)
     try:
         found = kind.read(value)
@@ -139,7 +139,7 @@ def converted(value: Any, annotation: Any, name: str) -> Any:
 
 
 def without_none(annotation: Any) -> Any:
-    """``float`` of ``float | None``."""
+    """Returns ``float`` for ``float | None``."""
     if typing.get_origin(annotation) in (types.UnionType, typing.Union):
         left = [each for each in typing.get_args(annotation) if each is not types.NoneType]
         return left[0] if len(left) == 1 else annotation
@@ -148,25 +148,25 @@ def without_none(annotation: Any) -> Any:
 
 @cache
 def types_of(settings: type[msgspec.Struct]) -> Mapping[str, Any]:
-    """The declared type of each field, bounds included."""
+    """Returns the declared type of each field, bounds included."""
     hints = typing.get_type_hints(settings, include_extras=True)
     return {name: hints[name] for name in settings.__struct_fields__}
 
 
 def settings_in(annotation: Any) -> type[Settings] | None:
-    """The class of nested settings; None if the type is that of one value."""
+    """Returns the class of nested settings; None if the type is that of one value."""
     wanted = without_none(annotation)
     return wanted if isinstance(wanted, type) and issubclass(wanted, Settings) else None
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Values that are held to the bounds of their types."""
+    """Values that are checked by the bounds of their types."""
 
     table: ClassVar[str] = ""
     """The table of a configuration that holds these keys."""
 
     def check(self, path: str = "") -> None:
-        """Raises InvalidSetting for the first value that cannot work, by its full path."""
+        """Raises InvalidSetting for the first value that is not valid, by its full path."""
         at = path or self.table
         for name, annotation in types_of(type(self)).items():
             value, field = getattr(self, name), f"{at}.{name}" if at else name
@@ -177,7 +177,7 @@ class Settings(msgspec.Struct, frozen=True):
         self.check_rules(at)
 
     def check_rules(self, path: str) -> None:
-        """Raises InvalidSetting for values that do not go together."""
+        """Raises InvalidSetting for values that contradict each other."""
 
 
 def check_value(value: Any, annotation: Any, field: str) -> None:

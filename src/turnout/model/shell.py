@@ -15,7 +15,7 @@ from turnout.errors import CommandFailed, InvalidInput, InvalidWorkflow
 Parse: TypeAlias = Literal["text", "json", "lines"]
 
 MAX_CAPTURE = 256 * 1024
-"""Bytes of each stream that the result keeps, from the end."""
+"""Bytes of each stream that the result contains, from the end."""
 MAX_SHOWN_OUTPUT = 2_000
 """Characters of standard error that a failure's message quotes, from the end."""
 
@@ -28,19 +28,19 @@ class ShellSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     cwd: str | None = None
     ok_codes: tuple[int, ...] = (0,)
     retry_codes: tuple[int, ...] | None = None
-    """With these only, another attempt makes sense; None: with any."""
+    """Exit codes that allow a retry; None: all."""
     parse: Parse | None = None
     max_capture: int = MAX_CAPTURE
 
     def placeholders(self) -> tuple[str, ...]:
-        """The names that a call must give values for, in order of appearance."""
+        """Returns the names that a call must give values for, in order of appearance."""
         words = (self.command,) if isinstance(self.command, str) else self.command
         texts = (*words, *self.env.values(), *((self.cwd,) if self.cwd is not None else ()))
         return tuple(dict.fromkeys(name for text in texts for _, name in _parts(text) if name is not None))
 
 
 class Command(NamedTuple):
-    """A shell task's command with everything filled in."""
+    """A shell task's command with the values filled in."""
 
     argv: list[str]
     env: dict[str, str]
@@ -48,7 +48,7 @@ class Command(NamedTuple):
 
 
 def render(spec: ShellSpec, values: Mapping[str, Any]) -> Command:
-    """The command for these values. In text for the shell each value is quoted, so it can never be more than a word."""
+    """Returns the command with these values. In text for the shell each value is quoted, so it is always one word."""
     if isinstance(spec.command, str):
         argv = ["/bin/sh", "-c", _filled(spec.command, values, quote=True)]
     else:
@@ -78,12 +78,12 @@ def check(spec: ShellSpec, task: str) -> None:
 
 
 def retryable(spec: ShellSpec, code: int) -> bool:
-    """Whether the exit code allows another attempt."""
+    """True if the exit code allows a retry."""
     return spec.retry_codes is None or code in spec.retry_codes
 
 
 def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> Any:
-    """What the task returns. Raises CommandFailed for a code that is not ok, or output that is not as promised."""
+    """Returns the task's value. Raises CommandFailed for a code that is not ok, or output that cannot be parsed."""
     if code not in spec.ok_codes:
         how = f"exit code {code}" if code >= 0 else f"killed by {signal_name(-code)}"
         shown = (stderr.text or stdout.text).strip()[-MAX_SHOWN_OUTPUT:]
@@ -113,7 +113,7 @@ def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> A
 
 
 class Captured:
-    """What a command wrote to one stream: the end of it, and how much was let go."""
+    """Holds the end of the output of one stream, and the number of bytes dropped before it."""
 
     def __init__(self, limit: int) -> None:
         self.data = b""
@@ -129,7 +129,7 @@ class Captured:
             self.close()
 
     def close(self) -> Captured:
-        """Put the parts together; needed before ``data`` is looked at."""
+        """Joins the parts; required before ``data`` is read."""
         whole = self.data + b"".join(self._parts)
         cut = max(0, len(whole) - self._limit)
         self.data, self.lost = whole[cut:], self.lost + cut
@@ -138,7 +138,7 @@ class Captured:
 
     @property
     def text(self) -> str:
-        # Neither JSON columns nor terminals take a NUL.
+        # Neither JSON columns nor terminals accept a NUL.
         return self.data.decode("utf-8", "replace").replace("\x00", "�")
 
     def shown(self) -> str:
@@ -146,7 +146,7 @@ class Captured:
 
 
 def signal_name(number: int) -> str:
-    """``SIGKILL`` for 9."""
+    """Returns ``SIGKILL`` for 9."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -154,7 +154,7 @@ def signal_name(number: int) -> str:
 
 
 def _parts(template: str) -> Iterator[tuple[str, str | None]]:
-    """Literal text, and the name of the placeholder that follows it."""
+    """Yields literal text, and the name of the placeholder that follows it."""
     try:
         parsed = list(Formatter().parse(template))
     except ValueError as error:
@@ -181,7 +181,7 @@ def _filled(template: str, values: Mapping[str, Any], *, quote: bool = False) ->
 
 
 def _words(template: str, values: Mapping[str, Any]) -> list[str]:
-    """One word; where the template is nothing but a placeholder, a list gives as many as it has items."""
+    """Returns one word; if the template is only a placeholder of a list, one word for each item."""
     parts = list(_parts(template))
     if len(parts) == 1 and parts[0][0] == "" and parts[0][1] is not None:
         return _as_words(parts[0][1], values[parts[0][1]])
@@ -208,7 +208,7 @@ def _as_words(name: str, value: Any) -> list[str]:
 
 
 def _quoted_placeholder(template: str) -> str | None:
-    """The first placeholder between quotes of the shell, if there is one."""
+    """Returns the first placeholder between quotes of the shell, if there is one."""
     quote, escaped = "", False
     for literal, name in _parts(template):
         for character in literal:

@@ -47,8 +47,8 @@ Template: TypeAlias = Literally | FromParam | FromTask | ListOf | DictOf
 
 
 class Body(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a task does. ``ref`` names it: ``module:qualname`` of a Python function, a command, a handler's name, or the
-    full name of the workflow that a child run executes."""
+    """The code that a task runs. ``ref`` names it: ``module:qualname`` of a function, a command, a handler's name, or
+    the full name of the workflow that a child run executes."""
 
     kind: Literal["python", "shell", "handler", "workflow"]
     ref: str
@@ -56,14 +56,14 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     config: dict[str, Any] = {}
     """Of a handler: its configuration, sent beside the arguments."""
     conditions: tuple[str, ...] = ()
-    """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's are its task's."""
+    """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's task declares its own."""
 
 
 HookedOn: TypeAlias = Literal["success", "failure", "exit"]
 
 
 class Hook(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What makes a task a hook: the end that calls it."""
+    """The end that calls a task which is a hook."""
 
     on: HookedOn
     of: str = ""
@@ -78,23 +78,23 @@ class Param(msgspec.Struct, frozen=True, omit_defaults=True):
     default: Any = None
     """A JSON value."""
     type: str = ""
-    """The annotation as people write it; empty if there is none."""
+    """The annotation as source text; empty if there is none."""
     doc: str = ""
     schema: dict[str, Any] = {}
-    """What the annotation says as a JSON schema."""
+    """The JSON schema of the annotation."""
 
 
 class Mapped(msgspec.Struct, frozen=True, omit_defaults=True):
     """The task runs once for each item of its lists: an item is a task of its own in the run."""
 
     over: tuple[int | str, ...]
-    """The arguments that are lists to go through side by side: positions in ``args``, names in ``kwargs``."""
+    """The arguments whose lists are mapped in parallel: positions in ``args``, names in ``kwargs``."""
     max_parallel: int | None = None
-    """How many items may be under way at once."""
+    """Items that may run at once."""
     return_exceptions: bool = False
     """A failed item gives ``{"type": …, "message": …}`` in the collected list instead of failing the task."""
     piped: tuple[str, ...] = ()
-    """Mapped tasks whose collected lists are gone through item by item: an item waits for theirs, not for the whole."""
+    """Mapped tasks whose results are taken item by item: an item waits for the same item of each, not for all."""
 
 
 class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -115,11 +115,11 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     executor: str | None = None
     at_most_once: bool = False
     uses_context: bool = False
-    """Context style: the body gets and leaves a JSON object instead of taking arguments."""
+    """Context style: the body takes and returns a JSON object instead of taking arguments."""
     hook: Hook | None = None
     """Set for hooks, which come after all other tasks of the workflow and have no dependencies."""
     map: Mapped | None = None
-    """Fan-out at run time: the arguments above are those of the whole, the items take theirs out of the lists."""
+    """Fan-out at run time: ``args`` and ``kwargs`` have the lists, and each item takes its values from them."""
 
 
 class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -129,7 +129,7 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     package: str = "embedded"
     params: tuple[Param, ...] = ()
     result: Template | None = None
-    """What the workflow returns; None in Context style: the merge of all leaves."""
+    """The template of the result; None in Context style: the merge of all leaves."""
     context_style: bool = False
     timeout: float | None = None
     worker_selector: WorkerSelector = None
@@ -144,10 +144,10 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         return any(task.body.kind not in ("handler", "shell") for task in self.tasks)
 
     def version(self) -> str:
-        """A digest of everything that the workflow says: a changed workflow is another version."""
+        """Returns a digest of the spec: a changed workflow has another version."""
         return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]
 
 
-# Made once, at import: msgspec finds out about a struct when it is first decoded, and two threads that do so at the
-# same moment crash the process.
+# Built once, at import: msgspec inspects a struct when it is first decoded, and two threads that do so at the same
+# moment crash the process.
 decode_spec = msgspec.json.Decoder(WorkflowSpec).decode

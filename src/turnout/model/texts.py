@@ -24,7 +24,7 @@ MAX_SHOWN = 40
 def checked_text(
     text: object, field: str, *, longest: int | None = None, error: type[TurnoutError] = InvalidInput, **fields: Any
 ) -> str:
-    """The text, if every database can keep it; else the error that names the field and what is wrong with it.
+    """Returns the text; raises an error that names the field if a database cannot store it.
 
     >>> checked_text("order 17", "key", longest=2_048)
     'order 17'
@@ -63,16 +63,16 @@ def _shown(value: object) -> str:
 
 
 _BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""Marks that change the order in which a terminal shows what surrounds them."""
+"""Characters that change the order in which a terminal shows the text around them."""
 _SEPARATORS = "\u2028\u2029"
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDIRECTIONAL}{_SEPARATORS}]")
-"""Every control character but the newline and the tab, those of C1 included."""
+"""Every control character except the newline and the tab, those of C1 included."""
 _UNSAFE_IN_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDIRECTIONAL}{_SEPARATORS}]")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def printable(text: str) -> str:
-    r"""The text with what would steer a terminal escaped; newlines and tabs stay. Escaping twice changes nothing.
+    r"""Returns the text with control characters escaped, except newlines and tabs. Escaping twice changes nothing.
 
     >>> print(printable("\x1b[31mred\x07"))
     \x1b[31mred\x07
@@ -81,7 +81,7 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    r"""The same for text that must stay on one line, as the cell of a table.
+    r"""Returns the same for text on one line, such as the cell of a table.
 
     >>> print(printable_line("two\nlines"))
     two\nlines
@@ -96,7 +96,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    r"""The value as JSON that is readable and holds no such character: they stand in strings only, as ``\u009b``.
+    r"""Returns the value as readable JSON without control characters: in strings they are written ``\u009b``.
 
     >>> print(json_text({"café": "\x9b31m"}))
     {"café": "\u009b31m"}

@@ -65,7 +65,7 @@ from turnout.model.verdict import Verdict, verdict, verdict_when_cancelling
 
 NO_ITEMS: list[TaskRow] = []
 MAX_EXPLAINED = 256
-"""Tasks that were ready when a run is paused and get its reason: thousands of items are not written for that alone."""
+"""Ready tasks that get the reason when a run is paused: thousands of items are not written for that alone."""
 
 
 def _no_jitter() -> float:
@@ -87,21 +87,21 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     answered: list[int] = []
     """Positions whose running attempt ended by a result."""
     expansion: Expansion | None = None
-    """What this transition does to mapped tasks, if anything."""
+    """The changes to mapped tasks, if any."""
     _ended: int = 0
     awaits_claim_check: bool = False
-    """A task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
+    """True if a task was ended that a poller may have claimed meanwhile: the run ends only once that has applied."""
     _to_advance: list[int] | None = None
-    """Ended tasks whose dependents are being looked at, and those that ended by that; ``~pos`` of mapped tasks that got
+    """Ended tasks whose dependents are to be evaluated, and tasks that end by that; ``~pos`` for mapped tasks that got
     their items."""
     _open_dependencies: dict[int, int] | None = None
-    """How many dependencies of a task are open after this transition, where that has changed and is not zero."""
+    """Open dependencies of a task after this transition, where the number has changed and is not zero."""
 
     def __post_init__(self) -> None:
         self.seq = self.machine.seq
         self.tasks = self.machine.tasks
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
         return self.rows.get(pos) or self.tasks[pos]
 
@@ -111,7 +111,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     @property
     def open_after(self) -> int:
-        """How many tasks are open after this transition, hooks included, and items that it adds."""
+        """The number of open tasks after this transition, with hooks and the items that it adds."""
         added = 0 if self.expansion is None else len(self.expansion.added)
         return self.machine.open + added - self._ended
 
@@ -120,14 +120,14 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return not self.rows and self.run is None
 
     def items_in(self, pos: int) -> range:
-        """The positions of a mapped task's items; empty before it has got any."""
+        """Returns the positions of a mapped task's items; empty before it has any."""
         group = self.machine.groups.get(pos)
         if group is not None:
             return group.items
         return range(0) if self.expansion is None else self.expansion.opened.get(pos, range(0))
 
     def ready(self) -> list[int]:
-        """Tasks that may be placed now, oldest first, those that this transition made ready last."""
+        """Returns the tasks that may be dispatched now, oldest first; those made ready by this transition last."""
         state = self.run_row.state
         # While a run is being cancelled only its hooks can be ready.
         if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
@@ -142,18 +142,18 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return found
 
     def made_ready(self) -> list[int]:
-        """Tasks that this transition makes ready, now or later."""
+        """Returns the tasks that this transition makes ready, also those with a delay."""
         return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
     def offerable(self) -> Iterable[int]:
-        """Ready tasks that may be offered to pollers, also those whose delay is not over."""
+        """Returns the ready tasks that may be offered to pollers, also those whose delay is not over."""
         if self.machine.graph.limited:
             return offerable_within_limits(self)
         return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
 
     # -- moving -------------------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Makes ready, or skips, what waits for nothing: a new run's roots, or the open tasks of a claimed run."""
+        """Makes ready, or skips, the tasks that wait for nothing: a new run's roots, a claimed run's open tasks."""
         hooks = self.machine.graph.hooks
         if self.machine.new.rerun_of is not None:
             self._apply(restore_choices(self))
@@ -164,7 +164,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self._apply(resume_groups(self))
 
     def start(self, pos: int, decision: DispatchDecision, holder: str, worker: str | None = None) -> TaskReadyEvent:
-        """Ready to running: the only way in. ``worker`` is the name of a holder that is not an orchestrator."""
+        """Moves a task from ready to running. ``worker`` is the name of a holder that is not an orchestrator."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         detail = start_detail(decision.executor_key, decision.reason, worker)
@@ -183,7 +183,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def update_wait_reason(self, pos: int, reason: str | None) -> None:
-        """Sets the waiting reason of a ready task, also if it was ready before; this is worth a commit of its own."""
+        """Sets the waiting reason of a ready task, also if it was ready before; this alone causes a commit."""
         row = self.task(pos)
         if row.state is TASK_READY and row.reason != reason:
             was = self.tasks[pos]
@@ -192,8 +192,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
 
     def result(self, result: ExecutionResult, pos: int) -> bool:
-        """Applies the verdict on a result: the only way out of running. False if the result is of another attempt, or
-        the second one."""
+        """Applies the verdict on a result. False if the result is of another attempt, or a second one."""
         row = self.task(pos)
         if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
@@ -215,9 +214,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return True
 
     def cancel(self, reason: str, error: ErrorInfo | None = None) -> list[int]:
-        """Begins to cancel: what has not started ends now. Returns the running tasks, which have to be stopped.
+        """Begins to cancel: tasks that have not started end now. Returns the running tasks, which are to be stopped.
 
-        Hooks go on. A second command to cancel ends them too.
+        Hooks continue. A second command to cancel ends them too.
         """
         state, hooks = self.run_row.state, self.machine.graph.hooks
         if state is RUN_CANCELLING and hooks and reason != RUN_TIMED_OUT:
@@ -230,7 +229,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         return self.go_on_cancelling()
 
     def go_on_cancelling(self) -> list[int]:
-        """Ends what has not started in a run that is being cancelled, but for hooks; returns the running tasks."""
+        """Ends tasks that have not started in a run that is being cancelled, except hooks; returns the running ones."""
         reason, hooks, mapped = self.run_row.reason, self.machine.graph.hooks, self.machine.graph.mapped
         running: list[int] = []
         for pos in range(len(self.tasks)):
@@ -263,8 +262,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                     self.update_wait_reason(pos, None)
 
     def reject(self, error: ErrorInfo, reason: str = STORE_REJECTED) -> None:
-        """Fails the run because its data cannot be stored, or not be used: what is open is cancelled, nothing of the
-        data kept."""
+        """Fails the run because its data cannot be stored or used: cancels open tasks, and drops the data."""
         self.cancel(reason, error)
         for pos in range(len(self.tasks)):
             self.stop_running(pos, reason)
@@ -310,14 +308,14 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     # -- one row ------------------------------------------------------------------------------------------------
     def _schedule_retry(self, pos: int, result: ExecutionResult, outcome: Verdict) -> None:
-        """Running to ready: another attempt follows."""
+        """Moves a task from running to ready: it is retried."""
         row = self.task(pos)
         detail = end_detail(result, outcome.reason, outcome.delay)
         seq = self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail)
         self.rows[pos] = retried(row, self.tasks[pos], result, outcome, seq)
 
     def end(self, pos: int, state: TaskState, result: ExecutionResult | None, outcome: Verdict) -> None:
-        """To a terminal state, by a result or without one."""
+        """Moves a task to a terminal state, with a result or without one."""
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         chosen = None
@@ -340,10 +338,10 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self._item_ended(row.group)
 
     def stop(self, pos: int, state: TaskState, reason: str | None) -> None:
-        """To a terminal state without a result."""
+        """Moves a task to a terminal state without a result."""
         self.end(pos, state, None, Verdict(state, reason))
 
-    # -- moves that others decide -------------------------------------------------------------------------------
+    # -- moves of branches, hooks and mapped tasks --------------------------------------------------------------
     def _apply(self, moves: Iterable[Move]) -> None:
         """Makes these moves, each before the next is decided."""
         for move in moves:
@@ -378,7 +376,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         self.advance_dependents(~pos)
 
     def _item_ended(self, group: int) -> None:
-        """The last item ends its mapped task, unless it is not sure yet that all of this transition applies."""
+        """Ends the mapped task with its last item, unless a claim of a poller may prevent this transition."""
         if self.expansion is None:
             self.expansion = Expansion()
         open_items = self.expansion.open_items
@@ -397,10 +395,10 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     # -- readiness ----------------------------------------------------------------------------------------------
     def advance_dependents(self, pos: int) -> None:
-        """A task ended: evaluates the triggers of dependents that waited for nothing else."""
+        """Evaluates the triggers of dependents that waited only for this task, which has ended."""
         if self.run_row.state is RUN_CANCELLING:
             return
-        # A skip ends a task in its turn: a loop instead of recursion, as a chain may be longer than the stack is deep.
+        # A skip ends a further task: a loop, not recursion, as a chain may be longer than the stack is deep.
         if self._to_advance is not None:
             self._to_advance.append(pos)
             return
@@ -441,7 +439,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self.stop(pos, TaskState.SKIPPED, skip_reason(self.task(dep) for dep in deps))
 
     def make_ready(self, pos: int, reason: str | None = None) -> None:
-        """Pending to ready."""
+        """Moves a task from pending to ready."""
         row = self.task(pos)
         seq = self.log(pos, TASK_PENDING, TASK_READY, 0, None)
         if reason is None and self.run_row.state is RunState.PAUSED:
@@ -450,13 +448,13 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def _all_completed(self, positions: tuple[int, ...]) -> bool:
         rows, tasks = self.rows, self.tasks
-        for pos in positions:  # noqa: SIM110 - a generator for each task costs more than the look
+        for pos in positions:  # noqa: SIM110 - a generator for each task is slower
             if rows.get(pos, tasks[pos]).state is not TASK_COMPLETED:
                 return False
         return True
 
     def _context(self, deps: tuple[int, ...]) -> dict[str, object]:
-        """What a trigger rule sees: the run's input, then the outputs of the dependencies."""
+        """Returns the context of a trigger rule: the run's input, then the outputs of the dependencies."""
         contexts = [msgspec.json.decode(self.machine.new.input)]
         for dep in deps:
             row = self.task(dep)

@@ -70,7 +70,7 @@ class NoConverter(TypeError):
 
 
 def to_json_value(value: Any, what: str = "output") -> Any:
-    """The value with everything that is not JSON in it made so: ``what`` names it in errors. Tuples become lists."""
+    """Returns the value converted to JSON values: ``what`` names it in errors. Tuples become lists."""
     try:
         return _converted(value, what)
     except NotJson as error:
@@ -104,7 +104,7 @@ def _plain(value: Any, what: str, depth: int, *, field: bool = False) -> Any:
         case list() | tuple():
             return [_plain(item, what, depth + 1, field=field) for item in value]
         case set() | frozenset():
-            # Sets have no order of their own: sorted, the same set is always the same text.
+            # Sets are sorted, so that equal sets have equal text.
             items = [_plain(item, what, depth + 1, field=field) for item in value]
             with contextlib.suppress(TypeError):
                 items.sort()
@@ -116,7 +116,7 @@ def _plain(value: Any, what: str, depth: int, *, field: bool = False) -> Any:
         case float():
             return float(value)
         case _ if hasattr(type(value), "__dataclass_fields__"):
-            # By its fields and not by its __dict__, in which msgspec leaves out defaults that were not set.
+            # By its fields: the __dict__ that msgspec reads lacks defaults that were not set.
             import dataclasses
 
             names = [each.name for each in dataclasses.fields(value)]
@@ -129,7 +129,7 @@ def _key(key: Any, what: str, field: bool) -> str:
     if isinstance(key, str):
         return str.__str__(key.value if isinstance(key, Enum) else key)
     if field:
-        # Of a field's keys the type is known: they can be made anew.
+        # The type of a field's keys is known, so they can be converted back.
         return next(iter(msgspec.to_builtins({key: None}, str_keys=True, enc_hook=dump_hook)))
     raise not_a_key(what, key)
 
@@ -170,14 +170,14 @@ def load_hook(annotation: Any, value: Any) -> Any:
     try:
         fits = isinstance(value, kind)
     except TypeError:
-        return value  # a protocol, or something else that only checkers understand
+        return value  # a protocol, or another type for type checkers only
     if fits:
         return value
     raise NoConverter(kind)
 
 
 def schema_hook(annotation: Any) -> dict[str, Any]:
-    """The JSON schema of an annotation that msgspec does not know."""
+    """Returns the JSON schema of an annotation that msgspec does not know."""
     kind = get_origin(annotation) or annotation
     if isinstance(kind, type) and _is_path(kind):
         return {"type": "string", "format": "path"}
@@ -187,7 +187,7 @@ def schema_hook(annotation: Any) -> dict[str, Any]:
     return {}
 
 
-# A program with paths or pydantic models has imported their modules; others need not pay for the import.
+# A program with paths or pydantic models has imported their modules; in others they are not imported.
 def _is_path(kind: type) -> bool:
     pathlib: Any = sys.modules.get("pathlib")
     return pathlib is not None and issubclass(kind, pathlib.PurePath)
@@ -210,11 +210,11 @@ def _model(model: Any, value: Any) -> Any:
 
 
 MAX_DEPTH = 100
-"""How deep values may be nested."""
+"""The greatest depth of nested values."""
 
 
 def with_path(error: NotJson, value: Any, what: str, check: Callable[[Any, str], object]) -> NotJson:
-    """The error with the path to what is wrong, as in ``output['rows'][3]``; ``check`` raises it for a part alone."""
+    """Returns the error with the path to the invalid part, as in ``output['rows'][3]``; ``check`` raises it."""
     if "path" in error.fields or error.code == "json_depth":
         return error
     for path, part in _suspects(value, "", 0):
@@ -227,7 +227,7 @@ def with_path(error: NotJson, value: Any, what: str, check: Callable[[Any, str],
 
 
 def _suspects(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """The parts that may be wrong by themselves, in order, with their paths."""
+    """Yields the parts that may be invalid, in order, with their paths."""
     if depth > MAX_DEPTH:
         return
     match value:

@@ -1,4 +1,4 @@
-"""Validates a spec before a run is made of it."""
+"""Validates a spec before a run is created from it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def validate(spec: WorkflowSpec) -> None:
 
 
 def validate_task(task: TaskSpec) -> None:
-    """The same for what can be said of one task by itself."""
+    """Validates the options of one task."""
     _retry(task)
     _timeout(f"task {task.name!r}", task.timeout)
     _worker_selector(f"task {task.name!r}", task.worker_selector)

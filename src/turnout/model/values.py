@@ -20,11 +20,11 @@ _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class _Typed(Exception):
-    """Something in the value is not JSON yet."""
+    """Raised when a part of the value is not JSON yet."""
 
 
 def dump_output(value: Any, *, limit: int = MAX_BYTES, what: str = "output") -> str:
-    """The value as JSON text, or the error that says why it cannot be kept. Values of other types are converted."""
+    """Returns the value as JSON text; raises an error if it cannot be stored. Values of other types are converted."""
     if value is None:
         return "null"
     try:
@@ -37,7 +37,7 @@ def _text(value: Any, what: str, limit: int = MAX_BYTES) -> str:
     if not isinstance(value, _JSON):
         value = to_json_value(value, what)
     try:
-        # The size first: a value that is far too large is not looked at item by item.
+        # The size is checked first, so that the items of a value that is far too large are not checked.
         data = _encode(value)
         if len(data) <= limit:
             _check(value, what, 0)

@@ -22,25 +22,25 @@ class Limits(Settings, frozen=True):
     """Budgets beside the retry policy, the delays of refused attempts, and bounds of a run."""
 
     crashes: Natural = 3
-    """How often a task may end its own process before it fails."""
+    """Crashes of its process after which a task fails."""
     losses: Natural = 20
-    """How often a task may be lost with its owner, worker or poller before it fails."""
+    """Losses of its owner, worker or poller after which a task fails."""
     deferrals: Natural = 10_000
-    """How often a task may be deferred before it fails, each evaluation of its condition included."""
+    """Deferrals that a task may have before it fails, each evaluation of its condition included."""
     refused_delay: NonNegativeSeconds = 0.1
     """Seconds before an attempt that was refused is dispatched again."""
     code_missing_delay: NonNegativeSeconds = 2.0
-    """The same where the process did not have its code."""
+    """Seconds before an attempt whose process did not have its code is dispatched again."""
     inline_output: Natural = 1024
-    """Outputs up to so many bytes are kept in memory while the run goes on."""
+    """Outputs up to so many bytes stay in memory until the run ends."""
     depth: Natural = 16
-    """How deep runs may start children of children."""
+    """The greatest depth of child runs."""
     map_items: Natural = 50_000
     """Items of one mapped task; a longer list fails it before any item starts."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """Where the task goes from ``running``, and what that costs of its three budgets."""
+    """The next state of a running task, and the use of its three budgets."""
 
     state: TaskState
     reason: str | None = None
@@ -50,9 +50,9 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     crashes: int = 0
     losses: int = 0
     error: ErrorInfo | None = None
-    """Of a failure that is not in the result."""
+    """The error of a failure that is not in the result."""
     memo: str | None = None
-    """With a deferral: what the task carries over; None leaves it as it is."""
+    """With a deferral: the new memo; None leaves it unchanged."""
 
 
 LOSSES_BEFORE_EXCLUSIVE = 2
@@ -69,7 +69,7 @@ COMPLETED = Verdict(TaskState.COMPLETED)
 def verdict(
     result: ExecutionResult, row: TaskRow, task: TaskSpec, limits: Limits, jitter: Callable[[], float], now: float
 ) -> Verdict:
-    """Returns the verdict for a run that goes on. ``row`` is the running task; ``now`` is Unix time, the owner's."""
+    """Returns the verdict for a run that is not being cancelled; ``row`` is the running task, ``now`` the Unix time."""
     if result.status is STATUS_COMPLETED:
         return COMPLETED
     match result.status:
@@ -102,7 +102,7 @@ def verdict(
 
 
 def _reason(result: ExecutionResult) -> str | None:
-    """Why a task failed, where others compare that: how a child run ended, or that its condition was refused."""
+    """Returns the reason of a failed task: the end of its child run, or an undeclared condition; otherwise None."""
     code = result.error.code if result.error is not None else ""
     return code if code in CHILD_ENDS or code == UNDECLARED_CONDITION else None
 
@@ -126,7 +126,7 @@ def verdict_deferred(deferral: Deferral, memo: Memo, limits: Limits, now: float)
 
 
 def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verdict:
-    """The verdict for a run that is being cancelled: completed work counts, nothing is retried."""
+    """Returns the verdict for a run that is being cancelled: completed work counts, nothing is retried."""
     match result.status:
         case ExecutionStatus.COMPLETED:
             return COMPLETED
@@ -141,7 +141,7 @@ def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verd
 
 
 def checked_condition(result: ExecutionResult, task: str, declared: Collection[str]) -> ExecutionResult:
-    """The result; a failure in its place if it waits for a predicate that the task does not declare."""
+    """Returns the result, or a failure if it waits for a predicate that the task does not declare."""
     condition = None if result.deferral is None else result.deferral.condition
     if condition is None or condition.ref in declared:
         return result
@@ -153,7 +153,7 @@ def checked_condition(result: ExecutionResult, task: str, declared: Collection[s
 
 
 def undeclared_condition(ref: str, task: str, declared: Iterable[str]) -> UndeclaredCondition:
-    """The error of a task that would wait for this predicate."""
+    """Returns the error of a task that waits for this predicate without declaring it."""
     shown, known = short_text(ref), sorted(declared)
     has = f" (it declares {', '.join(known)})" if known else ""
     return UndeclaredCondition(

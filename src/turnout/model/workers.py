@@ -1,4 +1,4 @@
-"""Declares what workers and hubs report, with its figures, and combines the reports of several hubs."""
+"""Declares the reports of workers and hubs with their figures, and combines those of several hubs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNSTARTED = frozenset({ExecutionStatus.RETURNED, ExecutionStatus.LOST})
 
 
 class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a worker reports in its hello."""
+    """The facts that a worker reports in its hello."""
 
     name: str = ""
     language: str = ""
@@ -87,7 +87,7 @@ class WorkerFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     @property
     def executed(self) -> Annotated[int, Figure(), TableColumn("executed", order=1)]:
-        """Attempts whose bodies ran to an end of some kind."""
+        """Attempts whose bodies ended, with any outcome."""
         return sum(count for outcome, count in self.ended.items() if outcome not in UNSTARTED)
 
     @property
@@ -105,7 +105,7 @@ class HubStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     METRIC_PREFIX: ClassVar[str] = "turnout_hub_"
     id: str = ""
     address: str = ""
-    """Where workers reach it; empty before it listens."""
+    """The address that workers connect to; empty before it listens."""
     workers: Annotated[int, Figure("turnout_workers", "Workers that are connected to the orchestrator's hub.")] = 0
     listed: tuple[WorkerFigures, ...] = ()
     others: WorkerFigures | None = None
@@ -117,7 +117,7 @@ class HubStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     malformed: Annotated[int, Figure("malformed_total", "Messages that could not be read.")] = 0
     dropped: Annotated[int, Figure("dropped_total", "Messages to workers that had gone or did not take them.")] = 0
     waits: tuple[str, ...] = ()
-    """Why tasks wait that no connected worker can take."""
+    """Waiting reasons of tasks that no connected worker can take."""
 
     @property
     def unmatched_waits(
@@ -167,7 +167,7 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: int = 0
     lost: int = 0
     breaker: str = "closed"
-    """The worst of its hubs'."""
+    """The worst state among its hubs."""
     cause: str = ""
     draining: bool = False
     """A hub drains it, or its drain was requested."""
