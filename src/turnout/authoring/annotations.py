@@ -22,7 +22,7 @@ RETURN = "return"
 
 @functools.lru_cache(maxsize=4096)
 def annotations_of(function: Callable[..., Any]) -> MappingProxyType[str, Any]:
-    """The annotations that could be resolved, by parameter; ``"return"`` is the result's."""
+    """Returns the annotations that could be resolved, by parameter; ``"return"`` is the result's."""
     plain = _plain_function(function)
     given: dict[str, Any] = getattr(plain, "__annotations__", {})
     known, local = getattr(plain, "__globals__", {}), _closure(plain)
@@ -44,9 +44,9 @@ def annotations_of(function: Callable[..., Any]) -> MappingProxyType[str, Any]:
 
 
 def types_of(function: Callable[..., Any]) -> MappingProxyType[str, TypeAdapter]:
-    """How values become what the annotations say, by parameter; ``"return"`` is the result's."""
-    # msgspec finds out about a class when it is first asked, and two threads that ask at the same moment crash the
-    # process; bodies of one task start in many threads at once.
+    """Returns the converters of annotated parameters, by name; ``"return"`` is the result's."""
+    # msgspec inspects a class when it is first used, and two threads that do so at the same moment crash the process;
+    # bodies of one task start in many threads at once.
     with _one_at_a_time:
         return _types_of(function)
 
@@ -65,7 +65,7 @@ def _plain_function(function: Any) -> Any:
         function = inspect.unwrap(function.func)
     if inspect.isroutine(function) or isinstance(function, type):
         return function
-    return getattr(type(function), "__call__", function)  # noqa: B004 - what an instance's call is annotated with
+    return getattr(type(function), "__call__", function)  # noqa: B004 - an instance has the annotations of its call
 
 
 def _closure(function: Any) -> dict[str, Any]:
@@ -87,19 +87,19 @@ def _resolved(given: dict[str, Any], known: dict[str, Any], local: dict[str, Any
 
 
 class Conversions(NamedTuple):
-    """What is to be done with the workflow's arguments of one function: most functions have nothing of the kind."""
+    """The conversions of the arguments that a workflow passes to a function. Most functions need none."""
 
     positional: tuple[tuple[int, str, TypeAdapter], ...]
     """Position among the open parameters, name and type."""
     named: Mapping[str, TypeAdapter]
     rest: tuple[int, str, TypeAdapter] | None
-    """Of ``*args``: where they begin."""
+    """Of ``*args``: the position of the first."""
     others: TypeAdapter | None
     """Of ``**kwargs``."""
 
 
 def conversions_for(types: Mapping[str, TypeAdapter], parameters: Iterable[inspect.Parameter]) -> Conversions | None:
-    """What these parameters ask for; None if all of them take JSON values as they are."""
+    """Returns the conversions for these parameters; None if all of them take JSON values unchanged."""
     types = {name: each for name, each in types.items() if not each.is_json and each.convert is not None}
     if not types:
         return None
@@ -127,7 +127,7 @@ def conversions_for(types: Mapping[str, TypeAdapter], parameters: Iterable[inspe
 def converted(
     conversions: Conversions, args: tuple[Any, ...], kwargs: Mapping[str, Any], task: str
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as the body is annotated, or the error that names the task, the argument and the way out."""
+    """Returns the arguments as the body annotates them; raises an error that names the task and the argument."""
     made, named = list(args), dict(kwargs)
     for index, name, known in conversions.positional:
         if index < len(made):

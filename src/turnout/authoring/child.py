@@ -16,11 +16,11 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 MEANINGLESS = ("worker_selector", "executor", "at_most_once", "retry_if", "conditions")
-"""Options that say where or how a body runs: a child run has no body of its own, its tasks have their own options."""
+"""Options of the placement and execution of bodies. A child run has no body; its tasks have their own options."""
 
 
 class ChildWorkflow(Protocol[P, R_co]):
-    """The workflow that a child run is of."""
+    """The workflow of a child run."""
 
     @property
     def name(self) -> str: ...
@@ -59,12 +59,12 @@ class ChildTask(Task[P, R]):
     def map(
         self, *lists: Any, max_parallel: int | None = None, return_exceptions: bool = False, **named: Any
     ) -> list[R]:
-        """A child run for each item of the lists; see ``Task.map``."""
+        """Starts a child run for each item of the lists; see ``Task.map``."""
         self._draw()
         return super().map(*lists, max_parallel=max_parallel, return_exceptions=return_exceptions, **named)
 
     def _draw(self) -> None:
-        # Drawn now, so that a mistake in the child, or a workflow that comes back to itself, shows in its parent.
+        # Built now, so that the parent reports an error in the child, or a workflow that calls itself.
         _ = self.workflow.spec
 
     @property
@@ -77,7 +77,7 @@ class ChildTask(Task[P, R]):
 
     @property
     def ref(self) -> str:
-        """``package::workflow``; the tenant comes before it when the parent's spec is made."""
+        """``package::workflow``; the parent's spec adds the tenant."""
         return f"{self.workflow.package}::{self.workflow.name}"
 
     @property

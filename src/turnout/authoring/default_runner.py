@@ -27,14 +27,14 @@ class Submitted(Protocol[R_co]):
 
 
 class DefaultRunner(Protocol):
-    """What authoring needs of a Runner."""
+    """The methods of a Runner that authoring uses."""
 
     def run(self, workflow: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the workflow durably and returns its result."""
         ...
 
     def submit(self, workflow: Any, /, *args: Any, **kwargs: Any) -> Submitted[Any]:
-        """Start a run."""
+        """Starts a run; returns once it is durable."""
         ...
 
     def submit_with(
@@ -47,21 +47,21 @@ class DefaultRunner(Protocol):
         timeout: Any = None,
         input: Mapping[str, Any] | None = None,
     ) -> Submitted[Any]:
-        """Start a run with options."""
+        """Starts a run with options; returns once it is durable."""
         ...
 
 
 class OpenRunner(DefaultRunner, Protocol):
-    """A Runner of this program that bodies may belong to."""
+    """An open Runner of this program, which may run bodies."""
 
     def owns(self, run_id: str) -> bool:
-        """Whether it is the owner of this run."""
+        """True if it owns this run."""
         ...
 
 
 class _Slot:
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # making the default Runner opens it
+        self.lock = threading.RLock()  # reentrant: the factory of the default Runner calls runner_opened
         self.factory: Callable[[], DefaultRunner] | None = None
         self.runner: DefaultRunner | None = None
         self.open: tuple[OpenRunner, ...] = ()
@@ -71,13 +71,13 @@ _slot = _Slot()
 
 
 def set_default_runner_factory(factory: Callable[[], DefaultRunner] | None) -> None:
-    """Sets how the default Runner is made; one that was already made is forgotten, not closed."""
+    """Sets the factory of the default Runner; one that it has created before is dropped, not closed."""
     with _slot.lock:
         _slot.factory, _slot.runner = factory, None
 
 
 def runner_opened(runner: OpenRunner) -> None:
-    """From now on bodies may run on it."""
+    """Registers an open Runner, on which bodies may run."""
     with _slot.lock:
         _slot.open = (*_slot.open, runner)
 
@@ -88,7 +88,7 @@ def runner_closed(runner: OpenRunner) -> None:
 
 
 def current_runner() -> DefaultRunner:
-    """In a body: the Runner of this program that drives its run. Elsewhere: the default one."""
+    """Returns the Runner that drives the run of the calling body; outside of a body, the default one."""
     info = current_task()
     if info is not None:
         for runner in _slot.open:
@@ -98,7 +98,7 @@ def current_runner() -> DefaultRunner:
 
 
 def default_runner() -> DefaultRunner:
-    """The program's default Runner."""
+    """Returns the program's default Runner."""
     with _slot.lock:
         if _slot.runner is None:
             if _slot.factory is None:

@@ -1,4 +1,4 @@
-"""Holds the definition of a workflow: its spec, and the tasks behind its names. A run keeps its own."""
+"""Holds the definition of a workflow: its spec, and its tasks by name. A run keeps the definition of its start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HISTORY = re.compile(r"_+|_+\d+")
 
 
 class Definition:
-    """What a run of a workflow needs of the program that defined it. It does not keep the workflow's object alive."""
+    """The spec and the functions of a workflow, for its runs. It does not keep the workflow's object alive."""
 
     def __init__(
         self, workflow: object, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]], source: Source
@@ -41,12 +41,12 @@ class Definition:
 
     @cached_property
     def graph(self) -> Graph:
-        """Made once, shared by all runs of this definition."""
+        """The graph that all runs of this definition share."""
         return Graph(self.spec)
 
     # -- values -------------------------------------------------------------------------------------------------
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The arguments of a call as a run's input: by name, checked, defaults filled in."""
+        """Returns the arguments of a call as a run's input: by name, checked, with defaults."""
         spec, name = self.spec, self.spec.name
         if spec.context_style:
             return self._bind_context(args, kwargs)
@@ -73,8 +73,8 @@ class Definition:
         return check_input(self.spec, {**(args[0] if args else {}), **kwargs})
 
     def returned(self, value: Any) -> Any:
-        """A run's result, a JSON value, as the workflow function's return annotation says. None stays None: what a
-        result is made of may have been skipped."""
+        """Returns the JSON result of a run, converted to the return annotation of the workflow function. None stays
+        None: the task that returns it may have been skipped."""
         known = self.source.types.get(RETURN)
         if value is None or known is None or known.is_json or known.convert is None:
             return value
@@ -90,13 +90,13 @@ class Definition:
                 value=value,
             ) from error
 
-    # -- being one of several -------------------------------------------------------------------------------------
+    # -- comparison -----------------------------------------------------------------------------------------------
     def is_of(self, workflow: object) -> bool:
-        """Whether this is the definition of that very object."""
+        """True if this is the definition of that object."""
         return self._origin() is workflow
 
     def same_as(self, other: Definition) -> bool:
-        """Whether runs of either would do the same: one graph, one set of functions behind it."""
+        """True if both have the same graph and the same functions."""
         return (
             self.spec == other.spec
             and _returns(self.source) == _returns(other.source)
@@ -104,16 +104,16 @@ class Definition:
         )
 
     def superseded_by(self, source: Source) -> bool:
-        """Whether a workflow from there takes the place of this one, which can no longer be reached where it was
-        defined; otherwise both are live."""
+        """True if a workflow from that source replaces this one, which its module no longer refers to. Otherwise both
+        are live."""
         home = self.source.home
         if home is not source.home and home.get("__name__") == source.home.get("__name__"):
             module = sys.modules.get(str(home.get("__name__")))
             if module is not None and vars(module) is source.home:
-                return True  # its module was imported anew
+                return True  # its module was reloaded
         if self._gone_or_renamed():
             return True
-        gc.collect()  # what only refers to itself is not live
+        gc.collect()  # a workflow in a reference cycle of its own is not live
         return self._origin() is None
 
     def _gone_or_renamed(self) -> bool:
@@ -122,7 +122,7 @@ class Definition:
 
 
 def names_of(workflow: object, home: Mapping[str, Any]) -> list[str]:
-    """The names that the module of its definition has for this workflow."""
+    """Returns the names of this workflow in the module that defines it."""
     return [name for name, value in list(home.items()) if value is workflow and not _HISTORY.fullmatch(name)]
 
 
@@ -136,13 +136,13 @@ def _alike(task: Task[..., Any], other: Task[..., Any]) -> bool:
 
 
 class TaskDefaults(msgspec.Struct, frozen=True):
-    """Options of tasks that do not have them. A child run has none: its tasks have."""
+    """Options for tasks that do not set them. They apply to the tasks of a child run, not to the child run itself."""
 
     timeout: float | None = None
     retries: int = 0
 
     def applied(self, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]]) -> WorkflowSpec:
-        """The workflow with these defaults."""
+        """Returns the workflow with these defaults."""
         if self == NO_DEFAULTS:
             return spec
         filled = tuple(self._applied(each, tasks[each.name].given) for each in spec.tasks)
@@ -153,7 +153,7 @@ class TaskDefaults(msgspec.Struct, frozen=True):
             return task
         if "timeout" not in given and self.timeout is not None:
             task = msgspec.structs.replace(task, timeout=self.timeout)
-        # A second start is what an at_most_once task rules out.
+        # An at_most_once task is never started twice.
         if "retries" not in given and self.retries and not task.at_most_once:
             policy = msgspec.structs.replace(task.retry, attempts=self.retries + 1)
             task = msgspec.structs.replace(task, retry=policy)

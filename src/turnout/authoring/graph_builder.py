@@ -16,7 +16,7 @@ from turnout.model.spec import FromParam, FromTask, Mapped, TaskSpec, Template
 
 
 class DrawnTask(Protocol):
-    """What a node is made from."""
+    """A task from which a node is built."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +53,7 @@ _current: ContextVar[GraphBuilder[Any] | None] = ContextVar("turnout_drawing", d
 
 
 def current_drawing() -> GraphBuilder[Any] | None:
-    """The workflow that is being drawn in this context; None outside of workflow functions."""
+    """Returns the graph that is being built in this context; None outside of workflow functions."""
     return _current.get()
 
 
@@ -68,7 +68,7 @@ class GraphBuilder(Generic[T]):
 
     @contextmanager
     def open(self) -> Generator[None]:
-        """While open, calling a task adds a node here instead of running it."""
+        """While it is open, a call of a task adds a node to this graph instead of running the task."""
         token = _current.set(self)
         try:
             yield
@@ -79,16 +79,16 @@ class GraphBuilder(Generic[T]):
         return Ref(FromParam(name), self)
 
     def maps(self, name: str) -> bool:
-        """Whether the node of that name is a mapped task."""
+        """True if the node of that name is a mapped task."""
         return name in self.specs and self.specs[name].map is not None
 
     def waited_for(self, task: T, values: Iterable[Any]) -> set[str]:
-        """The nodes that the task is ordered after, and those whose results are in these values."""
+        """Returns the nodes that the task is ordered after, and those whose results are in these values."""
         templates = [template_of(value, self, f"an argument of {task.name!r}") for value in values]
         return {*self._nodes_of(task.waits_for), *(name for template in templates for name in tasks_in(template))}
 
     def call(self, task: T, args: tuple[Any, ...], kwargs: Mapping[str, Any], mapped: Mapped | None = None) -> Ref:
-        """Adds a node for this call; the placeholder stands for its result."""
+        """Adds a node for this call and returns the placeholder of its result."""
         self._check_style(task)
         self._check_arguments(task, args, kwargs)
         name = self._name_for(task)
@@ -168,7 +168,7 @@ class GraphBuilder(Generic[T]):
         if getattr(other, "named_explicitly", False):
             names = [other.name] if other.name in self.specs else []
         else:
-            # A workflow itself is what stands behind its child runs, as the function is behind a task's calls.
+            # The ``function`` of a child run is its workflow.
             function = getattr(other, "function", other)
             names = [name for name, task in self.tasks.items() if task.function is function]
         if not names:
@@ -183,7 +183,7 @@ OPTIONS = ("max_parallel", "return_exceptions")
 
 
 class MappedTask(DrawnTask, Protocol):
-    """What a mapped node is made from: a task with the arguments that are the same for all items."""
+    """A task from which a mapped node is built, with the arguments that are the same for all items."""
 
     @property
     def fixed_args(self) -> tuple[Any, ...]: ...
@@ -196,7 +196,7 @@ class MappedTask(DrawnTask, Protocol):
 
 
 def draw_map(task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any], options: Mapping[str, Any]) -> Ref:
-    """Adds the mapped task to the workflow that is being drawn; the placeholder stands for the list of results."""
+    """Adds the mapped task to the graph that is being built; returns the placeholder of the list of results."""
     drawing = current_drawing()
     if drawing is None:
         raise InvalidWorkflow(
@@ -254,7 +254,7 @@ def _check_names(task: MappedTask, named: Mapping[str, Any]) -> None:
 def _piped(
     drawing: GraphBuilder[Any], task: MappedTask, lists: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """The mapped tasks whose results are only gone through here: item follows item, without waiting for the whole.
+    """Returns the mapped tasks that are piped into this one: each item waits for the same item of theirs only.
 
     A trigger rule and ``.after`` refer to the mapped task, not to its items.
     """

@@ -17,7 +17,7 @@ from turnout.model.spec import Hook, HookedOn
 
 
 def add_hooks(drawing: GraphBuilder[Task[..., Any]], of_workflow: Mapping[str, Any]) -> None:
-    """Adds the hooks of all tasks drawn so far, and of the workflow, behind them."""
+    """Adds the hooks of all tasks of the graph, and of the workflow, after the other nodes."""
     owners = [(f"task {name!r}", name, task.given) for name, task in drawing.tasks.items()]
     for owner, of, options in (*owners, (f"workflow {drawing.workflow!r}", "", of_workflow)):
         for on in get_args(HookedOn):

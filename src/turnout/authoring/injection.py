@@ -8,7 +8,7 @@ from turnout.errors import NotInjected
 
 
 class Context(dict[str, Any]):
-    """A JSON object that a task gets, may change, and leaves to the tasks that depend on it.
+    """A JSON object that a task gets, may change, and passes on to the tasks that depend on it.
 
     Tasks without dependencies get the run's input, others the merge of what their dependencies left. What a task
     leaves is its context after the body, with the keys of the dict that it returned, if it returned one, set over it.
@@ -17,7 +17,7 @@ class Context(dict[str, Any]):
 
 
 class Injected:
-    """Stands for the value until an attempt begins. A body that uses it outside of a run gets NotInjected."""
+    """The placeholder of the value until an attempt begins. A body that uses it outside of a run gets NotInjected."""
 
     __slots__ = ()
 

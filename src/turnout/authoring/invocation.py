@@ -30,12 +30,12 @@ class Slot(NamedTuple):
     kind: Literal["context", "info"]
     position: int | None
     context: type[Context] = Context
-    """What a context is made into: ``Context``, or a class that derives from it."""
+    """The class of the context: ``Context``, or one that derives from it."""
 
 
 @lru_cache(maxsize=4096)
 def slots_of(body: Body) -> tuple[Slot, ...]:
-    """The parameters of the body that the engine fills, in order."""
+    """Returns the parameters of the body that the engine fills, in order."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     found: list[Slot] = []
     resolved = annotations_of(body)
@@ -56,13 +56,13 @@ def slots_of(body: Body) -> tuple[Slot, ...]:
 
 @lru_cache(maxsize=4096)
 def open_signature(body: Body) -> inspect.Signature:
-    """The parameters that the workflow gives arguments for."""
+    """Returns the signature with the parameters that the workflow gives arguments for."""
     filled = {slot.name for slot in slots_of(body)}
     return inspect.Signature([each for each in inspect.signature(body).parameters.values() if each.name not in filled])
 
 
 class Needs(NamedTuple):
-    """What it takes to call a function, beyond passing the arguments on."""
+    """The injected parameters and the conversions of a function."""
 
     slots: tuple[Slot, ...]
     conversions: Conversions | None
@@ -73,7 +73,7 @@ NOTHING = Needs((), None)
 
 @lru_cache(maxsize=4096)
 def needs_of(body: Body) -> Needs | None:
-    """What calling this body takes; None for most bodies: they get JSON values as they are, and nothing else."""
+    """Returns the needs of the body; None for most bodies, which take JSON values unchanged and nothing else."""
     slots = slots_of(body)
     conversions = conversions_for(types_of(body), open_signature(body).parameters.values())
     return Needs(slots, conversions) if slots or conversions is not None else None
@@ -82,7 +82,7 @@ def needs_of(body: Body) -> Needs | None:
 def caller(
     body: Body, args: tuple[Any, ...], kwargs: Mapping[str, Any], context: Mapping[str, Any] | None = None
 ) -> Callable[[TaskInfo], Callable[[], Any]] | None:
-    """What ``Work.bind_body`` is for this body: None if calling it with its arguments is all there is to it."""
+    """Returns the ``Work.bind_body`` of this body; None if it is called with its arguments unchanged."""
     needs = needs_of(body)
     if needs is None:
         if context is None:
@@ -123,7 +123,7 @@ def fill(
     filled, named = list(args), dict(kwargs)
     for slot in slots:
         value = info if slot.kind == "info" else context
-        # Slots come in ascending order, so everything before this position is in place if there are as many arguments.
+        # Slots are in ascending order, so all arguments before this position are set if there are as many.
         if slot.position is not None and slot.position <= len(filled):
             filled.insert(slot.position, value)
         else:
@@ -132,7 +132,7 @@ def fill(
 
 
 def _own_copy(context: Mapping[str, Any], slots: tuple[Slot, ...]) -> Context:
-    # Bodies change their context in place; another attempt, or another task, must not see that.
+    # Bodies may change their context in place; other attempts and other tasks must not see that.
     kind = next((slot.context for slot in slots if slot.kind == "context"), Context)
     return kind(msgspec.json.decode(msgspec.json.encode(context)))
 
@@ -165,7 +165,7 @@ def _left(context: Context, returned: Any) -> dict[str, Any] | Branch[Any]:
 
 def _kind(annotation: Any) -> Literal["context", "info"] | None:
     if isinstance(annotation, str):
-        # The name is imported under TYPE_CHECKING only: the text decides.
+        # The name is imported under TYPE_CHECKING only, so the text is compared.
         names = {part.strip().removeprefix("turnout.") for part in str(annotation).split("|")}
         return "info" if "TaskInfo" in names else "context" if "Context" in names else None
     options = _options(annotation)

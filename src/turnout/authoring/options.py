@@ -18,7 +18,7 @@ ExceptionKinds: TypeAlias = type[BaseException] | str | Sequence[type[BaseExcept
 RetryPredicate: TypeAlias = Callable[[BaseException], bool]
 
 DEFAULT_GROWING_DELAY = 1.0
-"""Seconds before the first retry when a growing backoff is asked for without a ``retry_delay``."""
+"""Seconds before the first retry with a growing backoff and no ``retry_delay``."""
 
 
 Hooks: TypeAlias = Any
@@ -33,11 +33,11 @@ class TaskOptions(TypedDict, total=False):
     depends_on: Sequence[Any]
     """Context style only: names of tasks, or the tasks themselves."""
     retries: int
-    """How often a failed task is retried: 3 means up to 4 attempts. Default: 0."""
+    """Retries of a failed task: 3 means up to 4 attempts. Default: 0."""
     retry_delay: Duration
     """The delay before the first retry. Default: 0; with a growing backoff 1 s."""
     backoff: Backoff
-    """How the delay grows: ``"fixed"`` (default), ``"linear"`` or ``"exponential"``."""
+    """The growth of the delay: ``"fixed"`` (default), ``"linear"`` or ``"exponential"``."""
     max_delay: Duration | None
     """The longest delay. Default: no limit."""
     jitter: float
@@ -45,9 +45,9 @@ class TaskOptions(TypedDict, total=False):
     retry_on: ExceptionKinds
     """Exception classes, or their names, that are retried. Default: all."""
     never_on: ExceptionKinds
-    """Exception classes, or their names, that are not retried; stronger than ``retry_on``."""
+    """Exception classes, or their names, that are not retried; overrides ``retry_on``."""
     retry_if: RetryPredicate | None
-    """Called with the exception, where the body ran; returns whether the task is retried."""
+    """Called with the exception, where the body ran; returns True if the task is to be retried."""
     conditions: Sequence[Callable[..., Any] | str]
     """The functions that the body may wait for with ``Defer(condition=…)``; no others are ever called. Of a remote task
     the names of its handler's, as ``"module:function"``."""
@@ -87,7 +87,7 @@ class WorkflowOptions(TypedDict, total=False):
     on_failure: Hooks
     """Called when everything else of the run has ended and the run fails."""
     on_exit: Hooks
-    """Called when everything else of the run has ended, after the other hooks, however the run ends."""
+    """Called when everything else of the run has ended, after the other hooks, with any end of the run."""
 
 
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -131,7 +131,7 @@ def checked(options: TaskOptions, task: str) -> TaskOptions:
 
 
 def retry_policy(options: TaskOptions, task: str) -> RetryPolicy:
-    """The retry options as a policy."""
+    """Returns the retry options as a policy."""
     retries: Any = options.get("retries", 0)
     backoff = options.get("backoff", "fixed")
     delay = options.get("retry_delay", 0.0 if backoff == "fixed" else DEFAULT_GROWING_DELAY)
@@ -149,7 +149,7 @@ def retry_policy(options: TaskOptions, task: str) -> RetryPolicy:
 
 
 def predicates(options: TaskOptions, task: str) -> dict[str, Callable[..., Any]]:
-    """The declared conditions by the names that stored runs have for them."""
+    """Returns the declared conditions by their names in stored runs."""
     found: dict[str, Callable[..., Any]] = {}
     for ref, each in zip(predicate_names(options, task), options.get("conditions", ()), strict=True):
         if isinstance(each, str):
@@ -160,7 +160,7 @@ def predicates(options: TaskOptions, task: str) -> dict[str, Callable[..., Any]]
 
 
 def predicate_names(options: TaskOptions, task: str) -> tuple[str, ...]:
-    """The names of the declared conditions, in their order."""
+    """Returns the names of the declared conditions, in their order."""
     try:
         return tuple(condition_ref(each) for each in options.get("conditions", ()))
     except InvalidInput as error:
@@ -176,7 +176,7 @@ def optional_seconds(value: Duration | None, what: str) -> float | None:
 
 
 def exception_names(kinds: ExceptionKinds, option: str, task: str) -> tuple[str, ...]:
-    """Exception classes by the names that stored errors are compared with."""
+    """Returns the names of exception classes as stored errors have them."""
     given: Iterable[Any] = kinds if isinstance(kinds, list | tuple | set | frozenset) else (kinds,)
     return tuple(_exception_name(kind, option, task) for kind in given)
 
@@ -195,5 +195,5 @@ def _exception_name(kind: Any, option: str, task: str) -> str:
 
 
 def selector(value: WorkerSelector) -> WorkerSelector:
-    """A worker selector of its own, so that a later change of the author's dict changes nothing."""
+    """Returns a copy of the worker selector, so that later changes of the author's dict have no effect."""
     return dict(value) if isinstance(value, dict) else value

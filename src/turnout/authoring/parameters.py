@@ -39,13 +39,13 @@ LISTS = frozenset(
 def parse_parameters(
     workflow: Workflow[..., Any], pairs: Iterable[str], base: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The parameters that are given as ``["key=value", …]``, checked against the workflow as a whole.
+    """Returns the parameters that are given as ``["key=value", …]``, checked by the workflow.
 
-    Text is text for a ``str``; numbers, booleans (true/false, yes/no, on/off), dates, durations (``5m``) and enums (by
-    value or name) are written plainly; lists as ``a,b``, as JSON, or by giving the key several times; everything with
-    fields as JSON. ``null`` is None where that is allowed. Without an annotation, JSON if it is JSON, else text.
-    ``base`` are JSON values that are known from elsewhere, such as a file; the pairs go over them.
-    Raises ``InvalidInput`` with all that is wrong, missing parameters included.
+    A ``str`` is the text itself; numbers, booleans (true/false, yes/no, on/off), dates, durations (``5m``) and enums
+    (by value or name) are written plainly; lists as ``a,b``, as JSON, or by giving the key several times; types with
+    fields as JSON. ``null`` is None if that is allowed. Without an annotation, JSON if it is JSON, else text.
+    ``base`` are JSON values from another source, such as a file; the pairs override them.
+    Raises ``InvalidInput`` with all errors, missing parameters included.
     """
     spec, types = workflow.spec, workflow.source.types
     texts: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def parse_parameters(
 
 
 def _read(text: str, annotation: Any) -> Any:
-    """The value that the text most likely means; whether it fits is judged afterwards, in one place."""
+    """Returns the most likely value of the text, not yet checked."""
     annotation = strip_annotation(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation is str:
@@ -123,7 +123,7 @@ def _read_enum(text: str, kind: type[Enum]) -> Any:
 
 
 def _json_or_text(text: str, annotation: Any) -> Any:
-    """Text that looks like JSON is JSON, unless the annotation would rather have the text."""
+    """Returns the value of valid JSON, unless the annotation accepts the text itself."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -145,7 +145,7 @@ def _fits(value: Any, annotation: Any) -> bool:
 
 
 def _item_of(annotation: Any) -> Any:
-    """What a list, set or tuple holds; None if it is nothing of the kind."""
+    """Returns the type of the items of a list, set or tuple; None for other types."""
     annotation = strip_annotation(annotation)
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):

@@ -19,7 +19,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def author() -> FrameType:
-    """The frame of the author's line that led here."""
+    """Returns the frame of the innermost caller outside of this package."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_HERE):
         frame = frame.f_back
@@ -27,13 +27,13 @@ def author() -> FrameType:
 
 
 def place() -> str:
-    """``file.py:12`` of the author's line that led here, with the line itself if it can be read."""
+    """Returns ``file.py:12`` of the author's line in the call stack, with the line itself if it can be read."""
     frame = author()
     return _shown(frame.f_code.co_filename, frame.f_lineno)
 
 
 def unpacked() -> int | None:
-    """Into how many names the author's line, which asks for an iterator, unpacks; None if it does something else."""
+    """Returns the number of names that the author's line unpacks an iterator into; None if it does not unpack."""
     import dis
 
     frame = author()
@@ -42,7 +42,7 @@ def unpacked() -> int | None:
 
 
 def raised_at(error: BaseException) -> str:
-    """`` at file.py:12`` of the line that raised, with the line itself if it can be read."""
+    """Returns `` at file.py:12`` of the line that raised, with the line itself if it can be read."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" at {_shown(frames[-1].filename, frames[-1].lineno or 0)}" if frames else ""
 
@@ -65,7 +65,7 @@ class Origin(Protocol):
 
 
 class Ref:
-    """A value that a run will have. Everything but picking parts out of it is refused."""
+    """The placeholder of a value that a run will have. Only keys and indexes may be taken from it."""
 
     __slots__ = ("_ref_drawing", "_ref_source")
 
@@ -78,13 +78,13 @@ class Ref:
 
     @property
     def __task_name__(self) -> str:
-        """The task whose result this is: what trigger rules ask."""
+        """The task whose result this is, for trigger rules."""
         if isinstance(self._ref_source, FromParam):
             raise NotYetAValue(f"{place()}: {describe(self)} is no task", parameter=self._ref_source.name)
         return self._ref_source.name
 
     def __getattr__(self, name: str) -> Ref:
-        # Interpreters, debuggers and notebooks ask every object for names like these; they must not get a placeholder.
+        # Interpreters, debuggers and notebooks read such attributes of every object; they must not get a placeholder.
         if name.startswith("_"):
             raise AttributeError(f'{describe(self)} has no attribute {name!r}; write ["{name}"] for a key of that name')
         return self._part(name)
@@ -101,7 +101,7 @@ class Ref:
     def __repr__(self) -> str:
         return f"<{describe(self)}, not yet a value>"
 
-    # Placeholders are told apart by identity: comparing them is refused, keeping them in a set is not.
+    # The hash is the identity: comparing placeholders is refused, but they may be in a set.
     def __hash__(self) -> int:
         return id(self)
 
@@ -115,7 +115,7 @@ def drawing_of(ref: Ref) -> Origin:
 
 
 def describe(ref: Ref) -> str:
-    """The placeholder in words: ``the result of 'charge' at ['id']``."""
+    """Returns the placeholder in words: ``the result of 'charge' at ['id']``."""
     source = source_of(ref)
     what = f"parameter {source.name!r}" if isinstance(source, FromParam) else f"the result of {source.name!r}"
     return what + (f" at {''.join(f'[{step!r}]' for step in source.path)}" if source.path else "")
@@ -181,7 +181,7 @@ for _method, _function in _METHODS.items():
 
 
 def template_of(value: Any, drawing: Origin, what: str) -> Template:
-    """The template for one argument or for the result; ``what`` names it in errors. Tuples become lists."""
+    """Returns the template for one argument or for the result; ``what`` names it in errors. Tuples become lists."""
     match value:
         case Ref():
             return _source(value, drawing, what)

@@ -1,11 +1,10 @@
 """Holds the workflows that a program has the code for, and finds the function of a stored task.
 
-A restarted program, or another one with the same code, finds a body by workflow and task name first: that is what
-people mean when they change a function and start again. The body's own reference is the second way, for tasks that the
-workflow of today no longer has under that name.
+A restarted program, or another one with the same code, finds a body by the names of workflow and task, so a changed
+function applies to stored runs. If the workflow no longer has a task of that name, the body is found by its reference.
 
-Within one program a workflow may be defined anew (a notebook cell is run again, a module is reloaded). Runs that were
-submitted before keep the definition of their time. Two definitions of one name that are both live are refused.
+Within one program a workflow may be redefined (a notebook cell is run again, a module is reloaded). Runs that were
+submitted before keep the definition of their start. Two definitions of one name that are both live are refused.
 """
 
 from __future__ import annotations
@@ -31,28 +30,28 @@ AnyTask = Task[..., Any]
 
 
 class Registry:
-    """May be asked and added to from any thread."""
+    """The workflows of a program by full name. Thread-safe."""
 
     def __init__(self, defaults: TaskDefaults = NO_DEFAULTS) -> None:
         self._defaults = defaults
         self._lock = threading.RLock()
         self._today: dict[str, Definition] = {}
         self._periods: dict[str, list[tuple[float, Definition]]] = {}
-        """Of workflows that were defined anew: since when runs belong to which definition, oldest first."""
+        """Of redefined workflows: the start of each definition, oldest first. A run belongs to that of its creation."""
         self._kept: dict[str, Definition] = {}
-        """Of open runs that belong to another definition than that of their time, by run."""
+        """Of open runs that belong to another definition than that of their creation, by run."""
         self._by_ref: dict[str, AnyTask | None] = {}
-        """None where several functions have the same reference."""
+        """None if several functions have the same reference."""
         self._latest = -math.inf
-        """When the newest run of this program was made."""
+        """The creation time of the newest run of this program."""
 
     # -- adding -------------------------------------------------------------------------------------------------
     def add(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> WorkflowSpec:
-        """Register the workflow with its tasks and children, and return its spec. Adding it again changes nothing."""
+        """Registers the workflow with its tasks and children, and returns its spec. Adding it again changes nothing."""
         return self.define(workflow, tenant).spec
 
     def define(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> Definition:
-        """The workflow's definition, registered with its tasks and children."""
+        """Registers the workflow with its tasks and children, and returns its definition."""
         full_name = f"{tenant}::{workflow.package}::{workflow.name}"
         known = self._today.get(full_name)
         if known is not None and known.is_of(workflow):
@@ -77,24 +76,24 @@ class Registry:
             self._add_ref(task)
         if known is not None:
             periods = self._periods.setdefault(full_name, [(-math.inf, known)])
-            # After every run so far, whatever the clock says: runs are told apart by when they were made.
+            # After every run so far, also if the clock was set back: a run belongs to the definition at its creation.
             periods.append((math.nextafter(max(time.time(), self._latest), math.inf), made))
         self._today[full_name] = made
 
     def _add_ref(self, task: AnyTask) -> None:
         known = self._by_ref.setdefault(task.ref, task)
-        # Of a name at the top of a module the newest counts. Functions made in a function all have one name.
+        # The newest function of a module-level name counts. Functions defined in a function all have one name.
         if known is None or known.function is not task.function:
             self._by_ref[task.ref] = None if "<locals>" in task.ref else task
 
-    # -- the workflows of today -----------------------------------------------------------------------------------
+    # -- current definitions --------------------------------------------------------------------------------------
     @property
     def workflows(self) -> Mapping[str, Definition]:
-        """Definitions by full name."""
+        """The current definitions by full name."""
         return MappingProxyType(self._today)
 
     def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
-        """The specs of the workflow and of all that it calls, however deep."""
+        """Returns the specs of the workflow and of all workflows that it calls, at any depth."""
         found: dict[str, WorkflowSpec] = {}
         open_ = [self.define(workflow, tenant)]
         while open_:
@@ -105,24 +104,24 @@ class Registry:
         return list(found.values())
 
     def spec_of(self, workflow_full_name: str) -> WorkflowSpec | None:
-        """The spec that today's code draws."""
+        """Returns the spec that the current code builds."""
         known = self._today.get(workflow_full_name)
         return None if known is None else known.spec
 
     # -- runs ---------------------------------------------------------------------------------------------------
     def keep(self, run: NewRun, definition: Definition) -> None:
-        """The run, which is about to be stored, belongs to this definition."""
+        """Assigns a run that is about to be stored to this definition."""
         with self._lock:
             self._latest = max(self._latest, run.created_at)
             if self.definition_of(run) is not definition:
                 self._kept[run.run_id] = definition
 
     def forget(self, run_id: str) -> None:
-        """The run has ended."""
+        """Drops the definition of a run that has ended."""
         self._kept.pop(run_id, None)
 
     def definition_of(self, run: NewRun) -> Definition | None:
-        """The definition that the run belongs to; None if this program does not have its workflow."""
+        """Returns the definition that the run belongs to; None if this program does not have its workflow."""
         kept = self._kept.get(run.run_id)
         if kept is not None:
             return kept
@@ -132,17 +131,17 @@ class Registry:
         return periods[max(0, bisect_right(periods, run.created_at, key=lambda period: period[0]) - 1)][1]
 
     def is_superseded(self, run: NewRun) -> bool:
-        """Whether the run belongs to another definition than that of today: other programs do not have its bodies."""
+        """True if the run belongs to an earlier definition, whose bodies other programs do not have."""
         return self.definition_of(run) is not self._today.get(run.workflow)
 
     def child_of(self, run: NewRun, workflow_full_name: str) -> Definition | None:
-        """The workflow that a task of this run calls, as the run's own workflow was drawn with it."""
+        """Returns the workflow that a task of this run calls, as it was when the run's workflow was defined."""
         parent = self.definition_of(run)
         drawn = None if parent is None else parent.children.get(workflow_full_name)
         return drawn or self._today.get(workflow_full_name)
 
     def find(self, run: NewRun, task: TaskSpec) -> AnyTask | None:
-        """The task as it was written; None if this program does not have it, or it is no Python function."""
+        """Returns the task object; None if this program does not have it, or its body is no Python function."""
         if task.body.kind != "python":
             return None
         definition = self.definition_of(run)
@@ -150,7 +149,7 @@ class Registry:
         return found or self._by_ref.get(task.body.ref)
 
     def conditions_of(self, run: NewRun, task: TaskSpec) -> Collection[str]:
-        """The predicates that this task may wait for, as its own code names them."""
+        """Returns the predicates that this task may wait for, as its code declares them."""
         if task.body.kind == "handler":
             return task.body.conditions
         found = self.find(run, task)
@@ -172,6 +171,6 @@ def _duplicate(full_name: str, known: Definition, made: Definition) -> Definitio
 
 
 def children_of(workflow: AnyWorkflow) -> list[AnyWorkflow]:
-    """The workflows that this one calls."""
+    """Returns the workflows that this one calls."""
     called = [task.workflow for task in workflow.tasks.values() if isinstance(task, ChildTask)]
     return list({id(each): cast("AnyWorkflow", each) for each in called}.values())

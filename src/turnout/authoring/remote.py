@@ -41,7 +41,7 @@ class RemoteTask(Task[..., Any]):
 
     @property
     def conditions(self) -> Mapping[str, Callable[..., Any]]:
-        """None: what the handler waits for is called where it runs. The spec has the names."""
+        """Empty: the worker calls the predicates that its handler waits for. The spec has their names."""
         return {}
 
 

@@ -80,7 +80,7 @@ def shell(
 
 
 def _plain(spec: ShellSpec, name: str) -> Any:
-    """The function that runs the command here and now, with a parameter for each placeholder."""
+    """Returns the function that runs the command in this process, with a parameter for each placeholder."""
 
     def run(**values: Any) -> Any:
         import subprocess
@@ -111,7 +111,7 @@ def _plain(spec: ShellSpec, name: str) -> Any:
 
 
 def _name_of(spec: ShellSpec) -> str:
-    """The command's first word, if that can be a task's name."""
+    """Returns the command's first word if it is a valid task name, else ``shell``."""
     words = spec.command.split() if isinstance(spec.command, str) else spec.command
     name = os.path.basename(words[0]) if words and words[0] else ""
     return name if is_identifier(name) else "shell"

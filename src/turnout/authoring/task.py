@@ -44,10 +44,10 @@ class Task(Generic[P, R]):
         self.function = function
         self.given = checked(options or {}, getattr(function, "__name__", "task"))
         self.waits_for: tuple[Any, ...] = ()
-        """What ``.after`` was given: placeholders, tasks or names."""
+        """The arguments of ``.after``: placeholders, tasks or names."""
         self.fixed_args: tuple[Any, ...] = ()
         self.fixed_kwargs: dict[str, Any] = {}
-        """What ``.partial`` was given."""
+        """The arguments of ``.partial``."""
         self.named_explicitly = False
         functools.update_wrapper(self, function)
         self._check()
@@ -179,7 +179,7 @@ class Task(Generic[P, R]):
 
 
 class Decorator:
-    """What ``@task(…)`` with options returns."""
+    """The decorator that ``@task(…)`` with options returns."""
 
     def __init__(self, options: TaskOptions) -> None:
         self._options = options

@@ -36,19 +36,20 @@ DEFAULT_PACKAGE = "embedded"
 
 _defined: weakref.WeakSet[Workflow[..., Any]] = weakref.WeakSet()
 _drawing_lock = threading.RLock()
-"""One for all workflows: drawing one draws its children too, and two threads might begin at either end."""
+"""One lock for all workflows: building a graph builds those of its children too, and two threads with a lock for each
+workflow could deadlock."""
 _being_drawn: ContextVar[tuple[Workflow[..., Any], ...]] = ContextVar("turnout_being_drawn", default=())
 
 
 def defined_workflows() -> list[Workflow[..., Any]]:
-    """The workflows that this program has defined so far: what a Runner can resume by default."""
+    """Returns the workflows that this program has defined so far, which a Runner can resume by default."""
     return list(_defined)
 
 
 class Workflow(Generic[P, R]):
     """A named graph of tasks: ``@workflow`` on a function, or ``Workflow(name, tasks=[…])`` in Context style.
 
-    Calling it runs it durably on the default Runner. The graph is drawn once, when it is first needed.
+    Calling it runs it durably on the default Runner. The graph is built once, when it is first needed.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Workflow(Generic[P, R]):
     def from_function(
         cls, function: Callable[Q, S], *, name: str | None = None, **options: Unpack[WorkflowOptions]
     ) -> Workflow[Q, S]:
-        """Returns the workflow whose graph the function builds: what ``@workflow`` does."""
+        """Returns the workflow whose graph the function builds, as ``@workflow`` does."""
         made: Workflow[Q, S] = Workflow.__new__(Workflow)
         name = name or function.__name__
         made._set_up(FunctionSource(name, function), name, options)
@@ -243,7 +244,7 @@ class Workflow(Generic[P, R]):
 
 
 def _at_home(task: TaskSpec, home: str, tenant: str) -> TaskSpec:
-    """The task with its full name; a child run's workflow is one of the same tenant."""
+    """Returns the task with its full name; the workflow of a child run has the same tenant."""
     if not task.full_name:
         task = msgspec.structs.replace(task, full_name=f"{home}::{task.name}")
     if task.body.kind == "workflow":
@@ -252,7 +253,7 @@ def _at_home(task: TaskSpec, home: str, tenant: str) -> TaskSpec:
 
 
 class Decorator:
-    """What ``@workflow(…)`` with options returns."""
+    """The decorator that ``@workflow(…)`` with options returns."""
 
     def __init__(self, name: str | None, options: WorkflowOptions) -> None:
         self._name, self._options = name, options
@@ -268,7 +269,7 @@ def workflow(*, name: str | None = None, **options: Unpack[WorkflowOptions]) -> 
 def workflow(
     function: Callable[..., Any] | None = None, /, *, name: str | None = None, **options: Unpack[WorkflowOptions]
 ) -> Workflow[..., Any] | Decorator:
-    """Makes a function a workflow. It is executed once, with placeholders, to draw the graph.
+    """Makes a function a workflow. It is executed once, with placeholders, to build the graph.
 
     >>> from turnout import task, workflow
     >>> @task

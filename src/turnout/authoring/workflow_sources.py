@@ -25,7 +25,7 @@ NO_TYPES: Mapping[str, TypeAdapter] = MappingProxyType({})
 
 
 class Source(Protocol):
-    """What a workflow asks of either style. ``result``, and what is said of parameters, is known once it was drawn."""
+    """The source of a workflow's graph, of either style. ``result`` and the types in ``params`` are set by ``draw``."""
 
     context_style: bool
     params: tuple[Param, ...]
@@ -37,7 +37,7 @@ class Source(Protocol):
     home: Mapping[str, Any]
     """The globals of the module that defines it."""
     where: str
-    """Where it is defined, for people."""
+    """The place of its definition, for messages."""
 
     @property
     def types(self) -> Mapping[str, TypeAdapter]:
@@ -48,7 +48,7 @@ class Source(Protocol):
 
 
 class FunctionSource:
-    """The graph is what the function's calls of tasks make, the result what it returns."""
+    """Builds the graph from the calls of tasks in a function; the function's value is the result."""
 
     context_style = False
 
@@ -73,7 +73,7 @@ class FunctionSource:
         return types_of(self.function)
 
     def draw(self, drawing: GraphBuilder[Task[..., Any]]) -> None:
-        # Only now: when the function was decorated, the classes that it names may not have existed yet.
+        # Not in the constructor: when the function is decorated, classes in its annotations may not exist yet.
         self.params = self._described(self.params)
         args: list[Any] = [drawing.parameter(name) for name in self.positional]
         kwargs = {p.name: drawing.parameter(p.name) for p in self.params if p.name not in self.positional}
@@ -110,7 +110,7 @@ class FunctionSource:
 
 
 class ContextSource:
-    """The graph is what ``depends_on`` says, the result the merge of what the leaves left."""
+    """Builds the graph from ``depends_on``; the result is the merge of the contexts of the leaves."""
 
     context_style = True
     params: tuple[Param, ...] = ()
@@ -132,7 +132,7 @@ class ContextSource:
 
     def _check(self, task: Task[..., Any]) -> None:
         if task.body.kind != "python":
-            return  # a child run finds its parameters in the context by their names
+            return  # a child run takes its parameters from the context by name
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         for each in open_signature(task.function).parameters.values():
             if each.default is inspect.Parameter.empty and each.kind not in variable:
@@ -165,12 +165,12 @@ _GOOGLE = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)$")
 
 
 def parameter_docs(docstring: str | None) -> dict[str, str]:
-    """Texts by parameter, from ``Args:`` sections (Google's style) and ``:param name:`` fields (Sphinx's)."""
+    """Returns texts by parameter, from ``Args:`` sections (Google's style) and ``:param name:`` fields (Sphinx's)."""
     found: dict[str, list[str]] = {}
     if not docstring:
         return {}
     section: int | None = None
-    """How deep the entries of the section that we are in are indented; -1 before the first one."""
+    """The indentation of the entries of the current section; -1 before the first one."""
     current: tuple[str, int] | None = None
     for line in inspect.cleandoc(docstring).splitlines():
         text, indent = line.strip(), len(line) - len(line.lstrip())
@@ -191,7 +191,7 @@ def parameter_docs(docstring: str | None) -> dict[str, str]:
 
 
 def annotation_doc(annotation: Any) -> str:
-    """The text in ``Annotated[int, "how many"]`` or ``Annotated[int, Doc("how many")]``."""
+    """Returns the text in ``Annotated[int, "how many"]`` or ``Annotated[int, Doc("how many")]``."""
     if get_origin(annotation) is Annotated:
         for remark in get_args(annotation)[1:]:
             text = remark if isinstance(remark, str) else getattr(remark, "documentation", None)

@@ -17,20 +17,20 @@ from turnout.errors import InvalidYaml
 if TYPE_CHECKING:
     from yaml import SafeLoader
 else:
-    # The one in C is there unless PyYAML was built without libyaml; both do the same.
+    # The loader in C is missing if PyYAML was built without libyaml; both read the same.
     SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MAX_CHARACTERS = 1 << 20
 MAX_DEPTH = 50
 MAX_VALUES = 100_000
-"""Values in a document, those behind an alias counted wherever it stands. Above any of the three, it is refused."""
+"""Values in a document, those of an alias counted at each use. A document above any of the three is refused."""
 
 _TAG = "tag:yaml.org,2002:"
 _STR, _MERGE = f"{_TAG}str", f"{_TAG}merge"
 
 
 def read_yaml(text: str) -> Any:
-    """The values of the one document in the text: dicts with text as keys, lists, text, numbers, flags and None."""
+    """Returns the value of the one document in the text: dicts with text keys, lists, text, numbers, flags, None."""
     if len(text) > MAX_CHARACTERS:
         raise InvalidYaml(f"it has {len(text):,} characters; {MAX_CHARACTERS:,} are the most", code="yaml_too_large")
     try:
@@ -47,10 +47,10 @@ def read_yaml(text: str) -> Any:
 
 
 def _check_bounds(text: str) -> None:
-    """Refuse a document that would be too large or too deep, before anything is made of it."""
+    """Raises InvalidYaml if the document is too large or too deep, before values are built."""
     values = 0
     open_: list[tuple[str | None, int]] = []
-    """The anchor of each list and table that has not ended, and the count of values before it."""
+    """The anchor of each open list and table, and the number of values before it."""
     sizes: dict[str, int] = {}
     for event in yaml.parse(text, Loader=_Loader):
         match event:
@@ -79,14 +79,14 @@ def _check_bounds(text: str) -> None:
 
 
 class _Loader(SafeLoader):
-    """The plain values of YAML 1.2, and of 1.1 the merge key ``<<``."""
+    """Loads the plain values of YAML 1.2, and the merge key ``<<`` of 1.1."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self._flattened: set[Any] = set()
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Called for every table, before it is made. Its keys are looked at before merged ones stand among them."""
+        """Called for every table before it is built. Its keys are checked before those of ``<<`` are merged."""
         if node in self._flattened:
             return
         self._flattened.add(node)
@@ -102,7 +102,8 @@ class _Loader(SafeLoader):
 
 
 def _scalar(tag: str, read: Callable[[str], Any], pattern: str = "", first: Iterable[str] = "") -> None:
-    """Read plain scalars of this pattern, which begin with one of these characters, and those with this tag."""
+    """Registers the reader of scalars with this tag, and of plain ones of this pattern that begin with one of these
+    characters."""
 
     def construct(loader: _Loader, node: yaml.Node) -> Any:
         if not isinstance(node, yaml.ScalarNode):
@@ -129,7 +130,7 @@ def _unknown_tag(_loader: _Loader, node: yaml.Node) -> Any:
     _refuse(node, f"the tag {node.tag.replace(_TAG, '!!')} is not understood: write plain text, numbers, lists, tables")
 
 
-# Nothing of what the library would read by itself: dates, sets, binary, numbers by the older rules.
+# The library's own types are removed: dates, sets, binary, numbers by YAML 1.1.
 _Loader.yaml_implicit_resolvers = {}
 _Loader.yaml_constructors = {None: _unknown_tag}
 _scalar("null", lambda _: None, "~|null|Null|NULL|", ["~", "n", "N", ""])

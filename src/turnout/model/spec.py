@@ -88,7 +88,7 @@ class Mapped(msgspec.Struct, frozen=True, omit_defaults=True):
     """The task runs once for each item of its lists: an item is a task of its own in the run."""
 
     over: tuple[int | str, ...]
-    """The arguments whose lists are mapped in parallel: positions in ``args``, names in ``kwargs``."""
+    """The lists that are iterated in parallel, as by ``zip``: positions in ``args``, names in ``kwargs``."""
     max_parallel: int | None = None
     """Items that may run at once."""
     return_exceptions: bool = False

@@ -20,11 +20,11 @@ from turnout.orchestration.active_runs import ActiveRun, PendingResult, RunComma
 
 
 class FinishedRun(msgspec.Struct):
-    """How a run ended."""
+    """A run that has ended."""
 
     run: StoredRun
     machine: RunMachine | None
-    """What its owner had in memory, outputs included; None if another process ended it."""
+    """The run in its owner's memory, outputs included; None if another process ended it."""
 
 
 class Submission(msgspec.Struct):

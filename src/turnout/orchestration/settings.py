@@ -15,14 +15,14 @@ from turnout.runtime.log_buffer import LogSettings
 
 
 class Retention(Settings, frozen=True, kw_only=True):
-    """How long runs are kept after their end."""
+    """Settings of the deletion of runs after their end."""
 
     table: ClassVar[str] = "orchestration.retention"
 
     older_than: Age = "30d"
     """Runs that ended longer ago are deleted."""
     every: Period = "1h"
-    """How often one of the orchestrators on the database deletes runs."""
+    """The time between two deletions by one of the orchestrators on the database."""
     states: tuple[RunState, ...] = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
     """Only runs that ended in one of these states are deleted."""
     runs: Count = 100
@@ -45,7 +45,7 @@ def ended_states(states: Sequence[RunState | str], path: str = "states") -> list
 
 
 class EngineSettings(Settings, frozen=True, kw_only=True):
-    """What an orchestrator may take, and its intervals."""
+    """Limits and intervals of an orchestrator."""
 
     table: ClassVar[str] = "orchestration"
 
@@ -71,7 +71,7 @@ class EngineSettings(Settings, frozen=True, kw_only=True):
     submit_wait: NonNegativeSeconds | None = None
     """Seconds that ``submit`` waits then before it raises ``TooBusy``; None: until there is room, 0: not at all."""
     coordinator: CoordinatorSettings = CoordinatorSettings()
-    """How the pools are sized and supervised."""
+    """The sizing and supervision of the pools."""
     executor_pools: PoolsSettings = PoolsSettings()
     """The five pools."""
     executor_breaker: BreakerSettings | None = BreakerSettings()
@@ -83,11 +83,11 @@ class EngineSettings(Settings, frozen=True, kw_only=True):
     stop_grace: Seconds = 10.0
     """Seconds that running bodies get when the Runner closes."""
     limits: Limits = Limits()
-    """How often a task may be lost or deferred, and how large a run may get."""
+    """Limits of losses and deferrals of a task, and of the size of a run."""
     logs: LogSettings = LogSettings()
-    """What is kept of the output of attempts."""
+    """The storage of the output of attempts."""
     retention: Retention | None = None
-    """How long runs are kept; None: nothing is deleted automatically."""
+    """The deletion of ended runs; None: nothing is deleted automatically."""
 
     def check_rules(self, path: str) -> None:
         if not self.heartbeat <= self.self_fence < self.lease:

@@ -32,7 +32,7 @@ class ChildRun(Protocol):
 
 
 class ChildCall:
-    """One attempt of a task that is a child run; ``former`` is the child of the attempt before, if there was one."""
+    """One attempt of a task that is a child run; ``former`` is the child of the previous attempt, if any."""
 
     def __init__(self, work: Work, pos: int, registry: Registry, former: ChildRun | None) -> None:
         self.registry = registry
@@ -41,7 +41,7 @@ class ChildCall:
         self._former = former
 
     def call(self) -> tuple[Definition, dict[str, Any]]:
-        """The child's workflow and its checked input."""
+        """Returns the child's workflow and its checked input."""
         work = self._work
         workflow = self.registry.workflows[work.task.body.ref]
         args, kwargs = child_input(workflow.spec, work.args, dict(work.kwargs), work.context)
@@ -58,7 +58,7 @@ class ChildCall:
         )
 
     def reused(self, graph: Graph) -> Sequence[TaskRow]:
-        """What the child before has finished."""
+        """Returns the rows that the child of the previous attempt has finished."""
         if self._former is None:
             return ()
         rows = {row.pos: row for row in self._former.machine.tasks}
@@ -73,7 +73,7 @@ class ChildCall:
         return ExecutionResult.failed(self._work.event, failure, retryable=False)
 
     def result(self, child: ChildRun) -> ExecutionResult:
-        """How the attempt ended, as the child did."""
+        """Returns the result of the attempt by the end of its child."""
         work, machine = self._work, child.machine
         answer = child_result(machine.new, machine.row)
         if machine.row.state is not RunState.COMPLETED:

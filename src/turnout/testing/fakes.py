@@ -24,18 +24,18 @@ from turnout.model.rows import NewRun
 from turnout.model.spec import TaskSpec
 
 Fakes = Mapping[Any, Any]
-"""By task, by function or by name: a function to call instead, an exception to raise, or a value to return."""
+"""By task, function or name: a function to call instead, an exception to raise, or a value to return."""
 
 
 class FakedRegistry(Registry):
-    """Finds the fakes instead of the bodies that they stand for."""
+    """Finds the fakes instead of the bodies that they replace."""
 
     def __init__(self, workflow: Workflow[..., Any], fakes: Fakes) -> None:
         super().__init__()
         self.add(workflow)
         self._stand_ins: dict[tuple[str, str], Task[..., Any]] = {
-            # No executor is there: a command runs as it does when its task is called outside of a workflow, and a
-            # handler that has no fake says that it needs one.
+            # There is no executor: a command runs as it does when its task is called outside of a workflow, and a
+            # handler without a fake raises an error.
             (full_name, name): task
             for full_name, each in self.workflows.items()
             for name, task in each.tasks.items()
@@ -58,7 +58,7 @@ class FakedRegistry(Registry):
 
 
 def _named(tasks: Mapping[str, Task[..., Any]], target: Any) -> list[str]:
-    """A name means one node or all calls of the task of that name; a task, workflow or function, all of its calls."""
+    """Returns the nodes of a target: of a name, that node or all calls of that task; otherwise, all of its calls."""
     if isinstance(target, str):
         return [target] if target in tasks else [name for name, task in tasks.items() if task.name == target]
     function = target.function if isinstance(target, Task) else target
@@ -75,9 +75,9 @@ def _refuse(target: Any, known: Iterable[str]) -> NoReturn:
 
 
 def stand_in(body: Callable[..., Any], fake: Any) -> Callable[..., Any]:
-    """A function that takes what the body takes, its arguments converted by the body's annotations, and is the fake.
+    """Returns a function with the body's signature and annotations that calls the fake.
 
-    A fake gets a ``TaskInfo`` only if it asks for one itself, and a ``Context`` if it takes an argument.
+    A fake gets a ``TaskInfo`` only if it has a parameter for one, and a ``Context`` if it takes an argument.
     """
     if isinstance(fake, BaseException) or (isinstance(fake, type) and issubclass(fake, BaseException)):
         given = fake
@@ -143,7 +143,7 @@ def _positional(function: Any) -> list[str]:
 
 
 Step: TypeAlias = Callable[[TaskReadyEvent], ExecutionResult]
-"""How one attempt ends: made with ``completes``, ``fails`` and the like, or a function of your own."""
+"""Returns the result of one attempt: made with ``completes``, ``fails`` and the like, or a function of your own."""
 
 
 def completes(value: Any = None) -> Step:
@@ -178,10 +178,10 @@ def refuses(reason: str = "no_capacity", *, unavailable: bool = False) -> Step:
 
 
 class FakeExecutor:
-    """An executor for a real Runner. Tasks in the script do what it says, attempt by attempt; others run their body.
+    """An executor for a real Runner. Tasks in the script take one step for each attempt; others run their body.
 
     ``FakeExecutor({"charge": [fails("no answer"), completes({"id": 1})], "ship": crashes()})``. Tasks are given by
-    their name, or by their full name. When a list is used up, its last step stays.
+    their name, or by their full name. After the end of a list its last step is repeated.
     """
 
     local: bool = True
@@ -193,7 +193,7 @@ class FakeExecutor:
         self._script = {task: [steps] if callable(steps) else list(steps) for task, steps in (script or {}).items()}
         self._loader: Loader | None = None
         self.events: list[TaskReadyEvent] = []
-        """Every attempt that came, in order."""
+        """Every attempt, in order."""
 
     @property
     def name(self) -> str:

@@ -36,9 +36,9 @@ def run_inline(
     clock: ManualClock | None = None,
     **kwargs: Any,
 ) -> R:
-    """Runs the workflow here and now, without a database or threads, and returns its result.
+    """Runs the workflow in the calling thread, without a database, and returns its result.
 
-    ``fakes`` stand in for tasks, by task or by name: a function, an exception to raise, or a value to return.
+    ``fakes`` replace tasks, by task or by name: a function, an exception to raise, or a value to return.
 
     >>> from turnout import task, workflow
     >>> @task

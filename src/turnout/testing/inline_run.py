@@ -45,11 +45,11 @@ R = TypeVar("R")
 HERE = DispatchDecision("inline", "run by the test")
 HOLDER = "inline"
 EVERYTHING = Limits(inline_output=1 << 62)
-"""There is no store to read large outputs from: memory keeps them all."""
+"""All outputs stay in memory, as there is no store to read large ones from."""
 
 
 class InlineTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of an inline run, as it is now."""
+    """The present state of one task of an inline run."""
 
     name: str
     state: TaskState
@@ -70,18 +70,20 @@ class InlineRun(Generic[R]):
         fakes: Fakes | None = None,
         clock: ManualClock | None = None,
         *,
-        birth: ChildCall | None = None,
+        child_call: ChildCall | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.children: dict[str, InlineRun[Any]] = {}
         """The newest child run of each task that is one, by the task's name."""
         self._fakes: Fakes = fakes or {}
         self.history: list[HistoryRow] = []
-        """Every move, in order: what a store would have written."""
+        """Every move, in order, as a store would have it."""
         self._workflow = workflow
         # A child's fakes were checked with its parent's.
         self._registry = (
-            FakedRegistry(cast("Workflow[..., R]", workflow), self._fakes) if birth is None else birth.registry
+            FakedRegistry(cast("Workflow[..., R]", workflow), self._fakes)
+            if child_call is None
+            else child_call.registry
         )
         graph = Graph(workflow.spec)
         new = NewRun(
@@ -92,23 +94,25 @@ class InlineRun(Generic[R]):
             created_at=self.clock.now(),
             timeout=graph.spec.timeout,
         )
-        if birth is not None:
-            new = birth.child_of_parent(new)
-        self._machine = RunMachine.create(graph, new, EVERYTHING, () if birth is None else birth.reused(graph))
-        # Nothing is ever read from the store: the machine keeps every output.
+        if child_call is not None:
+            new = child_call.child_of_parent(new)
+        self._machine = RunMachine.create(
+            graph, new, EVERYTHING, () if child_call is None else child_call.reused(graph)
+        )
+        # The store is never read: the machine keeps every output.
         store = cast("Store", None)
         runs = {new.run_id: ActiveRun(self._machine)}
         self._loader = MemoryLoader(store, self._registry, GraphCache(store), runs)
         self._due: dict[int, float] = {}
-        """When tasks that wait for their retry may start again, by position, in seconds that the clock will count."""
+        """The end of the delay of each waiting task, by position, in seconds of the clock."""
         self._deadline = None if new.timeout is None else self.clock.passed + new.timeout
         self._raised: dict[int, BaseException] = {}
-        """What the newest attempt of a task raised, by position: the cause of the failure, with its traceback."""
+        """The exception of the newest attempt of a task, by position, with its traceback."""
         transition = self._turn()
         transition.begin()
         self._commit(transition)
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------------------------
     @property
     def id(self) -> str:
         return self._machine.new.run_id
@@ -119,7 +123,7 @@ class InlineRun(Generic[R]):
 
     @property
     def tasks(self) -> dict[str, InlineTask]:
-        """All tasks by name; the items of mapped tasks as ``name[0]``, ``name[1]``, …"""
+        """Returns all tasks by name; the items of mapped tasks as ``name[0]``, ``name[1]``, …"""
         return {
             row.name: InlineTask(
                 name=row.name,
@@ -134,7 +138,7 @@ class InlineRun(Generic[R]):
 
     # -- moving -------------------------------------------------------------------------------------------------
     def step(self) -> str | None:
-        """Runs the next ready task and returns its name; None if nothing can start at this time."""
+        """Runs the next ready task and returns its name; None if no task can start at this time."""
         self._notice_time()
         transition = self._turn()
         ready = list(transition.ready())
@@ -151,14 +155,14 @@ class InlineRun(Generic[R]):
         return self._machine.tasks[pos].name
 
     def finish(self) -> RunState:
-        """Runs to the end, jumping over waits; returns the final state, or ``paused`` if it has to be resumed."""
+        """Runs to the end and skips delays; returns the final state, or ``paused`` if the run is paused."""
         while not self.state.terminal and self.state is not RunState.PAUSED:
             if self.step() is None and not self.state.terminal:
                 self._jump()
         return self.state
 
     def result(self) -> R:
-        """Runs to the end and returns what the workflow returns; raises RunFailed, RunCancelled or RunTimedOut."""
+        """Runs to the end and returns the result of the workflow; raises RunFailed, RunCancelled or RunTimedOut."""
         if self.finish() is RunState.PAUSED:
             raise RunError(f"run {self.id} is paused: resume() it first", run_id=self.id)
         machine = self._machine
@@ -232,7 +236,7 @@ class InlineRun(Generic[R]):
             self._machine.clear_delay(pos)
 
     def _jump(self) -> None:
-        """Nothing can start now: let time pass until something can."""
+        """Advances the clock to the end of the next delay, or to the deadline."""
         times = [*self._due.values(), *([] if self._deadline is None else [self._deadline])]
         if not times:
             waiting = ", ".join(row.name for row in self._machine.tasks if not row.state.terminal)
@@ -250,28 +254,28 @@ class InlineRun(Generic[R]):
             return self._run_child(work, pos)
         started_at = self.clock.now()
         info = info_for(work, started_at)
-        # Nothing else can cancel it: waiting for a cancellation takes no time.
+        # No other thread can cancel it, so waiting for a cancellation takes no time.
         info.waiter = None
 
         def note(error: BaseException) -> None:
             if isinstance(error, KeyboardInterrupt | GeneratorExit):
-                raise error  # meant for the test, not for the body
+                raise error  # for the test, not for the body
             self._raised[pos] = error
 
         return _run_body(lambda: run_body(work, info, clock=self.clock.now, on_error=note))
 
     def _run_child(self, work: Work, pos: int) -> ExecutionResult:
         name = self._machine.tasks[pos].name
-        birth = ChildCall(work, pos, self._registry, self.children.get(name))
+        child_call = ChildCall(work, pos, self._registry, self.children.get(name))
         try:
-            workflow, input = birth.call()
+            workflow, input = child_call.call()
         except InputError as error:
-            return birth.refused(error)
-        child = self.children[name] = InlineRun(workflow, input, self._fakes, self.clock, birth=birth)
+            return child_call.refused(error)
+        child = self.children[name] = InlineRun(workflow, input, self._fakes, self.clock, child_call=child_call)
         child.finish()
         if child.cause is not None:
             self._raised[pos] = child.cause
-        return birth.result(child)
+        return child_call.result(child)
 
 
 def _run_body(run: Callable[[], ExecutionResult]) -> ExecutionResult:
@@ -279,6 +283,6 @@ def _run_body(run: Callable[[], ExecutionResult]) -> ExecutionResult:
         asyncio.get_running_loop()
     except RuntimeError:
         return run()
-    # The caller's own event loop is waiting for us; an async body needs another one, and a loop needs a thread.
+    # The caller's event loop is blocked here; an async body needs another one, and so another thread.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(run).result()

@@ -44,7 +44,7 @@ class Propagation:
         self._requests = requests
         self._spawn = background.spawn
         self._sending: dict[str, asyncio.Task[None]] = {}
-        """By the child's id: the task that carries out a command."""
+        """The task that applies a command, by the child's id."""
 
     def follow_up(self, owned: ActiveRun, row: TaskRow, child: str, stored: StoredRun | None = None) -> None:
         """Delivers the result of an existing child that has ended, or sends it the command that its parent's state asks
@@ -68,7 +68,7 @@ class Propagation:
         return any(child in self._runs for child in children)
 
     async def wait_for(self, children: Iterable[str]) -> bool:
-        """Waits until the commands to these children are carried out. Returns False if there were none."""
+        """Waits until the commands to these children are applied. Returns False if there were none."""
         sending = [self._sending[child] for child in children if child in self._sending]
         if sending:
             await asyncio.wait(sending)

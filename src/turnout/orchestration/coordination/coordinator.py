@@ -1,4 +1,4 @@
-"""Sizes and supervises the pools: three slow loops that carry out pure decisions."""
+"""Sizes and supervises the pools: three slow loops that apply pure decisions."""
 
 from __future__ import annotations
 

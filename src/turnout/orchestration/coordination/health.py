@@ -30,7 +30,7 @@ HEALTH_MOVES: dict[HealthState, frozenset[HealthState]] = {
 
 
 class Signs(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a stage executor from outside. Times are monotonic."""
+    """The observable state of a stage executor. Times are monotonic."""
 
     started_at: float | None
     stopping_at: float | None = None
@@ -38,9 +38,9 @@ class Signs(msgspec.Struct, frozen=True, kw_only=True):
     """Its loop has returned, was cancelled or raised."""
     last_heartbeat: float = 0.0
     busy_since: float | None = None
-    """When it took its present batch."""
+    """The time at which it took its present batch."""
     excuse: str | None = None
-    """Why a batch may take long without a fault of the executor: the database is away."""
+    """The reason for which a batch may take long without a fault of the executor: the database is unreachable."""
     recent: tuple[bool, ...] = ()
     """True for each of its latest batches that succeeded, oldest first."""
     items_processed: int = 0

@@ -56,26 +56,26 @@ class PoolsSettings(Settings, frozen=True, kw_only=True):
 
 
 class CoordinatorSettings(Settings, frozen=True, kw_only=True):
-    """How the pools are sized and supervised."""
+    """Settings of the sizing and supervision of pools."""
 
     table: ClassVar[str] = "orchestration.coordinator"
 
     auto_scaling_enabled: bool = True
-    """Whether pools grow and shrink with their load."""
+    """True if pools grow and shrink with their load."""
     target_utilization: Ratio = 0.75
     """The utilization that a pool is sized for: it grows above 1.2 times as much, and shrinks below half of it."""
     scaling_interval_seconds: Seconds = 5.0
-    """How often the size of each pool is decided."""
+    """Seconds between two decisions on the size of each pool."""
     health_check_interval_seconds: Seconds = 1.0
-    """How often stage executors are checked for being stuck or unhealthy."""
+    """Seconds between two checks of stage executors for being stuck or unhealthy."""
     scaling_cooldown_seconds: Seconds = 15.0
     """The time after a change of a pool's size in which it is not changed again."""
     max_db_pool_usage: Ratio = 0.85
     """The share of the store's connections that this orchestrator uses at most."""
     backpressure_interval_seconds: Seconds = 0.5
-    """How often backpressure is adjusted."""
+    """Seconds between two adjustments of backpressure."""
     scale_up_error_rate: Ratio = 0.05
-    """The error rate above which a pool does not grow: more of what fails does not help."""
+    """The error rate above which a pool does not grow."""
     scale_up_saturation: Ratio = 0.2
     """The saturation of the database above which no pool grows: the database is the bottleneck."""
     degraded_error_rate: Ratio = 0.1

@@ -1,4 +1,4 @@
-"""Carries out pause, resume and cancel, whichever orchestrator owns the run."""
+"""Applies pause, resume and cancel, with any orchestrator as the owner of the run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STOPS = {"pause": PAUSED, "cancel": CANCELLED}
 """Commands after which nothing new begins, and the reason of the attempts that are taken back."""
 log = logging.getLogger("turnout.commands")
 POLL_INTERVAL = 0.05
-"""Seconds between two checks whether another owner has carried a command out."""
+"""Seconds between two checks whether another owner has applied a command."""
 
 
 class Withdrawal:
@@ -31,7 +31,7 @@ class Withdrawal:
 
     A pause or a cancel is committed, and so acknowledged, only when every attempt of the run has begun or never will.
     Until then the run gets no new attempts. An attempt that was taken back ends as ``returned``: it costs no budget,
-    also if the command is not carried out after all.
+    also if the command is not applied.
     """
 
     def __init__(self, delivery: Delivery, runs: ActiveRuns, background: Background, timeout: float) -> None:

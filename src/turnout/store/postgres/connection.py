@@ -35,7 +35,7 @@ def with_items(statement: str, blocks: Mapping[str, str]) -> str:
 
 
 class PostgresDatabase:
-    """Runs blocks of SQL on a bounded pool; the ledger's lanes and the lease keeper have connections of their own."""
+    """Runs blocks of SQL on a bounded pool; the ledger's lanes and lease renewal have connections of their own."""
 
     dialect: Dialect = "postgres"
 

@@ -93,7 +93,7 @@ def _awaited(connection: sqlite3.Connection, inserts: Sequence[RunWrite]) -> fro
 
 
 class _Stale:
-    """What is stored of the runs that the batch changes."""
+    """Removes stale changes from writes, by the stored state of the runs that the batch changes."""
 
     def __init__(self, connection: sqlite3.Connection, updates: Sequence[RunWrite]) -> None:
         ids = [write.run_id for write in updates]
