@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The worker that `turnout conformance --cmd "ruby sdk/ruby/conformance/worker.rb"` plays its sessions against.
+# The worker program of `turnout conformance --cmd "ruby sdk/ruby/conformance/worker.rb"`.
 
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "turnout"

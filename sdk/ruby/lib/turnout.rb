@@ -30,7 +30,7 @@ module Turnout
     #   Turnout.around { |_step, handler| Rails.application.executor.wrap { handler.call } }
     def around(&block) = registry.around(&block)
 
-    # Runs a worker until it is told to stop; see Worker::Options. ZeroMQ is only loaded here.
+    # Runs a worker until it is stopped; see Worker::Options. ZeroMQ is only loaded here.
     def run(**options)
       require "turnout/worker"
       Worker.new(**options).run

@@ -26,13 +26,13 @@ class CommandTest < Minitest::Test
     hub = FakeHub.new(context)
     arguments = ["-r", @handlers, "-c", hub.address, "-l", "zone=a", "-n", "3"]
     program = spawn(RbConfig.ruby, PROGRAM, *arguments, err: File::NULL)
-    hello = hub.let_in
+    hello = hub.welcome_worker
     assert_equal [["greet"], { "zone" => "a" }, 6], hello.values_at("handlers", "labels", "credits")
-    hub.say("steps", batch(step("1.1", handler: "greet", args: { "name" => "you" })))
+    hub.send_message("steps", batch(step("1.1", handler: "greet", args: { "name" => "you" })))
     assert_equal "hello you", hub.results(1).fetch("1.1")["output"]
     Process.kill("TERM", program)
     hub.expect("bye")
-    hub.say("bye", {})
+    hub.send_message("bye", {})
     assert_equal 0, Process.wait2(program)[1].exitstatus
     program = nil
   ensure

@@ -3,12 +3,12 @@
 require "support"
 require "turnout/worker"
 
-# A hub on a real socket that does only what the test says, save that it answers heartbeats while it waits.
+# A hub on a real socket that sends only what the test sends, and answers heartbeats while it waits.
 class FakeHub
   include Support
 
-  # What should have come is given up after so long, also on a machine that is very busy.
-  PATIENCE = 60
+  # Seconds after which an expected message counts as missing, also on a busy machine.
+  WAIT_TIMEOUT = 60
 
   attr_reader :address
   # Whether heartbeats are answered; and with which changes of welcome a hello is, if at all.
@@ -31,26 +31,26 @@ class FakeHub
     @codecs = Hash.new("json")
     @answers_heartbeats = true
     @session = ""
-    @greeted = 0
+    @hello_seq = 0
     @read = []
   end
 
-  # Waits for a hello of a new connection, and lets the worker in.
-  def let_in(**changes)
-    hello = expect("hello") { |body| body["seq"] > @greeted }
-    greet(hello, changes)
+  # Waits for the hello of a new connection, and sends welcome.
+  def welcome_worker(**changes)
+    hello = expect("hello") { |body| body["seq"] > @hello_seq }
+    send_welcome(hello, changes)
     hello
   end
 
-  def say(kind, body)
+  def send_message(kind, body)
     @socket.send_strings([@route, *Turnout::Wire::Frames.pack(kind, body, @session, @codecs[@route])])
   end
 
   def send_frames(frames) = @socket.send_strings([@route, *frames])
 
-  # The body of the next message of these kinds (that the block accepts); others in between are passed over.
+  # The body of the next message of these kinds (that the block accepts); others in between are skipped.
   def expect(*kinds)
-    limit = now + PATIENCE
+    limit = now + WAIT_TIMEOUT
     while now < limit
       found = read(limit) or break
       return found.body if kinds.include?(found.kind) && (!block_given? || yield(found.body))
@@ -58,7 +58,7 @@ class FakeHub
     raise "no #{kinds.join(' or ')} came; there were: #{@read.join(' ')}"
   end
 
-  # Waits until the worker offers so many places.
+  # Waits until the worker offers so many credits.
   def expect_credits(count) = expect("credit", "heartbeat") { |body| body["credits"] == count }
 
   # The results of so many steps, by token; they are acknowledged.
@@ -66,14 +66,14 @@ class FakeHub
     found = {}
     until found.size >= count
       expect("results")["results"].each { |result| found[result["metadata"]["token"]] = result }
-      say("ack", { "tokens" => found.keys })
+      send_message("ack", { "tokens" => found.keys })
     end
     found
   end
 
   def close = @socket.close
 
-  # Goes, and is there again at the same address, with no memory of its connections.
+  # Closes the socket and binds another to the same address.
   def restart
     @socket.unbind(@address)
     @poller.deregister_readable(@socket)
@@ -100,18 +100,18 @@ class FakeHub
   def answer(route, message)
     case message.kind
     when "hello"
-      @route = route if message.body["seq"] > @greeted
-      greet(message.body, @answers_hello) if @answers_hello && message.body["seq"] > @greeted
+      @route = route if message.body["seq"] > @hello_seq
+      send_welcome(message.body, @answers_hello) if @answers_hello && message.body["seq"] > @hello_seq
     when "heartbeat"
-      say("heartbeat", { "seq" => message.body["seq"] }) if @answers_heartbeats && route == @route
+      send_message("heartbeat", { "seq" => message.body["seq"] }) if @answers_heartbeats && route == @route
     end
   end
 
-  def greet(hello, changes)
+  def send_welcome(hello, changes)
     body = welcome(hello["seq"], **changes)
-    @greeted = hello["seq"]
+    @hello_seq = hello["seq"]
     @session = body["session"]
-    say("welcome", body)
+    send_message("welcome", body)
     @codecs[@route] = body["codec"]
   end
 

@@ -66,7 +66,7 @@ class JobTest < Minitest::Test
     assert_equal 1500, run_step { raise Turnout::RetryAfter, 1.5 }["metadata"]["retry_after_ms"]
   end
 
-  def test_a_handler_may_put_itself_off
+  def test_a_handler_may_defer_itself
     result = run_step { raise Turnout::Defer.new(30, saved: { page: 2 }) }
     assert_equal "deferred", result["metadata"]["outcome"]
     assert_equal({ "seconds" => 30, "saved" => { "page" => 2 } }, result["metadata"]["deferral"])
@@ -86,8 +86,8 @@ class JobTest < Minitest::Test
 
   def test_no_result_holds_text_that_no_hub_could_read
     binary = "caf\xC3\xA9 \xff".b
-    said = run_step { raise binary }["error"]["message"]
-    assert_equal "café \uFFFD", said
+    message = run_step { raise binary }["error"]["message"]
+    assert_equal "café \uFFFD", message
     assert_equal ["\uFFFD"], run_step { Turnout::Branch.new("\xff".b) }["metadata"]["chosen"]
     assert_equal "Turnout::NotJson", run_step { ["\xff".b.to_sym] }["error"]["type"]
   end
@@ -155,7 +155,7 @@ class JobTest < Minitest::Test
     500.times do |number|
       registry = Turnout::Registry.new
       registry.register("x") { number.times { nil } }
-      job = Turnout::Job.new(step("1.1", handler: "x"), registry, said: proc {}, progressed: proc {})
+      job = Turnout::Job.new(step("1.1", handler: "x"), registry, on_line: proc {}, on_progress: proc {})
       interrupter = Thread.new { job.interrupt(Turnout::Cancelled.new("stop")) }
       result = job.perform
       interrupter.join
@@ -164,7 +164,7 @@ class JobTest < Minitest::Test
     end
   end
 
-  def test_lines_and_progress_are_told
+  def test_lines_and_progress_are_reported
     lines = []
     progress = []
     run_step(lines: lines, progress: progress) do |step|

@@ -34,19 +34,19 @@ class LimitsTest < Minitest::Test
   end
 
   def test_a_message_over_the_limit_ends_the_connection_with_its_reason
-    hub = LinkUnderTest.new.let_in(max_message_bytes: 1 << 24).settled
-    hub.hear("ack", { "tokens" => ["1.1"] * (Limits::MAX_TOKENS + 1) })
-    action = hub.did.last
+    hub = SessionUnderTest.new.welcome_worker(max_message_bytes: 1 << 24).cleared
+    hub.receive("ack", { "tokens" => ["1.1"] * (Limits::MAX_TOKENS + 1) })
+    action = hub.actions.last
     assert_kind_of Reconnect, action
     assert_equal "over_limit: ack has 200001 tokens; the limit is 200000", action.reason
-    assert hub.link.over_limit?
+    assert hub.session.over_limit?
   end
 
-  def test_the_pauses_before_a_hub_that_was_over_the_limit_only_grow
-    hub = LinkUnderTest.new.let_in(max_message_bytes: 1 << 24)
-    connection = Turnout::Worker::Connection.new("tcp://127.0.0.1:1", hub.link, logger: nil)
+  def test_the_backoff_before_a_hub_that_was_over_the_limit_only_grow
+    hub = SessionUnderTest.new.welcome_worker(max_message_bytes: 1 << 24)
+    connection = Turnout::Worker::Connection.new("tcp://127.0.0.1:1", hub.session, logger: nil)
     assert_equal [0, 0, 0], failures_at_each_welcome(connection)
-    hub.hear("ack", { "tokens" => ["1.1"] * (Limits::MAX_TOKENS + 1) })
+    hub.receive("ack", { "tokens" => ["1.1"] * (Limits::MAX_TOKENS + 1) })
     grown = failures_at_each_welcome(connection)
     assert_equal grown.uniq.sort, grown
   end
@@ -55,7 +55,7 @@ class LimitsTest < Minitest::Test
 
   def failures_at_each_welcome(connection)
     Array.new(3) do
-      connection.try_again(0.0)
+      connection.schedule_reconnect(0.0)
       connection.welcomed
       connection.failures
     end

@@ -50,16 +50,16 @@ class OptionsTest < Minitest::Test
   end
 
   def test_the_secret_key_does_not_stay_in_the_environment_that_children_get
-    said = { "TURNOUT_CONNECT" => "tcp://h:1", "TURNOUT_CURVE_SERVER_KEY" => KEY,
+    variables = { "TURNOUT_CONNECT" => "tcp://h:1", "TURNOUT_CURVE_SERVER_KEY" => KEY,
              "TURNOUT_CURVE_PUBLIC_KEY" => "p" * 40, "TURNOUT_CURVE_SECRET_KEY" => "z" * 40 }
-    ENV.update(said)
+    ENV.update(variables)
     2.times { assert_equal [KEY, "p" * 40, "z" * 40], Turnout::Worker::Options.new.curve.to_a }
     printed = `env`
     assert_includes printed, "p" * 40
     refute_includes printed, "z" * 40
     refute_includes Turnout::Worker::Options.new.curve.inspect, "z" * 40
   ensure
-    said.each_key { |name| ENV.delete(name) }
+    variables.each_key { |name| ENV.delete(name) }
   end
 
   def test_the_pair_may_be_in_a_file

@@ -57,7 +57,7 @@ class RegistryTest < Minitest::Test
     assert_equal "handler_missing", run_step("File")["metadata"]["outcome"]
   end
 
-  def test_the_classes_of_a_module_are_told_one_by_one
+  def test_the_classes_of_a_module_are_listed_one_by_one
     @registry.autoload = "Shop"
     @registry.register("block") { nil }
     assert_equal %w[block Shop::Charge Shop::Inner::Refund], @registry.names
@@ -71,12 +71,12 @@ class RegistryTest < Minitest::Test
     end
   end
 
-  def test_a_version_is_said_for_a_block
+  def test_a_version_is_given_for_a_block
     @registry.register("block", version: "7") { nil }
     assert_equal "7", run_step("block")["metadata"]["handler_version"]
   end
 
-  def test_what_is_around_every_handler_runs_in_the_order_it_was_said
+  def test_what_is_around_every_handler_runs_in_the_order_of_registration
     calls = []
     @registry.around { |step, handler| calls << "outer #{step.name}"; handler.call }
     @registry.around { |_step, handler| calls << "inner"; handler.call.upcase }

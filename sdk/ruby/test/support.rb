@@ -4,9 +4,9 @@ $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "minitest/autorun"
 require "turnout"
 require "turnout/testing"
-require "turnout/wire/link"
+require "turnout/wire/worker_session"
 
-# The messages that every language tests itself with.
+# The message vectors that all SDKs share.
 module Vectors
   FILE = File.expand_path("../../../src/turnout/wire/vectors/messages.json", __dir__)
 
@@ -22,7 +22,7 @@ module Vectors
   end
 end
 
-# Documents and small machines that several tests need.
+# Documents that several tests need.
 module Support
   # A step as a hub sends it.
   def step(token, handler: "echo", **metadata)
@@ -44,61 +44,63 @@ module Support
   end
 end
 
-# A link whose hub is the test, and whose clock is moved by it.
-class LinkUnderTest
-  attr_reader :link, :holdings, :actions
-  attr_accessor :now, :session
+# A session whose hub is the test; the test moves its clock.
+class SessionUnderTest
+  attr_reader :session, :held_steps
+  attr_accessor :now, :session_id
 
-  def initialize(credits: 4, orphan: ->(_holding) { false })
-    @holdings = Turnout::Wire::Holdings.new
+  def initialize(credits: 4, orphan: ->(_held_step) { false })
+    @held_steps = Turnout::Wire::HeldSteps.new
     @now = 100.0
     @codec = "json"
-    @session = ""
+    @session_id = ""
     seq = 0
     hello = { "versions" => ["1.0"], "worker_id" => "w", "codecs" => %w[msgpack json], "handlers" => ["*"] }
-    @link = Turnout::Wire::Link.new(hello, @holdings, credits: credits, next_seq: -> { seq += 1 }, orphan: orphan)
+    @session = Turnout::Wire::WorkerSession.new(
+      hello, @held_steps, credits: credits, next_hello_seq: -> { seq += 1 }, orphan: orphan
+    )
   end
 
-  # What the link has said since it was asked last, as [kind, body].
-  def said
-    messages = @link.outbox.map { |frames| Turnout::Wire::Frames.unpack(frames, @codec) }
-    @link.outbox.clear
+  # The messages that the session has sent since the last call, as [kind, body].
+  def sent
+    messages = @session.outbox.map { |frames| Turnout::Wire::Frames.unpack(frames, @codec) }
+    @session.outbox.clear
     messages.map { |message| [message.kind, message.body] }
   end
 
-  def said_kinds = said.map(&:first)
+  def sent_kinds = sent.map(&:first)
 
-  def did
-    actions = @link.actions.dup
-    @link.actions.clear
+  def actions
+    actions = @session.actions.dup
+    @session.actions.clear
     actions
   end
 
-  def hear(kind, body, session: @session)
-    @link.receive(Turnout::Wire::Frames.pack(kind, body, session, @codec), @now)
+  def receive(kind, body, session: @session_id)
+    @session.receive(Turnout::Wire::Frames.pack(kind, body, session, @codec), @now)
   end
 
   def pass(seconds)
     @now += seconds
-    @link.tick(@now)
+    @session.tick(@now)
   end
 
-  # In session, with everything said so far forgotten.
-  def let_in(**changes)
-    @link.open(@now)
-    seq = said.last[1]["seq"]
+  # Opens the session.
+  def welcome_worker(**changes)
+    @session.open(@now)
+    seq = sent.last[1]["seq"]
     body = { "protocol_version" => "1.0", "session" => "s#{seq}", "seq" => seq, "hub_id" => "hub", "codec" => "json",
              "heartbeat_ms" => 5000, "lease_ms" => 15_000, "resend_ms" => 2000, "max_message_bytes" => 10_000,
              **changes.transform_keys(&:name) }
-    hear("welcome", body, session: body["session"])
-    @session = body["session"]
+    receive("welcome", body, session: body["session"])
+    @session_id = body["session"]
     @codec = body["codec"]
     self
   end
 
-  def settled
-    said
-    did
+  def cleared
+    sent
+    actions
     self
   end
 end

@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
-# What can a handler raise, and what can be raised in it?
+# The errors that a handler can raise, and the interruptions that are raised in it.
 #
 #   StandardError
 #   ├─ Turnout::Error
 #   │  ├─ PermanentError      another attempt would not help
-#   │  ├─ RetryAfter          try again, but not before so many seconds
-#   │  ├─ Defer               nothing went wrong: run me again later, from the top
-#   │  ├─ NotJson             the handler returned something that cannot travel
-#   │  ├─ HandlerMissing      nobody answers to this name here
+#   │  ├─ RetryAfter          retry, but not before so many seconds
+#   │  ├─ Defer               not a failure: run again later, from the top
+#   │  ├─ NotJson             the handler returned a value that is not JSON
+#   │  ├─ HandlerMissing      no handler of this name is registered
 #   │  ├─ ConfigurationError  an option of the worker is wrong
-#   │  └─ Refused             no hub wants this worker
+#   │  └─ Refused             every hub refuses this worker
 #   Exception
-#   └─ Turnout::Interruption  raised in a handler's thread; a bare +rescue+ does not swallow it
+#   └─ Turnout::Interruption  raised in a handler's thread; a bare +rescue+ does not rescue it
 #      ├─ Cancelled
 #      └─ TimedOut
 module Turnout
@@ -24,14 +24,14 @@ module Turnout
       number = seconds.is_a?(Integer) ? seconds : Float(seconds)
       return number if number.finite? && !number.negative?
 
-      raise ArgumentError, "#{seconds} is no time to wait: give seconds"
+      raise ArgumentError, "#{seconds} is not a number of seconds"
     end
   end
 
   # Raise it when another attempt would not help.
   class PermanentError < Error; end
 
-  # Raise it to be tried again, but not before +seconds+ have passed.
+  # Raise it to be retried, but not before +seconds+ have passed.
   class RetryAfter < Error
     attr_reader :seconds
 
@@ -41,8 +41,8 @@ module Turnout
     end
   end
 
-  # Raise it to give the place free and run again from the top after +seconds+; +saved+ is there then as
-  # <tt>step.saved</tt>. It costs no attempt.
+  # Raise it to free the slot and run again from the top after +seconds+, with +saved+ as <tt>step.saved</tt>. It uses
+  # up no retry.
   class Defer < Error
     attr_reader :seconds, :saved
 
@@ -60,16 +60,16 @@ module Turnout
 
   # Ends a handler from outside. Not a StandardError, so that <tt>rescue => error</tt> in a handler lets it pass.
   class Interruption < Exception
-    # The outcome that the hub is told.
+    # The outcome in the result document.
     def outcome = self.class::OUTCOME
   end
 
-  # The hub does not want the result any more.
+  # The result is no longer needed.
   class Cancelled < Interruption
     OUTCOME = "cancelled"
   end
 
-  # The step took longer than it may.
+  # The timeout of the step has passed.
   class TimedOut < Interruption
     OUTCOME = "timed_out"
   end

@@ -8,27 +8,27 @@ require "turnout/step"
 require "turnout/wire/results"
 
 module Turnout
-  # One step and its handler: runs once, in whatever thread calls +perform+, and may be interrupted from another.
+  # One step and its handler: runs once, in the thread that calls +perform+, and may be interrupted from another.
   #
-  # An interruption can only arrive between the handler's first and last line; whatever it meets there, the thread
-  # that ran the handler is clean afterwards and can run another.
+  # An interruption is raised only between the handler's first and last line. The thread has no pending interruption
+  # afterwards and can run another handler.
   class Job
-    BACKTRACE = 20
+    MAX_BACKTRACE = 20
 
     attr_reader :document, :step
 
-    # +fit+ tells, right before the handler is called, whether it is still right to begin.
-    def initialize(document, registry, said:, progressed:, fit: -> { true })
+    # +may_begin+ is called right before the handler and returns whether it may still begin.
+    def initialize(document, registry, on_line:, on_progress:, may_begin: -> { true })
       @document = document
-      @fit = fit
+      @may_begin = may_begin
       @registry = registry
       @lock = Mutex.new
-      @step = Step.new(document, said: said, progressed: progressed, stopped: -> { !@interruption.nil? })
+      @step = Step.new(document, on_line: on_line, on_progress: on_progress, stopped: -> { !@interruption.nil? })
     end
 
     def token = @document["metadata"]["token"]
     def interrupted? = !@interruption.nil?
-    def fit? = interrupted? || @fit.call
+    def may_begin? = interrupted? || @may_begin.call
 
     # Ends the handler with this Interruption, now or as soon as it begins. The first one counts.
     def interrupt(error)
@@ -46,7 +46,7 @@ module Turnout
         began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
         status, value = entered { |entry| outcome_of(entry) }
         took = ((Process.clock_gettime(Process::CLOCK_MONOTONIC) - began) * 1000).round(3)
-        write_down(status, value, took)
+        result_document(status, value, took)
       end
     end
 
@@ -73,14 +73,14 @@ module Turnout
       [:raised, error]
     end
 
-    # An interruption that came when the handler had just ended must not meet the next one.
+    # Discards an interruption that was raised when the handler had just ended.
     def absorb
       Thread.handle_interrupt(Interruption => :immediate) { Thread.pass } while Thread.pending_interrupt?(Interruption)
     rescue Interruption
       retry
     end
 
-    def write_down(status, value, took)
+    def result_document(status, value, took)
       facts = { execution_time_ms: took, handler_version: @version }
       return Wire::Results.unable(@document, "handler_missing", value.message) if status == :missing
       return interrupted(facts) if @interruption
@@ -89,7 +89,7 @@ module Turnout
       raised(value, facts)
     end
 
-    # It counts also if the handler returned all the same: nobody waits for what it says.
+    # An interruption counts also if the handler has returned: its result is not needed.
     def interrupted(facts)
       Wire::Results.unable(@document, @interruption.outcome, @interruption.message, retryable: true, **facts)
     end
@@ -106,26 +106,26 @@ module Turnout
       else
         fail_with(error, **facts)
       end
-    rescue StandardError => unsayable
-      fail_with(unsayable, retryable: false, **facts)
+    rescue StandardError => not_encodable
+      fail_with(not_encodable, retryable: false, **facts)
     end
 
     def fail_with(error, **facts)
-      said = {
+      details = {
         "type" => error.class.name || error.class.to_s,
         "message" => message_of(error),
         # A task's retry_on and never_on are compared with all of them.
         "mro" => error.class.ancestors.grep(Class).take_while { |each| each != Object }.map(&:to_s),
-        "backtrace" => (error.backtrace || []).first(BACKTRACE).map { |line| Plain.readable(line) }
+        "backtrace" => (error.backtrace || []).first(MAX_BACKTRACE).map { |line| Plain.readable(line) }
       }
-      Wire::Results.failed(@document, said, **facts)
+      Wire::Results.failed(@document, details, **facts)
     end
 
-    # Some errors do not like to be looked at.
+    # The method +message+ of an error may raise.
     def message_of(error)
       Plain.readable(error.message)
     rescue StandardError
-      "the handler raised an error that cannot be written down"
+      "the handler raised an error whose message cannot be read"
     end
   end
 end

@@ -5,22 +5,22 @@ require "time"
 require "turnout/errors"
 
 module Turnout
-  # What of a handler's return value can travel? JSON values do; some others have one obvious form; the rest is refused.
+  # Converts a handler's return value to JSON values; a value without an obvious form is refused.
   module Plain
     BYTES = [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].freeze
-    DEEPEST = 100
+    MAX_DEPTH = 100
 
     module_function
 
     #   Plain.of({at: Date.new(2026, 1, 31), tags: Set[:new]})   # => {"at" => "2026-01-31", "tags" => ["new"]}
     def of(value, depth = 0)
-      raise NotJson, "the handler returned values nested more than #{DEEPEST} deep" if depth > DEEPEST
+      raise NotJson, "the handler returned values nested more than #{MAX_DEPTH} deep" if depth > MAX_DEPTH
 
       case value
       when nil, true, false, Integer then value
       when String then text(value)
       when Symbol then text(value.name)
-      when Float then value.finite? ? value : refuse(value, "a number that JSON does not know")
+      when Float then value.finite? ? value : refuse(value, "a number that JSON does not have")
       when Hash then value.to_h { |key, each| [text(key.to_s), of(each, depth + 1)] }
       when Array then value.map { |each| of(each, depth + 1) }
       else converted(value, depth)
@@ -45,7 +45,7 @@ module Turnout
       refuse(value, "text that is not UTF-8")
     end
 
-    # Text for people, whatever it was: what is no UTF-8 becomes question marks.
+    # Returns valid UTF-8 text; other bytes are replaced.
     def readable(text)
       text = text.to_s
       return text.dup.force_encoding(Encoding::UTF_8).scrub if BYTES.include?(text.encoding)
@@ -54,7 +54,7 @@ module Turnout
     end
 
     def refuse(value, what)
-      raise NotJson, "the handler returned #{what} (#{value.inspect.scrub[0, 80]}), which is no JSON value"
+      raise NotJson, "the handler returned #{what} (#{value.inspect.scrub[0, 80]}), which is not a JSON value"
     end
   end
 end

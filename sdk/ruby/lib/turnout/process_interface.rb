@@ -4,7 +4,7 @@ require "delegate"
 require "turnout/values"
 
 module Turnout
-  # What handlers with +process(task, sequence, step)+ are given, made from the step's document.
+  # Builds the arguments of handlers with +process(task, sequence, step)+ from the step's document.
   module ProcessInterface
     # The run: its id, and its input as +context+.
     Task = Struct.new(:task_id, :context, :name, keyword_init: true) do
@@ -29,12 +29,12 @@ module Turnout
       # The step of this name, nil if this step does not depend on it.
       def find_step_by_name(name) = @steps.find { |step| step.name == name.to_s }
 
-      # What the step of this name returned.
+      # The output of the step of this name.
       def [](name) = find_step_by_name(name)&.results
       alias results_of []
     end
 
-    # The step itself, in the words of that interface. It can also do all that a Turnout::Step can.
+    # The step with the names of that interface, and all methods of Turnout::Step.
     class StepView < SimpleDelegator
       def step_id = id
       def handler_config = config

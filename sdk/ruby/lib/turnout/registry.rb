@@ -4,7 +4,7 @@ require "turnout/errors"
 require "turnout/process_interface"
 
 module Turnout
-  # Which code answers to which +handler_class+?
+  # Finds the handler of a +handler_class+.
   class Registry
     CONSTANT = /\A[A-Z]\w*(::[A-Z]\w*)*\z/
     ANY = "*"
@@ -14,7 +14,7 @@ module Turnout
       def call(step) = callable.call(step)
     end
 
-    # Asked for classes by their names when nothing is registered: +true+, or the name of the module that they must
+    # How a name that is not registered is looked up as a class: +true+, or the name of the module that the class must
     # be in ("OrderFulfillment").
     attr_accessor :autoload
 
@@ -36,7 +36,7 @@ module Turnout
     # Wraps every handler: the block gets the step and a callable, and must call it.
     def around(&block) = @around << block
 
-    # What a worker tells its hubs. The classes of a module are told one by one, so that nothing else is sent here.
+    # The names in a worker's hello. The classes of a module are listed one by one, so that no other step is sent here.
     def names
       return [ANY] if autoload == true
 
@@ -47,7 +47,7 @@ module Turnout
     # framework that reloads code may have replaced them.
     def find(name) = @entries[name] || entry(constant(name), nil)
 
-    # Runs a handler inside everything that is around it.
+    # Runs a handler inside all +around+ blocks.
     def call(entry, step)
       @around.reverse.reduce(-> { entry.call(step) }) { |inner, outer| -> { outer.call(step, inner) } }.call
     end
@@ -80,12 +80,12 @@ module Turnout
       raise ConfigurationError, "autoload: there is no module #{name}" unless home.is_a?(Module)
 
       inside = home.constants(false).sort.map { |each| home.const_get(each, false) }
-      # What only has another name here belongs elsewhere.
+      # Aliases of classes of other modules are left out.
       inside = inside.select { |each| each.is_a?(Module) && each.name&.start_with?("#{name}::") }
       inside.flat_map { |each| [*(each.name if handler?(each)), *classes_in(each.name)] }
     end
 
-    # Its own VERSION, or one that it inherits; not one that happens to stand at the top.
+    # Its own VERSION, or an inherited one; not that of Object.
     def version_of(handler)
       home = (handler.ancestors - Object.ancestors).find { |each| each.const_defined?(:VERSION, false) }
       home && home::VERSION.to_s

@@ -6,17 +6,17 @@ require "turnout/plain"
 require "turnout/values"
 
 module Turnout
-  # What a handler is given: the step's document, and ways to be heard while it runs.
+  # The argument of a handler: the step's document, with methods for progress and log lines.
   class Step
-    # The document as it came, with text keys.
+    # The document as received, with text keys.
     attr_reader :document
 
-    # +said+ takes (stream, text), +progressed+ takes (done, total, message); both may be called from any thread.
-    def initialize(document, said:, progressed:, stopped: -> { false })
+    # +on_line+ takes (stream, text), +on_progress+ takes (done, total, message); both may be called from any thread.
+    def initialize(document, on_line:, on_progress:, stopped: -> { false })
       @document = document
       @metadata = document["metadata"]
-      @said = said
-      @progressed = progressed
+      @on_line = on_line
+      @on_progress = on_progress
       @stopped = stopped
     end
 
@@ -38,43 +38,43 @@ module Turnout
     def args = @args ||= Values.of(@metadata["args"] || {})
     def positional = @positional ||= Values.of(@metadata["positional"] || [])
 
-    # Everything else that the hub says about this attempt.
+    # All metadata of this attempt.
     def metadata = @values ||= Values.of(@metadata)
 
-    # Known by this, in all the world, is this attempt: a fencing token.
+    # The unique id of this attempt: a fencing token.
     def token = @metadata["token"]
     # 0 is the first.
     def attempt = @metadata["attempt"] || 0
     def retry_limit = @metadata["retry_limit"] || 0
-    # The same for all attempts of this step: give it to services that know such keys.
+    # The same for all attempts of this step: pass it to services that support such keys.
     def idempotency_key = @metadata["idempotency_key"]
-    # What an earlier attempt put aside with Turnout::Defer.
+    # The value that an earlier attempt saved with Turnout::Defer.
     def saved = Values.of(@metadata["saved"])
-    # A copy whose result is only compared: leave the world alone.
+    # True for a copy whose result is only compared: it must have no side effects.
     def shadow? = @metadata["shadow"] == true
 
-    # Whether the result is not wanted any more: the step was cancelled, or its time is over.
+    # True once the result is no longer needed: the step was cancelled, or has timed out.
     def cancelled? = @stopped.call
 
-    # Runs the block to its end: a cancellation or a timeout waits for it. Ask +cancelled?+ inside if it is long.
+    # Runs the block to its end: a cancellation or a timeout waits for it. Check +cancelled?+ inside if it is long.
     def uninterrupted(&block) = Thread.handle_interrupt(Interruption => :never, &block)
 
-    # How far it is. Shown to people, not kept.
+    # Reports progress, which is shown to people and not stored.
     def progress(done, total = nil, message = "")
       done = number(done)
       total &&= number(total)
-      uninterrupted { @progressed.call(done, total, Plain.readable(message)) }
+      uninterrupted { @on_progress.call(done, total, Plain.readable(message)) }
       nil
     end
 
-    # A line, or several, for the run's log.
+    # Writes one or more lines to the run's log.
     def log(text)
-      Plain.readable(text).each_line(chomp: true) { |line| say("log", line) }
+      Plain.readable(text).each_line(chomp: true) { |line| write_line("log", line) }
       nil
     end
 
-    # One line of a stream: stdout, stderr or log.
-    def say(stream, line) = uninterrupted { @said.call(stream, line) }
+    # Writes one line of a stream: stdout, stderr or log.
+    def write_line(stream, line) = uninterrupted { @on_line.call(stream, line) }
 
     # A Logger whose lines go to the run's log.
     def logger
@@ -93,7 +93,7 @@ module Turnout
 
     def number(value)
       number = value.is_a?(Integer) && value.bit_length < 64 ? value : Float(value)
-      number.finite? ? number : raise(ArgumentError, "progress(#{value}): that is no number")
+      number.finite? ? number : raise(ArgumentError, "progress(#{value}): not a number")
     end
   end
 end

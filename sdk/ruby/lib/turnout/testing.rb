@@ -9,7 +9,7 @@ module Turnout
     module_function
 
     # Runs one step document against a handler (a registered name, a class, or anything with +call+) and returns the
-    # result document. What the document leaves out is filled in. Lines and progress go to the arrays that are given.
+    # result document. Fields that the document lacks are filled in. Lines and progress are added to the arrays.
     #
     #   result = Turnout::Testing.run_step(ShipOrder, "task_context" => {"order_id" => 7})
     #   result["status"]   # => "completed"
@@ -17,8 +17,8 @@ module Turnout
       registry, name = named(handler, registry)
       job = Job.new(
         complete(document, name), registry,
-        said: ->(stream, text) { lines << [stream, text] },
-        progressed: ->(done, total, message) { progress << [done, total, message] }
+        on_line: ->(stream, text) { lines << [stream, text] },
+        on_progress: ->(done, total, message) { progress << [done, total, message] }
       )
       within(job) { job.perform }
     end
@@ -39,7 +39,7 @@ module Turnout
       { **defaults, **document, "metadata" => metadata }
     end
 
-    # The step's timeout holds here too.
+    # Enforces the step's timeout.
     def within(job)
       milliseconds = job.document["metadata"]["timeout_ms"] or return yield
       watch = Thread.new do

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Turnout
-  # An object of a document. Its keys are text; it may be asked with symbols too.
+  # An object of a document. Its keys are text; symbols are accepted too.
   #
   #   values = Turnout::Values.of({"order" => {"id" => 7}})
   #   values[:order][:id]          # => 7

@@ -2,7 +2,7 @@
 
 require "turnout"
 require "turnout/job"
-require "turnout/wire/link"
+require "turnout/wire/worker_session"
 require "turnout/worker/capture"
 require "turnout/worker/connections"
 require "turnout/worker/options"
@@ -12,16 +12,16 @@ require "turnout/worker/wakeup"
 module Turnout
   # A process that runs steps for its hubs.
   #
-  # One thread, the one that calls +run+, owns the sockets and everything that is in hand; handlers run in the threads
-  # of a Pool and hand in what they have through a queue and a pipe.
+  # The thread that calls +run+ owns the sockets and all held steps. Handlers run in the threads of a Pool and reach it
+  # through a queue and a pipe.
   class Worker
-    # Steps that are held for each place, so that the next one is there when a place becomes free.
-    HELD_PER_PLACE = 2
-    # Lines, progress and results that wait to be taken in; handlers that say more wait.
-    MOST_SAID = 10_000
-    BYE = 1.0
-    # With so many results that no hub has acknowledged, nothing more is asked for until half of them are.
-    MOST_UNACKNOWLEDGED = 1_000
+    # Credits for each slot, so that the next step is there when a slot becomes free.
+    CREDITS_PER_SLOT = 2
+    # Lines, progress and results in the inbox; handlers that add more block.
+    MAX_INBOX = 10_000
+    BYE_TIMEOUT = 1.0
+    # With so many unacknowledged results the credits are 0 until half of them are acknowledged.
+    MAX_UNACKNOWLEDGED = 1_000
     SIGNALS = %w[TERM INT].freeze
 
     attr_reader :options
@@ -33,28 +33,28 @@ module Turnout
       raise ConfigurationError, "no handlers: register them before the worker is made" if registry.names.empty?
 
       @logger = @options.logger
-      @holdings = Wire::Holdings.new
-      @inbox = SizedQueue.new(MOST_SAID)
+      @held_steps = Wire::HeldSteps.new
+      @inbox = SizedQueue.new(MAX_INBOX)
       @wakeup = Wakeup.new
       @stops = 0
       @seq = 0
     end
 
-    # Works until it is told to stop; returns +:drained+ or +:stopped+. Raises Refused if no hub wants this worker.
+    # Runs until it is stopped; returns +:drained+ or +:stopped+. Raises Refused if every hub refuses this worker.
     def run(signals: true)
       before = signals ? trap_signals : {}
       @context = ZMQ::Context.new
       @pool = Pool.new(@options.concurrency, @options.kill_grace) { |token, result| post(:done, token, result) }
-      @connections = Connections.new(@options, @context) { link }
-      @connections.divide(places)
+      @connections = Connections.new(@options, @context) { new_session }
+      @connections.divide(credits)
       @options.capture ? Capture.install { work } : work
     ensure
       before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
       close
     end
 
-    # Drains: takes nothing more, finishes what runs, says bye. The second call stops at once. Safe in any thread and in
-    # traps.
+    # Drains: takes no more steps, finishes what runs, sends bye. The second call stops at once. Safe in any thread and
+    # in traps.
     def stop
       @stops += 1
       @wakeup.signal
@@ -66,7 +66,7 @@ module Turnout
       @logger.info("worker #{@options.name}: #{@registry.names.size} handlers, #{@options.concurrency} at once, " \
                    "hubs #{@options.connect.join(', ')}")
       until @ended || @stops > 1 || (@stop_by && clock >= @stop_by)
-        turn(clock)
+        round(clock)
         wait
       end
       abandon unless @ended
@@ -74,29 +74,28 @@ module Turnout
       @ended ? :drained : :stopped
     end
 
-    # What still runs ends with this process. Its hubs need not wait to find out, and nobody takes it for a failure of
-    # the handler.
+    # Reports steps that end with this process as lost, which does not count as a failure of the handler.
     def abandon
       take_inbox
-      @holdings.select(&:running?).each do |each|
-        @holdings.finish(each.token, Wire::Results.unable(each.step, "lost", "its worker was stopped"))
+      @held_steps.select(&:running?).each do |each|
+        @held_steps.finish(each.token, Wire::Results.unable(each.step, "lost", "its worker was stopped"))
       end
       @connections.each { |each| each.flush(clock) }
     end
 
-    def turn(now)
+    def round(now)
       @wakeup.clear
       take_inbox
       @connections.to_a.each do |connection|
-        connection.turn(now)
+        connection.receive(now)
         act(connection, now)
       end
       drain(now) if @stops.positive?
-      @connections.seen(now)
-      @connections.divide(places)
-      run_what_may(now)
-      @pool.tick(now) { |job, error| give_up(job, error) }
-      leave(now) if @draining
+      @connections.refresh(now)
+      @connections.divide(credits)
+      begin_steps(now)
+      @pool.tick(now) { |job, error| report_stuck(job, error) }
+      finish_drain(now) if @draining
       @connections.to_a.each do |connection|
         connection.flush(now)
         act(connection, now)
@@ -110,120 +109,120 @@ module Turnout
       IO.select([@wakeup.io, *@connections.ios], nil, nil, due.clamp(0, 60)) if due.positive?
     end
 
-    # -- what handlers say --------------------------------------------------------------------------------------------
-    def post(*said)
-      @inbox << said
+    # -- messages of handlers -----------------------------------------------------------------------------------------
+    def post(*message)
+      @inbox << message
       @wakeup.signal
     end
 
     def take_inbox
       @inbox.size.times do
-        kind, token, *said = @inbox.pop
+        kind, token, *arguments = @inbox.pop
         case kind
-        when :done then over(token, *said)
-        when :said then @holdings.say(token, *said)
-        when :progressed
-          hub = @holdings[token]&.hub
-          @connections.link_of(hub)&.progress(token, *said)
+        when :done then finished(token, *arguments)
+        when :line then @held_steps.add_line(token, *arguments)
+        when :progress
+          hub = @held_steps[token]&.hub
+          @connections.session_of(hub)&.progress(token, *arguments)
         end
       end
     end
 
-    # Without a result it had its turn too late, and waits for another.
-    def over(token, result)
+    # A step without a result may not begin any more now, and waits again.
+    def finished(token, result)
       @pool.release(token)
-      return @holdings.finish(token, result) if result
+      return @held_steps.finish(token, result) if result
 
-      holding = @holdings[token]
-      holding.state = "waiting" if holding&.running?
+      held_step = @held_steps[token]
+      held_step.state = "waiting" if held_step&.running?
     end
 
-    # -- what hubs say ------------------------------------------------------------------------------------------------
+    # -- actions of hubs ----------------------------------------------------------------------------------------------
     def act(connection, now)
-      while (action = connection.link.actions.shift)
+      while (action = connection.session.actions.shift)
         case action
         when Wire::Stop then @pool.stop(action.token, Cancelled.new(action.reason), now)
-        when Wire::DrainAsked
+        when Wire::DrainRequested
           @logger.info("hub #{connection.address} asks this worker to leave: #{action.reason}")
           drain(now)
-        when Wire::Welcomed
-          @logger.info("hub #{connection.address} is there")
+        when Wire::SessionOpened
+          @logger.info("hub #{connection.address} welcomes this worker")
           @connections.welcomed(connection, action.before)
-        when Wire::Reconnect then part(connection, action.reason, now)
-        when Wire::Parted
-          part(connection, connection.link.refused? ? action.reason : "it said bye: #{action.reason}", now)
+        when Wire::Reconnect then connection_lost(connection, action.reason, now)
+        when Wire::HubClosed
+          connection_lost(connection, connection.session.refused? ? action.reason : "it sent bye: #{action.reason}", now)
         end
       end
     end
 
-    def part(connection, reason, now)
-      return refuse(connection, reason) if connection.link.refused?
-      return if @left # it leaves anyway
+    def connection_lost(connection, reason, now)
+      return refuse(connection, reason) if connection.session.refused?
+      return if @bye_sent_at
 
-      pause = @connections.failed(connection, now)
-      @logger.info(format("hub %s: %s; the next try is in %.1f s", connection.address, reason, pause))
+      backoff = @connections.failed(connection, now)
+      @logger.info(format("hub %s: %s; the next connection is in %.1f s", connection.address, reason, backoff))
     end
 
     def refuse(connection, reason)
-      said = "hub #{connection.address} refuses this worker: #{reason}"
+      message = "hub #{connection.address} refuses this worker: #{reason}"
       connection.close
-      raise Refused, said if @connections.all_refused?
+      raise Refused, message if @connections.all_refused?
 
-      @logger.error(said)
+      @logger.error(message)
     end
 
-    # -- what runs ----------------------------------------------------------------------------------------------------
-    # How many steps to ask for in all.
-    def places
-      unacknowledged = @holdings.count(&:done?)
-      @full = unacknowledged >= (@full ? MOST_UNACKNOWLEDGED / 2 : MOST_UNACKNOWLEDGED)
-      @draining || @full ? 0 : HELD_PER_PLACE * (@options.concurrency - @pool.stuck)
+    # -- running steps ------------------------------------------------------------------------------------------------
+    # The number of steps to ask for in all.
+    def credits
+      unacknowledged = @held_steps.count(&:done?)
+      @full = unacknowledged >= (@full ? MAX_UNACKNOWLEDGED / 2 : MAX_UNACKNOWLEDGED)
+      @draining || @full ? 0 : CREDITS_PER_SLOT * (@options.concurrency - @pool.stuck)
     end
 
-    def run_what_may(now)
+    def begin_steps(now)
       @deadline = nil
       @free = @pool.free
-      @holdings.select(&:waiting?).each { |holding| consider(holding, now) }
+      @held_steps.select(&:waiting?).each { |held_step| begin_or_return(held_step, now) }
     end
 
-    # Begins it, gives it back, or leaves it where it is.
-    def consider(holding, now)
-      link = @connections.link_of(holding.hub)
+    # Begins the step, returns it, or leaves it waiting.
+    def begin_or_return(held_step, now)
+      session = @connections.session_of(held_step.hub)
       if @draining
-        @holdings.give_back(holding.token, "the worker is stopping")
-      elsif holding.deadline && now >= holding.deadline
-        @holdings.give_back(holding.token, "its deadline had passed before it could begin")
+        @held_steps.return_step(held_step.token, "the worker is stopping")
+      elsif held_step.deadline && now >= held_step.deadline
+        @held_steps.return_step(held_step.token, "its deadline had passed before it could begin")
       elsif @pool.stuck == @options.concurrency
-        @holdings.give_back(holding.token, "all places are held by handlers that do not return")
-      elsif link.nil? && @connections.any_open? && @connections.gone?(holding.hub, now)
-        @holdings.give_back(holding.token, "its hub is gone")
-      elsif @free.positive? && link&.in_contact?(clock)
+        @held_steps.return_step(held_step.token, "all slots are held by handlers that do not return")
+      elsif session.nil? && @connections.any_open? && @connections.gone?(held_step.hub, now)
+        @held_steps.return_step(held_step.token, "its hub is gone")
+      elsif @free.positive? && session&.in_contact?(clock)
         @free -= 1
-        # Whoever has leave is taken to have begun, also if this worker dies: it is asked for when there is a place.
-        holding.granted ? start(holding, link, now) : holding.asks = true
+        # A granted step counts as begun, even if this worker dies: leave is requested when a slot is free.
+        held_step.granted ? start(held_step, session, now) : held_step.start_wanted = true
       else
-        @deadline = [@deadline, holding.deadline].compact.min
+        @deadline = [@deadline, held_step.deadline].compact.min
       end
     end
 
-    def start(holding, link, now)
-      holding.state = "running"
-      token = holding.token
+    def start(held_step, session, now)
+      held_step.state = "running"
+      token = held_step.token
       @pool.start(Job.new(
-        holding.step, @registry, fit: -> { link.in_contact?(clock) },
-        said: ->(stream, text) { post(:said, token, stream, text) },
-        progressed: ->(done, total, message) { post(:progressed, token, done, total, message) }
+        held_step.step, @registry, may_begin: -> { session.in_contact?(clock) },
+        on_line: ->(stream, text) { post(:line, token, stream, text) },
+        on_progress: ->(done, total, message) { post(:progress, token, done, total, message) }
       ), now)
     end
 
-    # It did not end when it was told to, and holds its place until it does; the hub need not wait for that.
-    def give_up(job, error)
+    # Reports a handler that did not end when it was interrupted. It holds its slot until it ends.
+    def report_stuck(job, error)
       message = "#{error.message}; the handler could not be stopped and still runs"
       @logger.error("#{job.token}: #{message}")
-      @holdings.finish(job.token, Wire::Results.unable(job.document, error.outcome, message))
+      @held_steps.finish(job.token, Wire::Results.unable(job.document, error.outcome, message))
     end
 
-    # -- the end ------------------------------------------------------------------------------------------------------
+    # -- shutdown -----------------------------------------------------------------------------------------------------
     def drain(now)
       return if @draining
 
@@ -233,13 +232,13 @@ module Turnout
                           running: @pool.running, grace: @options.grace))
     end
 
-    # Says bye once nothing is in hand, and waits for the answer a moment.
-    def leave(now)
-      return unless @holdings.empty? && @pool.idle?
+    # Sends bye once no step is held, and waits for the answer until BYE_TIMEOUT.
+    def finish_drain(now)
+      return unless @held_steps.empty? && @pool.idle?
 
-      @connections.each { |each| each.link.bye("drained") } if @left.nil?
-      @left ||= now
-      @deadline = @left + BYE
+      @connections.each { |each| each.session.bye("drained") } if @bye_sent_at.nil?
+      @bye_sent_at ||= now
+      @deadline = @bye_sent_at + BYE_TIMEOUT
       @ended = !@connections.any_open? || now >= @deadline
     end
 
@@ -250,10 +249,10 @@ module Turnout
       @wakeup.close
     end
 
-    def link
-      orphan = ->(holding) { @connections.link_of(holding.hub).nil? }
-      next_seq = -> { @seq += 1 }
-      Wire::Link.new(@options.hello(@registry.names), @holdings, credits: places, next_seq: next_seq, orphan: orphan)
+    def new_session
+      orphan = ->(held_step) { @connections.session_of(held_step.hub).nil? }
+      next_hello_seq = -> { @seq += 1 }
+      Wire::WorkerSession.new(@options.hello(@registry.names), @held_steps, credits: credits, next_hello_seq: next_hello_seq, orphan: orphan)
     end
 
     def trap_signals = SIGNALS.to_h { |signal| [signal, trap(signal) { stop }] }

@@ -6,16 +6,16 @@ require "turnout/wire/limits"
 begin
   require "msgpack"
 rescue LoadError
-  # JSON is enough for everything; MessagePack is only agreed on where both sides have it.
+  # MessagePack is optional: a hub chooses it only if the worker offers it.
 end
 
 module Turnout
   module Wire
-    # How does a body become bytes, and bytes a body?
+    # Encodes and decodes the bodies of messages.
     module Codec
       JSON = "json"
       MSGPACK = "msgpack"
-      # In order of liking: JSON says whole numbers of any size.
+      # In order of preference: JSON has integers of any size.
       NAMES = (defined?(::MessagePack) ? [JSON, MSGPACK] : [JSON]).freeze
 
       module_function
@@ -28,7 +28,7 @@ module Turnout
       def decode(codec, bytes)
         codec == MSGPACK ? ::MessagePack.unpack(bytes) : decode_json(bytes)
       rescue ::JSON::JSONError, EncodingError, ArgumentError, RangeError, EOFError, NoMemoryError => error
-        # NoMemoryError: MessagePack believes the length of a list before it has seen its members.
+        # NoMemoryError: MessagePack allocates the stated length of a list before it reads its members.
         raise Malformed, error.message.scrub[0, 200]
       rescue StandardError => error
         raise unless error.class.name.start_with?("MessagePack::")

@@ -7,10 +7,10 @@ require "turnout/wire/messages"
 
 module Turnout
   module Wire
-    # These frames are no message: whoever sent them is not to be trusted with a session.
+    # Raised for frames that are not a message. The session with their sender ends.
     class Malformed < StandardError; end
 
-    # A sound message of a kind that does not exist here.
+    # Raised for a well-formed message of an unknown kind.
     class UnknownKind < StandardError
       attr_reader :session
 
@@ -20,14 +20,14 @@ module Turnout
       end
     end
 
-    # A message as it came.
+    # A received message.
     Unpacked = Struct.new(:kind, :session, :body)
 
-    # How does a message become frames, and frames a message? Four of them: kind, session, body, check.
+    # Packs a message into four frames (kind, session, body, check) and unpacks it.
     module Frames
       ALWAYS_JSON = %w[hello welcome error].freeze
-      LONGEST_KIND = 32
-      LONGEST_SESSION = 64
+      MAX_KIND_LENGTH = 32
+      MAX_SESSION_LENGTH = 64
 
       module_function
 
@@ -38,7 +38,7 @@ module Turnout
         [kind, session, encoded, check_of(kind, session, encoded)]
       end
 
-      # The message of these frames; raises Malformed, OverLimit or UnknownKind, never anything else.
+      # Returns the message of these frames. Raises Malformed, OverLimit or UnknownKind, never anything else.
       def unpack(frames, codec = Codec::JSON)
         kind, session = envelope(frames)
         shape = Messages::SHAPES[kind] or raise UnknownKind.new(kind, session)
@@ -48,20 +48,20 @@ module Turnout
         Unpacked.new(kind, session, body)
       end
 
-      # Kind and session, once the check has been found right.
+      # Returns kind and session of frames whose check is right.
       def envelope(frames)
         raise Malformed, "#{frames.size} frames instead of 4" unless frames.size == 4
 
         kind, session, body, check = frames
         raise Malformed, "the check does not fit" unless check.b == check_of(kind, session, body)
-        unless kind.bytesize.between?(1, LONGEST_KIND) && session.bytesize <= LONGEST_SESSION
+        unless kind.bytesize.between?(1, MAX_KIND_LENGTH) && session.bytesize <= MAX_SESSION_LENGTH
           raise Malformed, "kind or session is empty or too long"
         end
 
         [ascii(kind), ascii(session)]
       end
 
-      # Bytes that were changed on their way are not taken for a message.
+      # Returns the checksum of a message, which detects changed bytes.
       def check_of(kind, session, body)
         format("%08x", Zlib.crc32(body, Zlib.crc32(session, Zlib.crc32(kind)))).b
       end

@@ -2,7 +2,7 @@
 
 module Turnout
   module Wire
-    # These frames are a message that lists more than it may.
+    # Raised for a message with a list over its limit.
     class OverLimit < StandardError; end
 
     # Bounds of what one message may hold, the same in every language (docs/reference/protocol.md): more is over the limit, whatever
@@ -24,7 +24,7 @@ module Turnout
 
       module_function
 
-      # Raises OverLimit if a list of the body is too long; before anybody looks at its members.
+      # Raises OverLimit if a list of the body is too long; its members are not read before.
       def check(kind, body)
         return unless body.is_a?(Hash)
 

@@ -4,10 +4,10 @@ require "turnout/wire/shapes"
 
 module Turnout
   module Wire
-    # Which version of the protocol is spoken here.
+    # The version of the protocol.
     PROTOCOL = "1.0"
 
-    # What do a hub and a worker say to one another? The fields of each kind of message (docs/reference/protocol.md).
+    # The fields of each kind of message between hub and worker (docs/reference/protocol.md).
     module Messages
       include Shapes
 

@@ -2,7 +2,7 @@
 
 module Turnout
   module Wire
-    # How is the end of a step written down?
+    # Builds the result documents of steps.
     module Results
       FAILED = %w[timed_out cancelled deferred].freeze
 
@@ -11,10 +11,10 @@ module Turnout
       # The handler returned +output+.
       def completed(step, output, **more) = document(step, "completed", output, nil, more)
 
-      # The handler said no.
+      # The handler failed.
       def failed(step, error, **more) = document(step, "failed", nil, error, more)
 
-      # The handler was not asked, or did not answer.
+      # The handler was not called, or did not return.
       def unable(step, outcome, reason, **more)
         status = FAILED.include?(outcome) ? "failed" : "error"
         document(step, status, nil, { "type" => outcome, "message" => reason }, { outcome: outcome, **more })

@@ -2,8 +2,8 @@
 
 module Turnout
   module Wire
-    # What must a value look like to be taken? A shape answers +fits?+ quickly; only where the answer is no does
-    # +problem+ look for the place.
+    # The shapes of valid values. +fits?+ is quick; +problem+ finds the path of the fault, and is called only for
+    # values that do not fit.
     module Shapes
       # Raises Malformed with the path of what is wrong.
       module Checked
@@ -12,11 +12,11 @@ module Turnout
         end
       end
 
-      # A value of one kind, found by a question.
+      # A value that a predicate accepts.
       class Simple
-        def initialize(name, &question)
+        def initialize(name, &predicate)
           @name = name
-          define_singleton_method(:fits?, &question)
+          define_singleton_method(:fits?, &predicate)
         end
 
         def problem(_value, path) = "#{path} must be #{@name}"
@@ -52,7 +52,7 @@ module Turnout
         def problem(value, path) = shape.problem(value, path)
       end
 
-      # An object with fields. What is not listed is nobody's business.
+      # An object with fields. Fields that are not listed are ignored.
       class Fields
         include Checked
 

@@ -2,19 +2,19 @@
 
 require "stringio"
 require "turnout/plain"
-require "turnout/wire/holdings"
+require "turnout/wire/held_steps"
 
 module Turnout
   class Worker
-    # Stands in for $stdout or $stderr: what a handler's thread writes goes to its step, the rest where it went before.
-    # Threads that a handler starts are not seen.
+    # Replaces $stdout or $stderr: output of a handler's thread goes to its step, other output to the original stream.
+    # Output of threads that a handler starts is not captured.
     class Capture
       CURRENT = :turnout_output
 
       # The unfinished lines of one step.
       class Lines
-        # What is longer, and has no end yet, is told in pieces.
-        LONGEST = Wire::Holdings::LONGEST_LINE
+        # A longer line without an end is sent in pieces.
+        MAX_BYTES = Wire::HeldSteps::MAX_LINE_BYTES
 
         def initialize(step)
           @step = step
@@ -24,23 +24,23 @@ module Turnout
         # In bytes: a character may come in two pieces.
         def write(stream, bytes)
           @step.uninterrupted do
-            *whole, rest = (@rest.fetch(stream, "".b) + bytes).split("\n", -1)
-            whole.push(rest.slice!(0, LONGEST)) while rest && rest.bytesize > LONGEST
-            whole.each { |line| say(stream, line) }
+            *complete, rest = (@rest.fetch(stream, "".b) + bytes).split("\n", -1)
+            complete.push(rest.slice!(0, MAX_BYTES)) while rest && rest.bytesize > MAX_BYTES
+            complete.each { |line| write_line(stream, line) }
             @rest[stream] = rest || "".b
           end
         end
 
         def finish
-          @rest.each { |stream, rest| say(stream, rest) unless rest.empty? }
+          @rest.each { |stream, rest| write_line(stream, rest) unless rest.empty? }
         end
 
         private
 
-        def say(stream, line) = @step.say(stream, Plain.readable(line))
+        def write_line(stream, line) = @step.write_line(stream, Plain.readable(line))
       end
 
-      # Handlers' output goes to their steps while the block runs.
+      # Captures the output of handlers while the block runs.
       def self.install
         before = [$stdout, $stderr]
         $stdout = new($stdout, "stdout")
@@ -50,7 +50,7 @@ module Turnout
         $stdout, $stderr = before
       end
 
-      # What this thread writes belongs to the step.
+      # Output of this thread goes to the step while the block runs.
       def self.during(step)
         lines = Lines.new(step)
         Thread.current.thread_variable_set(CURRENT, lines)
@@ -86,7 +86,7 @@ module Turnout
 
       def respond_to_missing?(name, all = false) = @io.respond_to?(name, all)
 
-      # Everything else is a question about the real one.
+      # All other methods are those of the original stream.
       def method_missing(name, ...) = @io.public_send(name, ...)
 
       private

@@ -5,7 +5,7 @@ require "turnout/worker"
 
 module Turnout
   class Worker
-    # What does the program +turnout-worker+ do with its arguments?
+    # The command +turnout-worker+.
     class Command
       BANNER = "Usage: turnout-worker -r FILE [options]"
       EXIT_CODES = { drained: 0, stopped: 1 }.freeze

@@ -1,89 +1,89 @@
 # frozen_string_literal: true
 
-require "turnout/wire/link"
+require "turnout/wire/worker_session"
 require "turnout/worker/hub_socket"
 
 module Turnout
   class Worker
-    # One address: its socket while there is one, its link, and when to try again.
+    # One address: its socket while there is one, its session, and the time of the next connection.
     class Connection
-      FIRST_PAUSE = 0.1
-      LONGEST_PAUSE = 5.0
-      # So many messages at a time: other connections, and handlers, have their turn.
-      MOST_AT_ONCE = 256
-      # The next message of a turn is taken only before so many seconds are over.
-      TURN_SECONDS = 0.1
+      INITIAL_BACKOFF = 0.1
+      MAX_BACKOFF = 5.0
+      # Messages that are processed at a time, so that other connections and handlers are not delayed.
+      MAX_MESSAGES_AT_ONCE = 256
+      # Seconds after which no further message is processed at a time.
+      RECEIVE_TIMEOUT = 0.1
 
-      attr_reader :address, :link, :failures
+      attr_reader :address, :session, :failures
 
-      # +discovered+: a hub told of it; nobody asked for it by name.
-      def initialize(address, link, logger:, discovered: false, &make_socket)
+      # +discovered+: a hub has named the address; it is not configured.
+      def initialize(address, session, logger:, discovered: false, &make_socket)
         @address = address
-        @link = link
+        @session = session
         @logger = logger
         @discovered = discovered
         @make_socket = make_socket
         @failures = 0
         @retry_at = Wire::NEVER
-        # That the connection fails was said.
-        @said = false
+        # True if the failure of the connection was logged.
+        @failure_logged = false
       end
 
       def discovered? = @discovered
       def ios = @socket ? @socket.ios : []
-      def open? = @link.open?
+      def open? = @session.open?
       def readable? = @socket ? @socket.readable? : false
 
-      # Takes what has come and says what is due.
-      def turn(now)
-        connect(now) if @socket.nil? && now >= @retry_at && !@link.refused?
+      # Processes what has arrived.
+      def receive(now)
+        connect(now) if @socket.nil? && now >= @retry_at && !@session.refused?
         return if @socket.nil?
 
         watch
-        ends = clock + TURN_SECONDS
-        MOST_AT_ONCE.times do
+        ends = clock + RECEIVE_TIMEOUT
+        MAX_MESSAGES_AT_ONCE.times do
           frames = @socket.receive or break
-          @link.receive(frames, now)
+          @session.receive(frames, now)
           break if clock >= ends
         end
       end
 
       def flush(now)
-        @link.tick(now)
-        return @link.outbox.clear if @socket.nil?
+        @session.tick(now)
+        return @session.outbox.clear if @socket.nil?
 
-        @link.outbox.each { |frames| @socket.deliver(frames) }
-        @link.outbox.clear
+        @session.outbox.each { |frames| @socket.deliver(frames) }
+        @session.outbox.clear
       end
 
       def next_due
-        return @link.next_due if @socket
+        return @session.next_due if @socket
 
-        @link.refused? ? Float::INFINITY : @retry_at
+        @session.refused? ? Float::INFINITY : @retry_at
       end
 
-      # The next pause is a short one, unless the hub has sent a message over the limit.
+      # Resets the backoff, unless the hub has sent a message over the limit.
       def welcomed
-        @failures = 0 unless @link.over_limit?
-        @said = false
+        @failures = 0 unless @session.over_limit?
+        @failure_logged = false
       end
 
-      # Another socket, after a pause that grows; not all workers at the same moment.
-      def try_again(now)
+      # Schedules another socket after a backoff that grows, with jitter. Returns the backoff in seconds.
+      def schedule_reconnect(now)
         close
-        pause = [FIRST_PAUSE * 2**@failures, LONGEST_PAUSE].min * rand(0.5..1.0)
+        backoff = [INITIAL_BACKOFF * 2**@failures, MAX_BACKOFF].min * rand(0.5..1.0)
         @failures = [@failures + 1, 16].min
-        @retry_at = now + pause
-        pause
+        @retry_at = now + backoff
+        backoff
       end
 
-      # What was said last may still go out, for so many seconds.
-      def close(last = 0)
-        @socket&.close(last)
+      # Closes the socket; messages in its queue have +linger+ seconds to go out.
+      def close(linger = 0)
+        @socket&.close(linger)
         @socket = nil
       end
 
-      # It is of no use any more, whoever still has it.
+      # Closes the connection for good.
       def retire
         close
         @retry_at = Float::INFINITY
@@ -93,31 +93,31 @@ module Turnout
 
       def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-      # Hears what has become of the connection itself.
+      # Processes the events of the socket monitor.
       def watch
         while (event = @socket.event)
           case event
-          # The hub knows a connection, not a socket: over the next one it would not know the session.
-          when :gone then @link.cut("the connection is gone")
-          when :refused then @link.refuse("key_refused: the hub does not know this worker's key")
+          # The hub identifies a session by its connection, which libzmq would replace.
+          when :gone then @session.connection_lost("the connection is gone")
+          when :refused then @session.refuse("key_refused: the hub does not know this worker's key")
           else broken
           end
         end
       end
 
-      # It is tried again and again; once is enough to say it.
+      # Logs the failure once; libzmq keeps reconnecting.
       def broken
-        @logger.warn("hub #{@address}: the encrypted connection fails; is the server key the hub's?") unless @said
-        @said = true
+        @logger.warn("hub #{@address}: the encrypted connection fails; is the server key the hub's?") unless @failure_logged
+        @failure_logged = true
       end
 
       def connect(now)
         @socket = @make_socket.call(@address)
-        @link.open(now)
+        @session.open(now)
       rescue ConfigurationError
         raise unless discovered?
 
-        # A hub told of an address that cannot be used here.
+        # A hub has named an address that cannot be used here.
         @retry_at = Float::INFINITY
       end
     end

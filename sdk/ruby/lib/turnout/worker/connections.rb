@@ -4,28 +4,28 @@ require "turnout/worker/connection"
 
 module Turnout
   class Worker
-    # Which hubs does a worker talk to, how does it divide its places among them, and which of them are gone?
+    # Holds the connections of a worker to its hubs, divides its credits among them, and knows which hubs are gone.
     class Connections
       include Enumerable
 
-      # A discovered hub that did not answer so many times in a row is let go, if there is another.
-      MOST_FAILURES = 8
-      # Seconds for which such an address is not tried again.
-      SHUNNED = 60
-      # Seconds that what was said last has to go out, to a hub that is there.
-      LAST_WORDS = 1
+      # A discovered hub that did not answer so many times in a row is dropped, if there is another.
+      MAX_FAILURES = 8
+      # Seconds for which such an address is not connected to.
+      IGNORE_TIMEOUT = 60
+      # Seconds that the last messages have to go out to a connected hub.
+      CLOSE_TIMEOUT = 1
 
-      def initialize(options, context, &make_link)
+      def initialize(options, context, &make_session)
         @context = context
         @options = options
-        @make_link = make_link
+        @make_session = make_session
         @discovering = options.discover
         @list = []
         # Connections that were retired, by the one that has the session with their hub.
         @aliases = {}
-        # Until when addresses that gave no answer are not tried.
-        @shunned = {}
-        # Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here.
+        # The times until which addresses that gave no answer are not connected to.
+        @ignored_until = {}
+        # The times until which the steps of each hub remain its own; a hub that was replaced is not in here.
         @kept = {}
         options.connect.each { |address| add(address) }
       end
@@ -33,53 +33,54 @@ module Turnout
       def each(&block) = @list.each(&block)
       def ios = @list.flat_map(&:ios)
       def any_open? = @list.any?(&:open?)
-      def all_refused? = @list.all? { |each| each.link.refused? }
+      def all_refused? = @list.all? { |each| each.session.refused? }
 
-      # The link of this hub, if there is a session with it.
-      def link_of(hub) = @list.find { |each| each.open? && each.link.hub == hub }&.link
+      # Returns the open session with this hub, or nil.
+      def session_of(hub) = @list.find { |each| each.open? && each.session.hub == hub }&.session
 
-      # Whether this hub will not come back for what it gave: another has answered in its place, or it has been away for
-      # longer than its lease, so that it has given everything to others.
+      # True if this hub does not own its steps any more: another hub has answered at its address, or it has been silent
+      # for longer than its lease, so that it has given them to other workers.
       def gone?(hub, now) = now > @kept.fetch(hub, Wire::NEVER)
 
-      # Notes who is there, and follows their lists of hubs.
-      def seen(now)
+      # Extends the leases of connected hubs, and connects to the hubs that they name.
+      def refresh(now)
         @list.select(&:open?).each do |each|
-          @kept[each.link.hub] = now + each.link.lease
+          @kept[each.session.hub] = now + each.session.lease
           discover(each, now)
         end
       end
 
-      # Divides +total+ places among the hubs that are there. A hub that is greeted is told what it gets if all come.
+      # Divides +total+ credits among the open sessions. A hello offers the share that is left if all hubs answer.
       def divide(total)
         open, others = @list.partition(&:open?)
         open.each_with_index do |each, index|
-          each.link.credits = share(total, open.size, index)
+          each.session.credits = share(total, open.size, index)
         end
-        others.each { |each| each.link.credits = share(total, @list.size, @list.size - 1) }
+        others.each { |each| each.session.credits = share(total, @list.size, @list.size - 1) }
       end
 
-      # A hub has let us in. Of two connections to one hub only the one that was made last has a session; the other may
-      # have heard that already, and be closed.
+      # Called when a session is open. Of two connections to one hub only the newer one has a session; the other may
+      # be closed already.
       def welcomed(connection, before)
         connection.welcomed
-        @kept.delete(before) if before && link_of(before).nil?
-        same = @list.select { |each| each.link.hub == connection.link.hub && !each.link.refused? }
-        last = same.select(&:open?).max_by { |each| each.link.greeting } or return
-        same.each { |each| retire(each, last) if each.link.greeting < last.link.greeting }
+        @kept.delete(before) if before && session_of(before).nil?
+        same = @list.select { |each| each.session.hub == connection.session.hub && !each.session.refused? }
+        last = same.select(&:open?).max_by { |each| each.session.hello_seq } or return
+        same.each { |each| retire(each, last) if each.session.hello_seq < last.session.hello_seq }
       end
 
-      # A connection is of no use: another socket, and the other names of its hub. Returns the seconds until then.
+      # Schedules another socket for a lost connection, and connects to the other addresses of its hub. Returns the
+      # backoff in seconds.
       def failed(connection, now)
-        pause = connection.try_again(now)
-        # Whoever takes over what that hub gave hears at once that it goes on here.
-        @list.each { |each| each.link.beat(now) }
+        backoff = connection.schedule_reconnect(now)
+        # A hub that takes over the steps of that hub learns at once that they still run here.
+        @list.each { |each| each.session.send_heartbeat(now) }
         @aliases.delete(connection)&.each { |each| add(each.address, discovered: each.discovered?) }
-        shun(connection, now) if connection.discovered? && connection.failures > MOST_FAILURES && any_open?
-        pause
+        ignore(connection, now) if connection.discovered? && connection.failures > MAX_FAILURES && any_open?
+        backoff
       end
 
-      def close = @list.each { |each| each.close(each.open? ? LAST_WORDS : 0) }
+      def close = @list.each { |each| each.close(each.open? ? CLOSE_TIMEOUT : 0) }
 
       private
 
@@ -92,7 +93,7 @@ module Turnout
       def add(address, discovered: false)
         return if @list.any? { |each| each.address == address }
 
-        @list << Connection.new(address, @make_link.call, logger: @options.logger, discovered: discovered) do |to|
+        @list << Connection.new(address, @make_session.call, logger: @options.logger, discovered: discovered) do |to|
           HubSocket.new(@context, to, @options)
         end
       end
@@ -103,20 +104,20 @@ module Turnout
         (@aliases[newer] ||= []).push(older, *@aliases.delete(older))
       end
 
-      def shun(connection, now)
-        @shunned[connection.address] = now + SHUNNED
+      def ignore(connection, now)
+        @ignored_until[connection.address] = now + IGNORE_TIMEOUT
         connection.retire
         @list.delete(connection)
       end
 
-      # Follows a hub's list of hubs, once no other connection is still finding out who it talks to. An address in it may
-      # lead to a hub that we know by another: then one of the two connections is retired.
+      # Connects to the hubs that a hub names, once every other connection has an answer or has failed. An address may
+      # lead to a hub that is known by another: then one of the two connections is retired.
       def discover(connection, now)
         return unless @discovering && @list.all? { |each| each.open? || each.failures.positive? }
 
         known = @aliases.values.flatten.map(&:address)
-        (connection.link.hubs - known).each do |address|
-          add(address, discovered: true) unless now < @shunned.fetch(address, Wire::NEVER)
+        (connection.session.hubs - known).each do |address|
+          add(address, discovered: true) unless now < @ignored_until.fetch(address, Wire::NEVER)
         end
       end
     end

@@ -5,37 +5,37 @@ require "turnout/worker/port"
 
 module Turnout
   class Worker
-    # A DEALER to one hub, and what becomes of its connection. Only the thread that made it may use it; nothing here
-    # waits.
+    # A DEALER socket to one hub, and the monitor of its connection. Only the thread that made it may use it; no method
+    # blocks.
     class HubSocket
-      # What libzmq tells of a connection. ffi-rzmq does not know the younger ones.
+      # The monitor events of libzmq. ffi-rzmq does not define the newer ones.
       EVENTS = { 0x0200 => :gone, 0x0800 => :broken, 0x2000 => :broken, 0x4000 => :refused }.freeze
 
-      @watched = 0
-      # The address at which the next socket is watched.
-      def self.next_watch = "inproc://turnout-watch-#{Process.pid}-#{@watched += 1}"
+      @monitors = 0
+      # Returns the address of the next monitor.
+      def self.next_monitor = "inproc://turnout-monitor-#{Process.pid}-#{@monitors += 1}"
 
       def initialize(context, address, options)
         @context = context
         @socket = socket(ZMQ::DEALER)
         configure(options.curve, options.max_message_bytes)
         set(ZMQ::IPV6, 1) if address.include?("[")
-        watch(self.class.next_watch)
+        monitor(self.class.next_monitor)
         check(@socket.connect(address), "cannot connect to #{address}")
         @port = Port.new(@socket)
       end
 
-      def ios = [@port.io, @news.io]
-      def readable? = @port.readable? || @news.readable?
+      def ios = [@port.io, @monitor_port.io]
+      def readable? = @port.readable? || @monitor_port.readable?
       def receive = @port.receive
 
-      # What has become of the connection, one at a time: +:gone+, +:refused+ (the hub does not know this worker's key)
-      # or +:broken+ (it could not be made); nil if there is no more.
+      # Returns the next event of the connection: +:gone+, +:refused+ (the hub does not accept this worker's key) or
+      # +:broken+ (it could not be made); nil if there is none.
       def event
-        frames = @news.receive and EVENTS.fetch(frames[0].unpack1("S"), :broken)
+        frames = @monitor_port.receive and EVENTS.fetch(frames[0].unpack1("S"), :broken)
       end
 
-      # Whether it was taken; a full queue takes nothing, and everything that matters is said again.
+      # Returns whether the message was queued. A full queue drops it: the session repeats what matters.
       def deliver(frames)
         last = frames.size - 1
         frames.each_with_index.all? do |frame, index|
@@ -44,10 +44,10 @@ module Turnout
         end
       end
 
-      def close(last = 0)
+      def close(linger = 0)
         LibZMQ.zmq_socket_monitor(@socket.socket, nil, 0)
-        @watcher&.close
-        @socket.setsockopt(ZMQ::LINGER, last * 1000)
+        @monitor&.close
+        @socket.setsockopt(ZMQ::LINGER, linger * 1000)
         @socket.close
       end
 
@@ -69,12 +69,12 @@ module Turnout
         set(ZMQ::CURVE_SECRETKEY, curve.secret_key)
       end
 
-      def watch(address)
-        check(LibZMQ.zmq_socket_monitor(@socket.socket, address, EVENTS.keys.sum), "cannot be watched")
-        @watcher = socket(ZMQ::PAIR)
-        @watcher.setsockopt(ZMQ::LINGER, 0)
-        check(@watcher.connect(address), "cannot be watched")
-        @news = Port.new(@watcher)
+      def monitor(address)
+        check(LibZMQ.zmq_socket_monitor(@socket.socket, address, EVENTS.keys.sum), "cannot be monitored")
+        @monitor = socket(ZMQ::PAIR)
+        @monitor.setsockopt(ZMQ::LINGER, 0)
+        check(@monitor.connect(address), "cannot be monitored")
+        @monitor_port = Port.new(@monitor)
       end
 
       def set(name, value) = check(@socket.setsockopt(name, value), "option #{name} = #{value}")

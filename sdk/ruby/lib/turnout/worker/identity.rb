@@ -4,7 +4,7 @@ require "socket"
 
 module Turnout
   class Worker
-    # Which process is this? With what Linux knows of it, an orchestrator on the same machine sees its death at once.
+    # Identifies this process. With the fields of Linux an orchestrator on the same machine detects its death at once.
     module Identity
       module_function
 

@@ -11,7 +11,7 @@ module Turnout
       alias_method :to_s, :inspect
     end
 
-    # Where a worker's keys come from: options, the environment, or a file as +turnout keys generate+ makes it.
+    # Reads the keys of a worker from options, the environment, or a file of +turnout keys generate+.
     module Keys
       VARIABLES = %w[TURNOUT_CURVE_SERVER_KEY TURNOUT_CURVE_PUBLIC_KEY TURNOUT_CURVE_SECRET_KEY].freeze
       SERVER, PUBLIC, SECRET = VARIABLES
@@ -25,13 +25,13 @@ module Turnout
       @taken = {}
 
       class << self
-        # The keys, or nil if there are none. +given+ is a Hash with +server_key+ and the pair, or with +server_key+ and
+        # Returns the keys, or nil if there are none. +given+ is a Hash with +server_key+ and the pair, or with +server_key+ and
         # +key_file+; what it leaves out comes from the environment.
         def of(given, env, logger)
-          said = variables(env)
+          environment = variables(env)
           given = (given || {}).transform_keys(&:to_s).compact
           # Only the hub's key may come from elsewhere than the pair.
-          given = (given.keys - ["server_key"]).empty? ? said.merge(given) : said.slice("server_key").merge(given)
+          given = (given.keys - ["server_key"]).empty? ? environment.merge(given) : environment.slice("server_key").merge(given)
           return if given.empty?
 
           file = given.delete("key_file")
@@ -40,8 +40,8 @@ module Turnout
 
         private
 
-        # What the variables say. What a worker starts gets its environment, and may print it: the secret key does not
-        # stay there.
+        # Returns the keys of the environment, and removes the secret key from it: child processes inherit the
+        # environment, and may print it.
         def variables(env)
           public_key, secret = env[PUBLIC], env[SECRET]
           if env.equal?(ENV)
@@ -63,7 +63,7 @@ module Turnout
           Curve.new(*given.values_at(*Curve.members.map(&:name)))
         end
 
-        # The pair of a file: its halves belong together, and others ought not to see them.
+        # Returns the pair of a file. Its halves must belong together, and other users ought not to read it.
         def pair(file, given, logger)
           both = given.keys & %w[public_key secret_key]
           unless both.empty?

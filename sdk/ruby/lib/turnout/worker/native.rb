@@ -4,9 +4,9 @@ require "ffi-rzmq"
 
 module Turnout
   class Worker
-    # libzmq's calls that return at once, without giving up the interpreter's lock.
+    # Calls of libzmq that return at once, without releasing the VM lock.
     #
-    # ffi-rzmq gives it up in every call, also in those that never wait; each time, a handler that computes may keep it
+    # ffi-rzmq releases it in every call, also in those that never block; each time, a handler that computes may hold it
     # for a tenth of a second. A message of four frames would take seconds.
     module Native
       extend FFI::Library

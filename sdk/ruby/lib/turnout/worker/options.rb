@@ -11,7 +11,7 @@ require "turnout/worker/keys"
 
 module Turnout
   class Worker
-    # How is a worker told what to do? What is not given comes from the environment.
+    # The options of a worker. Options that are not given come from the environment.
     class Options
       ADDRESS = %r{\A(tcp|ipc)://.}
       MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -25,9 +25,9 @@ module Turnout
       # +curve+:: a Hash with +server_key+ and either +key_file+ or +public_key+ and +secret_key+
       # +capture+:: whether what handlers write to $stdout and $stderr goes to the run's log
       # +discover+:: whether to connect to the other hubs that a hub names
-      # +grace+:: seconds that running steps get to finish when the worker is told to stop
-      # +kill_grace+:: seconds that an interrupted handler has to end before it is reported as one that does not
-      # +max_message_bytes+:: the largest message that is taken from a hub
+      # +grace+:: seconds that running steps get to finish when the worker stops
+      # +kill_grace+:: seconds that an interrupted handler has to end before it is reported as stuck
+      # +max_message_bytes+:: the largest message that is accepted from a hub
       def initialize(connect: nil, name: nil, labels: nil, concurrency: nil, curve: nil, capture: true,
                      discover: true, grace: 30.0, kill_grace: 5.0, max_message_bytes: MAX_MESSAGE_BYTES, logger: nil,
                      env: ENV)

@@ -5,31 +5,31 @@ require "turnout/worker/capture"
 
 module Turnout
   class Worker
-    # Who runs the handlers? As many threads as the worker has places. A thread that cannot be stopped keeps its place,
-    # so that there are never more handlers than places.
+    # Runs handlers in as many threads as the worker has slots. A thread that cannot be stopped keeps its slot, so that
+    # there are never more handlers than slots.
     class Pool
-      # A handler at work; +deadline+ is when something has to be done about it next.
-      Running = Struct.new(:job, :deadline, :stopping, :given_up)
+      # A running handler; +deadline+ is the time of its next check.
+      Running = Struct.new(:job, :deadline, :stopping, :stuck)
 
-      # +ended+ is called with token and result document, in the thread of the handler; without a result if it was too
-      # late to begin.
-      def initialize(places, grace, &ended)
-        @places = places
+      # +ended+ is called with token and result document, in the thread of the handler; without a result if it may
+      # not begin any more.
+      def initialize(slots, grace, &ended)
+        @slots = slots
         @grace = grace
         @ended = ended
         @running = {}
         @queue = Queue.new
-        @threads = Array.new(places) { |number| Thread.new { serve(number) } }
+        @threads = Array.new(slots) { |number| Thread.new { serve(number) } }
       end
 
-      def free = @places - @running.size
+      def free = @slots - @running.size
       def running = @running.size
 
-      # Nothing runs but what cannot be stopped.
+      # True if only stuck handlers run.
       def idle? = @running.size == stuck
 
-      # Places whose handlers should have ended and have not.
-      def stuck = @stuck ||= @running.count { |_token, each| each.given_up }
+      # The number of handlers that were ended and have not returned.
+      def stuck = @stuck ||= @running.count { |_token, each| each.stuck }
 
       def start(job, now)
         milliseconds = job.document["metadata"]["timeout_ms"]
@@ -37,12 +37,12 @@ module Turnout
         @queue << job
       end
 
-      # The handler of this token is over.
+      # Frees the slot of this token.
       def release(token)
-        @stuck = nil if @running.delete(token)&.given_up
+        @stuck = nil if @running.delete(token)&.stuck
       end
 
-      # End this handler; it has a grace to do so.
+      # Interrupts this handler; it has the grace period to end.
       def stop(token, error, now)
         running = @running[token]
         return if running.nil? || running.stopping
@@ -52,14 +52,14 @@ module Turnout
         running.job.interrupt(error)
       end
 
-      # Ends handlers whose time is over; yields job and Interruption of those that did not end.
+      # Interrupts handlers whose timeout has passed; yields job and Interruption of those that are stuck.
       def tick(now)
         @running.each do |token, running|
           next if running.deadline.nil? || running.deadline > now
 
           if running.stopping
             running.deadline = nil
-            running.given_up = true
+            running.stuck = true
             @stuck = nil
             yield running.job, running.stopping
           else
@@ -71,13 +71,13 @@ module Turnout
 
       def next_due = @running.each_value.filter_map(&:deadline).min || Float::INFINITY
 
-      # All handlers have ended.
+      # Called when all handlers have ended.
       def close
         @queue.close
         @threads.each(&:join)
       end
 
-      # Handlers that still run are ended without a word.
+      # Kills the threads of handlers that still run.
       def kill
         @queue.close
         @threads.each(&:kill)
@@ -90,8 +90,8 @@ module Turnout
         job = nil
         Thread.handle_interrupt(Interruption => :never) do
           while (job = @queue.pop)
-            # Another handler may have kept the interpreter to itself since this one had its turn.
-            @ended.call(job.token, (Capture.during(job.step) { job.perform } if job.fit?))
+            # Another handler may have held the VM lock since this one was queued.
+            @ended.call(job.token, (Capture.during(job.step) { job.perform } if job.may_begin?))
             job = nil
           end
         end
@@ -99,7 +99,7 @@ module Turnout
         replace(number, job) if job && !@queue.closed?
       end
 
-      # The handler has ended its own thread.
+      # Replaces a thread that its handler has ended.
       def replace(number, job)
         @threads[number] = Thread.new { serve(number) }
         @ended.call(job.token, Wire::Results.unable(job.document, "crashed", "the handler ended its thread"))

@@ -4,9 +4,9 @@ require "turnout/worker/native"
 
 module Turnout
   class Worker
-    # What comes in at one ZeroMQ socket? Only the thread that made it may ask; nothing here waits.
+    # Receives the messages of one ZeroMQ socket. Only the thread that made it may use it; no method blocks.
     class Port
-      # Readable when something may have happened: then ask for messages until there are none.
+      # Readable when messages may have arrived: then call +receive+ until it returns nil.
       attr_reader :io
 
       # +socket+ is one of ffi-rzmq's.
@@ -19,7 +19,7 @@ module Turnout
         @io = IO.for_fd(option(ZMQ::FD), autoclose: false)
       end
 
-      # The frames of the next message, nil if there is none.
+      # Returns the frames of the next message, nil if there is none.
       def receive
         frame, more = receive_frame
         return if frame.nil?
@@ -32,7 +32,7 @@ module Turnout
         frames
       end
 
-      # The descriptor tells of changes only, so this is asked before waiting on it.
+      # The descriptor is edge-triggered, so this is checked before waiting on it.
       def readable? = option(ZMQ::EVENTS).anybits?(ZMQ::POLLIN)
 
       private

@@ -2,7 +2,7 @@
 
 module Turnout
   class Worker
-    # How do other threads, and signals, reach the thread that waits for its sockets? Through a pipe.
+    # Wakes the thread that waits for its sockets, from other threads and from signal traps, through a pipe.
     class Wakeup
       attr_reader :io
 
@@ -11,7 +11,7 @@ module Turnout
         @pending = false
       end
 
-      # Takes no lock: a signal's trap may call it. What is to be found must be there before.
+      # Takes no lock: a signal trap may call it. The caller queues its message before.
       def signal
         return if @pending
 
@@ -21,8 +21,8 @@ module Turnout
         nil # the worker has ended
       end
 
-      # Called before looking at what is there. The pipe is emptied first: a signal in between finds +pending+ set, and
-      # what it tells of is there already.
+      # Called before the queue is read. The pipe is emptied first: a signal in between finds +pending+ set, and its
+      # message is queued already.
       def clear
         return unless @pending
 
