@@ -9,28 +9,29 @@ import (
 )
 
 const (
-	// A discovered hub that did not answer so many times in a row is let go, if there is another.
-	mostFailures = 8
-	// So long such an address is not tried again.
-	shunned = time.Minute
+	// A discovered hub that did not answer so many times in a row is dropped, if there is another.
+	maxFailures = 8
+	// The time for which such an address is not connected to.
+	ignoreTimeout = time.Minute
 )
 
-// connections says which hubs a worker talks to, how it divides its places among them, and which of them are gone.
+// connections holds the connections of a worker to its hubs, divides its credits among them, and knows which hubs are
+// gone.
 type connections struct {
-	list     []*connection
-	aliases  map[*connection][]*connection // those that were retired, since it has the session with their hub
-	shunned  map[string]time.Time          // until when addresses that gave no answer are not tried
-	kept     map[string]time.Time          // until when each hub keeps what it gave for this worker
-	discover bool                          // whether hubs' lists of hubs are followed
-	makeLink func() *wire.Link
-	open     func(address string) (*dealer, error)
-	logger   *log.Logger
+	list         []*connection
+	aliases      map[*connection][]*connection // retired connections by the one that has the session with their hub
+	ignoredUntil map[string]time.Time          // the times until which addresses that gave no answer are not connected to
+	kept         map[string]time.Time          // the times until which the steps of each hub remain its own
+	discover     bool                          // whether to connect to the hubs that a hub names
+	newSession   func() *wire.WorkerSession
+	open         func(address string) (*dealer, error)
+	logger       *log.Logger
 }
 
-func newConnections(makeLink func() *wire.Link, open func(string) (*dealer, error), logger *log.Logger) *connections {
+func newConnections(newSession func() *wire.WorkerSession, open func(string) (*dealer, error), logger *log.Logger) *connections {
 	return &connections{
-		aliases: map[*connection][]*connection{}, shunned: map[string]time.Time{}, kept: map[string]time.Time{},
-		discover: true, makeLink: makeLink, open: open, logger: logger,
+		aliases: map[*connection][]*connection{}, ignoredUntil: map[string]time.Time{}, kept: map[string]time.Time{},
+		discover: true, newSession: newSession, open: open, logger: logger,
 	}
 }
 
@@ -41,11 +42,11 @@ func (c *connections) add(address string, discovered bool) {
 		}
 	}
 	c.list = append(c.list, &connection{
-		address: address, discovered: discovered, link: c.makeLink(), open: c.open, logger: c.logger,
+		address: address, discovered: discovered, session: c.newSession(), open: c.open, logger: c.logger,
 	})
 }
 
-// all is a copy: a turn may add connections and take some away.
+// all returns a copy: a round may add and remove connections.
 func (c *connections) all() []*connection { return append([]*connection(nil), c.list...) }
 
 func (c *connections) opened() []*connection {
@@ -70,56 +71,56 @@ func (c *connections) sockets() []*zmq.Socket {
 
 func (c *connections) allRefused() bool {
 	for _, each := range c.list {
-		if each.link.State != wire.Refused {
+		if each.session.State != wire.Refused {
 			return false
 		}
 	}
 	return true
 }
 
-// linkOf is the link of a hub that there is a session with, else nil.
-func (c *connections) linkOf(hub string) *wire.Link {
+// sessionOf returns the open session with a hub, else nil.
+func (c *connections) sessionOf(hub string) *wire.WorkerSession {
 	for _, each := range c.list {
-		if each.isOpen() && each.link.Hub == hub {
-			return each.link
+		if each.isOpen() && each.session.Hub == hub {
+			return each.session
 		}
 	}
 	return nil
 }
 
-// gone says whether a hub will not come back for what it gave: another has answered in its place, or it has been away
-// for longer than its lease, so that it has given everything to others.
+// gone returns whether a hub does not own its steps any more: another hub has answered at its address, or it has been
+// silent for longer than its lease, so that it has given them to other workers.
 func (c *connections) gone(hub string, now time.Time) bool { return now.After(c.kept[hub]) }
 
-// seen notes who is there, and follows their lists of hubs.
-func (c *connections) seen(now time.Time) {
+// refresh extends the leases of connected hubs, and connects to the hubs that they name.
+func (c *connections) refresh(now time.Time) {
 	for _, each := range c.opened() {
-		c.kept[each.link.Hub] = now.Add(each.link.Lease)
+		c.kept[each.session.Hub] = now.Add(each.session.Lease)
 		if c.discover {
 			c.follow(each, now)
 		}
 	}
 }
 
-// divide divides places among the hubs that are there. A hub that is greeted is told what it gets if all come.
-func (c *connections) divide(places int) {
+// divide divides credits among the open sessions. A hello offers the share that is left if all hubs answer.
+func (c *connections) divide(credits int) {
 	opened := c.opened()
 	for index, each := range opened {
-		each.link.SetCredits(share(places, len(opened), index))
+		each.session.SetCredits(share(credits, len(opened), index))
 	}
 	for _, each := range c.list {
 		if !each.isOpen() {
-			each.link.SetCredits(share(places, len(c.list), len(c.list)-1))
+			each.session.SetCredits(share(credits, len(c.list), len(c.list)-1))
 		}
 	}
 }
 
-func share(places, count, index int) int {
-	if places == 0 {
+func share(credits, count, index int) int {
+	if credits == 0 {
 		return 0
 	}
-	part := places / count
-	if index < places%count {
+	part := credits / count
+	if index < credits%count {
 		part++
 	}
 	if part == 0 {
@@ -128,56 +129,56 @@ func share(places, count, index int) int {
 	return part
 }
 
-// welcomed notes a session. Of two connections to one hub only the one that was made last has it; the other may have
-// heard that already, and be closed.
+// welcomed is called when a session is open. Of two connections to one hub only the newer one has a session; the other
+// may be closed already.
 func (c *connections) welcomed(from *connection, before string) {
-	from.said = false
-	// The next pause is a short one.
-	if !from.link.OverLimit {
+	from.failureLogged = false
+	if !from.session.OverLimit {
 		from.failures = 0
 	}
-	if before != "" && c.linkOf(before) == nil {
+	if before != "" && c.sessionOf(before) == nil {
 		delete(c.kept, before)
 	}
 	if !from.isOpen() {
-		return // what came right after the welcome has ended the session again
+		return // a message right after the welcome has ended the session
 	}
 	last := from
 	for _, each := range c.opened() {
-		if each.link.Hub == from.link.Hub && each.link.Greeting > last.link.Greeting {
+		if each.session.Hub == from.session.Hub && each.session.HelloSeq > last.session.HelloSeq {
 			last = each
 		}
 	}
 	for _, each := range c.all() {
-		older := each.link.Greeting < last.link.Greeting && each.link.State != wire.Refused
-		if older && each.link.Hub == last.link.Hub {
+		older := each.session.HelloSeq < last.session.HelloSeq && each.session.State != wire.Refused
+		if older && each.session.Hub == last.session.Hub {
 			c.retire(each, last)
 		}
 	}
 }
 
-// failed notes that a connection is of no use: another socket after a pause, and the other addresses of its hub.
+// failed schedules another socket for a lost connection, connects to the other addresses of its hub, and returns the
+// backoff.
 func (c *connections) failed(from *connection, now time.Time) time.Duration {
-	pause := from.tryAgain(now)
+	backoff := from.scheduleReconnect(now)
 	for _, each := range c.opened() {
-		// Whoever takes over what that hub gave hears at once that it goes on here.
-		each.link.Beat(now)
+		// A hub that takes over the steps of that hub learns at once that they still run here.
+		each.session.SendHeartbeat(now)
 	}
 	for _, each := range c.aliases[from] {
 		c.add(each.address, each.discovered)
 	}
 	delete(c.aliases, from)
-	if from.discovered && from.failures > mostFailures && len(c.opened()) > 0 {
-		c.shunned[from.address] = now.Add(shunned)
+	if from.discovered && from.failures > maxFailures && len(c.opened()) > 0 {
+		c.ignoredUntil[from.address] = now.Add(ignoreTimeout)
 		from.retire()
 		c.remove(from)
 	}
-	return pause
+	return backoff
 }
 
 func (c *connections) close() {
 	for _, each := range c.list {
-		each.close(lastWords)
+		each.close(closeTimeout)
 	}
 }
 
@@ -197,8 +198,8 @@ func (c *connections) remove(gone *connection) {
 	}
 }
 
-// follow follows a hub's list of hubs, once no other connection is still finding out who it talks to. An address in it
-// may lead to a hub that is known by another: then one of the two connections is retired.
+// follow connects to the hubs that a hub names, once every other connection has an answer or has failed. An address may
+// lead to a hub that is known by another: then one of the two connections is retired.
 func (c *connections) follow(from *connection, now time.Time) {
 	for _, each := range c.list {
 		if !each.isOpen() && each.failures == 0 {
@@ -211,8 +212,8 @@ func (c *connections) follow(from *connection, now time.Time) {
 			known[each.address] = true
 		}
 	}
-	for _, address := range from.link.Hubs {
-		if !known[address] && !now.Before(c.shunned[address]) {
+	for _, address := range from.session.Hubs {
+		if !known[address] && !now.Before(c.ignoredUntil[address]) {
 			c.add(address, true)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // network is connections without sockets, to these addresses.
 func network(addresses ...string) *connections {
 	numbered := int64(0)
-	made := newConnections(func() *wire.Link {
+	made := newConnections(func() *wire.WorkerSession {
 		next := func() int64 { numbered++; return numbered }
-		return wire.NewLink(wire.Hello{}, wire.NewHoldings(), 8, next, func(*wire.Holding) bool { return false })
+		return wire.NewWorkerSession(wire.Hello{}, wire.NewHeldSteps(), 8, next, func(*wire.HeldStep) bool { return false })
 	}, nil, nil)
 	for _, address := range addresses {
 		made.add(address, false)
@@ -24,8 +24,8 @@ func network(addresses ...string) *connections {
 
 // answer lets the connection in at this hub, which lists these hubs.
 func (c *connections) answer(from *connection, hub string, hubs ...string) {
-	from.link.Open(time.Unix(0, 0))
-	from.link.State, from.link.Hub, from.link.Hubs = wire.Open, hub, hubs
+	from.session.Open(time.Unix(0, 0))
+	from.session.State, from.session.Hub, from.session.Hubs = wire.Open, hub, hubs
 	c.welcomed(from, "")
 }
 
@@ -55,7 +55,7 @@ func TestOfTwoConnectionsToOneHubTheFirstGoesAlsoIfItHasHeardThatItsSessionIsOve
 	found := network("name", "number")
 	first, second := found.list[0], found.list[1]
 	found.answer(first, "hub")
-	first.link.State = wire.Closed
+	first.session.State = wire.Closed
 	found.failed(first, time.Unix(0, 0))
 	found.answer(second, "hub")
 	if !reflect.DeepEqual(found.addresses(), []string{"number"}) {
@@ -69,10 +69,10 @@ func TestOfTwoConnectionsToOneHubTheFirstGoesAlsoIfItHasHeardThatItsSessionIsOve
 func TestTheAddressThatAHubCallsItselfByIsTriedNoMoreOnceItIsKnown(t *testing.T) {
 	found := network("alias of one")
 	found.answer(found.list[0], "hub", "one", "two")
-	found.seen(time.Unix(0, 0))
+	found.refresh(time.Unix(0, 0))
 	found.answer(found.list[1], "hub", "one", "two")
 	found.answer(found.list[1], "another", "one", "two")
-	found.seen(time.Unix(0, 0))
+	found.refresh(time.Unix(0, 0))
 	if !reflect.DeepEqual(found.addresses(), []string{"one", "two"}) {
 		t.Errorf("%v", found.addresses())
 	}
@@ -85,7 +85,7 @@ func TestTheHubsOfAWelcomeAreFollowed(t *testing.T) {
 	} {
 		found := network("one")
 		found.answer(found.list[0], "hub", each.hubs...)
-		found.seen(time.Unix(0, 0))
+		found.refresh(time.Unix(0, 0))
 		if !reflect.DeepEqual(found.addresses(), each.expected) {
 			t.Errorf("%s: %v", name, found.addresses())
 		}
@@ -96,9 +96,9 @@ func TestAHubThatIsGreetedIsOfferedItsShare(t *testing.T) {
 	found := network("one", "two")
 	found.divide(6)
 	for _, each := range found.list {
-		each.link.Open(time.Unix(0, 0))
+		each.session.Open(time.Unix(0, 0))
 		var hello struct{ Credits int }
-		if err := json.Unmarshal(each.link.Outbox[0][2], &hello); err != nil || hello.Credits != 3 {
+		if err := json.Unmarshal(each.session.Outbox[0][2], &hello); err != nil || hello.Credits != 3 {
 			t.Errorf("%s is offered %d (%v)", each.address, hello.Credits, err)
 		}
 	}
@@ -107,18 +107,18 @@ func TestAHubThatIsGreetedIsOfferedItsShare(t *testing.T) {
 func TestADiscoveredHubThatNeverAnswersIsLetGo(t *testing.T) {
 	found := network("one")
 	found.answer(found.list[0], "hub", "one", "two")
-	found.seen(time.Unix(0, 0))
-	for count := 0; count <= mostFailures; count++ {
+	found.refresh(time.Unix(0, 0))
+	for count := 0; count <= maxFailures; count++ {
 		found.failed(found.list[1], time.Unix(0, 0))
 	}
 	if !reflect.DeepEqual(found.addresses(), []string{"one"}) {
 		t.Errorf("%v", found.addresses())
 	}
-	found.seen(time.Unix(59, 0))
+	found.refresh(time.Unix(59, 0))
 	if len(found.list) != 1 {
 		t.Error("it is tried again at once")
 	}
-	found.seen(time.Unix(60, 0))
+	found.refresh(time.Unix(60, 0))
 	if len(found.list) != 2 {
 		t.Error("it is not tried again")
 	}
@@ -127,7 +127,7 @@ func TestADiscoveredHubThatNeverAnswersIsLetGo(t *testing.T) {
 func TestASessionThatEndedRightAfterItsWelcomeIsNoSession(t *testing.T) {
 	found := network("one")
 	found.answer(found.list[0], "hub", "one", "two")
-	found.list[0].link.State = wire.Closed
+	found.list[0].session.State = wire.Closed
 	found.welcomed(found.list[0], "")
 	if len(found.opened()) != 0 {
 		t.Error("it counts as open")
@@ -138,8 +138,8 @@ func TestAHubKeepsWhatItGaveForALease(t *testing.T) {
 	found := network("one")
 	found.answer(found.list[0], "hub")
 	now := time.Unix(1000, 0)
-	found.seen(now)
-	lease := found.list[0].link.Lease
+	found.refresh(now)
+	lease := found.list[0].session.Lease
 	if found.gone("hub", now.Add(lease)) || !found.gone("hub", now.Add(lease+1)) || !found.gone("another", now) {
 		t.Error("a hub is gone when its lease is over, and not before")
 	}

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// ErrStopped is returned by Run when it was told to stop a second time, or its grace was over, before everything was done.
+// ErrStopped is returned by Run when it was stopped a second time, or the grace period was over, before everything was done.
 var ErrStopped = errors.New("turnout: stopped before everything was done")
 
-// RefusedError is returned by Run when no hub wants this worker.
+// RefusedError is returned by Run when every hub refuses this worker.
 type RefusedError struct{ Hub, Reason string }
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("turnout: hub %s refuses this worker: %s", e.Hub, e.Reason)
 }
 
-// notJSONError is about a value that cannot travel.
+// notJSONError is the error of a value that is not JSON.
 type notJSONError struct{ error }
 
 func (e *notJSONError) Unwrap() error { return e.error }
@@ -25,7 +25,7 @@ type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// Permanent says that another attempt would not help.
+// Permanent marks an error that is not retried.
 func Permanent(err error) error {
 	if err == nil {
 		err = errors.New("failed for good")
@@ -55,8 +55,8 @@ type deferError struct {
 
 func (e *deferError) Error() string { return fmt.Sprintf("deferred for %s", e.pause) }
 
-// Defer gives the place free and runs the step again from the top after the pause; saved is in Step.Saved then. It
-// costs no attempt.
+// Defer frees the slot and runs the step again from the top after the pause, with saved in Step.Saved. It uses up no
+// retry.
 func Defer(pause time.Duration, saved any) error { return &deferError{pause, saved} }
 
 // Branch is what a step returns that chooses: its output, and the names of the dependents that run.

@@ -85,7 +85,7 @@ func (h *hub) restart() {
 	}
 }
 
-// employ starts a worker with one place that has these handlers.
+// employ starts a worker with one slot that has these handlers.
 func employ(t *testing.T, handlers map[string]Handler) *hub {
 	t.Helper()
 	h := listen(t)
@@ -129,7 +129,7 @@ func expect[M wire.Message](h *hub) M {
 			h.t.Fatal(err)
 		}
 		if beat, ok := message.(*wire.Heartbeat); ok {
-			h.say(&wire.Heartbeat{Seq: beat.Seq, InFlight: []wire.Held{}})
+			h.send(&wire.Heartbeat{Seq: beat.Seq, InFlight: []wire.Held{}})
 		}
 		if found, ok := message.(M); ok {
 			return found
@@ -139,7 +139,7 @@ func expect[M wire.Message](h *hub) M {
 	return *new(M)
 }
 
-func (h *hub) say(message wire.Message) {
+func (h *hub) send(message wire.Message) {
 	h.t.Helper()
 	frames, err := wire.Pack(message, h.session)
 	if err != nil {
@@ -150,16 +150,16 @@ func (h *hub) say(message wire.Message) {
 	}
 }
 
-func (h *hub) letIn(seq int64) {
+func (h *hub) welcome(seq int64) {
 	h.session = "s1"
-	h.say(&wire.Welcome{
+	h.send(&wire.Welcome{
 		ProtocolVersion: wire.Version, Session: h.session, Seq: seq, HubID: "hub", Codec: wire.JSON, HeartbeatMS: 100,
 		LeaseMS: 60_000, ResendMS: 1000, MaxMessageBytes: 1 << 20, Hubs: []string{}, Release: []string{},
 	})
 }
 
 func (h *hub) give(token, handler string, timeoutMS *int64) {
-	h.say(&wire.Steps{BatchID: "b", ProtocolVersion: wire.Version, Steps: []wire.Step{{
+	h.send(&wire.Steps{BatchID: "b", ProtocolVersion: wire.Version, Steps: []wire.Step{{
 		StepID: token, TaskID: "1", StepName: "step", HandlerClass: handler, PreviousResults: map[string]json.RawMessage{},
 		Metadata: wire.Metadata{Token: token, TimeoutMS: timeoutMS},
 	}}})
@@ -170,7 +170,7 @@ func (h *hub) dismiss() {
 	h.t.Helper()
 	h.stop()
 	expect[*wire.Bye](h)
-	h.say(&wire.Bye{})
+	h.send(&wire.Bye{})
 	if err := h.end(); err != nil {
 		h.t.Error(err)
 	}

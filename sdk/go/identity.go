@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Who is this process, for certain? With boot, namespace and start its pid is not used twice. Empty where the system
-// does not tell.
+// The identity of this process: boot id, namespace and start time make its pid unique. Empty where the system does not
+// provide them.
 
 func hostname() string {
 	name, err := os.Hostname()
@@ -33,7 +33,7 @@ func pidNamespace() string {
 	return name
 }
 
-// processStarted is when this process started, in clock ticks since the machine did.
+// processStarted returns the start time of this process, in clock ticks since boot.
 func processStarted() string {
 	const startTime = 19 // counted from the field after the name, which may hold anything
 	text, err := os.ReadFile("/proc/self/stat")

@@ -13,10 +13,10 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
-// A stack trace in a result is not longer than so many lines.
-const mostTrace = 40
+// The longest stack trace in a result, in lines.
+const maxTraceLines = 40
 
-// job is one step and its handler: it runs once, in whatever goroutine calls run, and may be stopped from another.
+// job is one step and its handler: it runs once, in the goroutine that calls run, and may be stopped from another.
 type job struct {
 	document *wire.Step
 	registry *Registry
@@ -38,13 +38,13 @@ func newJob(parent context.Context, document *wire.Step, registry *Registry, lis
 
 func (j *job) token() string { return j.document.Metadata.Token }
 
-// stop tells the handler that its result is not wanted any more.
+// stop ends the context of the handler: its result is not needed any more.
 func (j *job) stop(reason string) {
 	j.reason.CompareAndSwap(nil, reason)
 	j.cancel()
 }
 
-// run runs the handler and says how it ended.
+// run runs the handler and returns its result.
 func (j *job) run() *wire.Result {
 	defer j.cancel()
 	found, ok := j.registry.find(j.document.HandlerClass)
@@ -59,7 +59,7 @@ func (j *job) run() *wire.Result {
 	return result
 }
 
-// call runs the handler in a goroutine of its own, so that one which ends its goroutine does not take a place with it.
+// call runs the handler in a goroutine of its own, so that one which ends its goroutine does not occupy a slot.
 func (j *job) call(handler Handler) (result *wire.Result) {
 	answer := make(chan *wire.Result, 1)
 	go func() {
@@ -80,8 +80,7 @@ func (j *job) call(handler Handler) (result *wire.Result) {
 	return <-answer
 }
 
-// ended is how the job ended. That it was stopped counts also if the handler returned all the same: nobody waits for
-// what it says.
+// ended returns the result of the job. A stop counts also if the handler has returned: its result is not needed.
 func (j *job) ended(result *wire.Result) *wire.Result {
 	if outcome, reason := j.stopped(); outcome != "" {
 		return wire.Unable(j.document, outcome, reason)
@@ -89,8 +88,8 @@ func (j *job) ended(result *wire.Result) *wire.Result {
 	return result
 }
 
-// stopped is the outcome of a job whose context is over, and why. The clock is asked as well: on a busy machine a context
-// may learn late that its time is up.
+// stopped returns outcome and reason of a job whose context is over. The clock is checked as well: on a busy machine a
+// context may end late.
 func (j *job) stopped() (outcome, reason string) {
 	if j.ctx.Err() == context.Canceled {
 		reason, _ = j.reason.Load().(string)
@@ -140,9 +139,9 @@ func (j *job) refused(err error) *wire.Result {
 }
 
 func (j *job) deferred(err *deferError) *wire.Result {
-	deferral, unsayable := plain(map[string]any{"seconds": err.pause.Seconds(), "saved": err.saved})
-	if unsayable != nil {
-		return j.refused(Permanent(&notJSONError{fmt.Errorf("what was to be saved is no JSON: %w", unsayable)}))
+	deferral, notEncodable := plain(map[string]any{"seconds": err.pause.Seconds(), "saved": err.saved})
+	if notEncodable != nil {
+		return j.refused(Permanent(&notJSONError{fmt.Errorf("what was to be saved is no JSON: %w", notEncodable)}))
 	}
 	result := wire.Unable(j.document, wire.Deferred, err.Error())
 	result.Metadata.Deferral = deferral
@@ -155,7 +154,7 @@ func (j *job) failed(err error, backtrace []string) *wire.Result {
 	})
 }
 
-// typesOf are the types of an error and of those that it wraps: a task's retry_on and never_on are compared with all of
+// typesOf returns the types of an error and of those that it wraps: a task's retry_on and never_on are compared with all of
 // them.
 func typesOf(err error) []string {
 	var names []string
@@ -167,7 +166,7 @@ func typesOf(err error) []string {
 	return names
 }
 
-// typeOf is the type of an error without what this package puts around it.
+// typeOf returns the type of an error without the wrappers of this package.
 func typeOf(err error) string {
 	switch wrapped := err.(type) {
 	case *permanentError:
@@ -188,8 +187,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.thrown) 
 
 func stack() []string {
 	lines := strings.Split(strings.TrimSpace(string(debug.Stack())), "\n")
-	if len(lines) > mostTrace {
-		lines = lines[:mostTrace]
+	if len(lines) > maxTraceLines {
+		lines = lines[:maxTraceLines]
 	}
 	return lines
 }

@@ -24,7 +24,7 @@ func (c Curve) String() string {
 // GoString is String, so that no format shows the secret.
 func (c Curve) GoString() string { return "worker.Curve" + c.String() }
 
-// environment is where variables are read; unset takes one out, and is nil where that is left alone.
+// environment reads variables; unset removes one, and is nil where variables are not removed.
 type environment struct {
 	get   func(string) string
 	unset func(string) error
@@ -33,14 +33,14 @@ type environment struct {
 // processEnvironment is that of this process.
 var processEnvironment = environment{os.Getenv, os.Unsetenv}
 
-// taken are the secret keys that were taken out of the environment of this process, by their public halves.
+// taken are the secret keys that were removed from the environment of this process, by their public halves.
 var taken struct {
 	sync.Mutex
 	secrets map[string]string
 }
 
-// keys is what the variables say. What a worker starts gets its environment, and may print it: the secret key does not
-// stay there.
+// keys returns the keys of the environment, and removes the secret key from it: child processes inherit the environment,
+// and may print it.
 func (e environment) keys() Curve {
 	found := Curve{
 		ServerKey: strings.TrimSpace(e.get("TURNOUT_CURVE_SERVER_KEY")),
@@ -66,21 +66,21 @@ func (e environment) keys() Curve {
 	return found
 }
 
-// curve is nil if there are no keys. Only the hub's key may come from elsewhere than the pair.
+// curve returns nil if there are no keys. Only the hub's key may come from elsewhere than the pair.
 func curve(given *Curve, file string, from environment, logger *log.Logger) (*Curve, error) {
 	keys := from.keys()
-	said := Curve{}
+	chosen := Curve{}
 	if given != nil {
-		said = *given
+		chosen = *given
 	}
-	if said.ServerKey == "" {
-		said.ServerKey = keys.ServerKey
+	if chosen.ServerKey == "" {
+		chosen.ServerKey = keys.ServerKey
 	}
-	if said.PublicKey+said.SecretKey+file == "" {
-		said.PublicKey, said.SecretKey = keys.PublicKey, keys.SecretKey
+	if chosen.PublicKey+chosen.SecretKey+file == "" {
+		chosen.PublicKey, chosen.SecretKey = keys.PublicKey, keys.SecretKey
 		file = strings.TrimSpace(from.get("TURNOUT_CURVE_KEY_FILE"))
 	}
-	keys = said
+	keys = chosen
 	if file != "" {
 		if keys.PublicKey+keys.SecretKey != "" {
 			return nil, errors.New("turnout: a key file and a public or secret key are both there: a worker has one pair of keys")
@@ -108,7 +108,7 @@ var (
 	keyLine = regexp.MustCompile(`(?m)^\s*(public|secret)-key\s*=\s*["']?([^\s"']+)["']?\s*$`)
 )
 
-// ownPair is the pair of a file: its halves belong together, and others ought not to see them.
+// ownPair returns the pair of a file. Its halves must belong together, and other users ought not to read it.
 func ownPair(file string, logger *log.Logger) (public, secret string, err error) {
 	public, secret, err = readPair(file)
 	if err != nil {

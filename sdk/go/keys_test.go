@@ -63,8 +63,8 @@ func TestNoFormatShowsTheSecretKey(t *testing.T) {
 
 func TestThePairMayBeInAFile(t *testing.T) {
 	file := keyFile(t, publicKey, secretKey)
-	var said bytes.Buffer
-	logger := log.New(&said, "", 0)
+	var logged bytes.Buffer
+	logger := log.New(&logged, "", 0)
 	for name, each := range map[string]struct {
 		given     *Curve
 		file      string
@@ -82,8 +82,8 @@ func TestThePairMayBeInAFile(t *testing.T) {
 			t.Errorf("%s: %v %v", name, found, err)
 		}
 	}
-	if said.Len() > 0 {
-		t.Error(said.String())
+	if logged.Len() > 0 {
+		t.Error(logged.String())
 	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)
@@ -91,8 +91,8 @@ func TestThePairMayBeInAFile(t *testing.T) {
 	if _, err := curve(&Curve{ServerKey: hubKey}, file, environment{get: func(string) string { return "" }}, logger); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(said.String(), "others on this machine can read "+file) {
-		t.Errorf("that others can read it is not said: %s", said.String())
+	if !strings.Contains(logged.String(), "others on this machine can read "+file) {
+		t.Errorf("that others can read it is not logged: %s", logged.String())
 	}
 }
 

@@ -10,42 +10,42 @@ import (
 )
 
 const (
-	// Steps that are held for each place, so that the next one is there when a place becomes free.
-	heldPerPlace = 2
-	// Lines, progress and results that wait to be taken in; handlers that say more wait.
-	mostSaid    = 10_000
-	byePatience = time.Second
-	longestWait = time.Minute
-	// With so many results that no hub has acknowledged, nothing more is asked for until half of them are.
-	mostUnacknowledged = 1_000
+	// Credits for each slot, so that the next step is there when a slot becomes free.
+	creditsPerSlot = 2
+	// Lines, progress and results in the inbox; handlers that add more block.
+	maxInbox   = 10_000
+	byeTimeout = time.Second
+	maxWait    = time.Minute
+	// With so many unacknowledged results the credits are 0 until half of them are acknowledged.
+	maxUnacknowledged = 1_000
 )
 
-// event is what a handler has to say: a result, progress, or else a line.
+// event is a message of a handler: a result, progress, or else a line.
 type event struct {
 	token, stream, text string
 	result              *wire.Result
 	progress            *wire.Progress
 }
 
-// loop owns the sockets and everything that is in hand; one goroutine, on one OS thread, runs it. Handlers hand in what
-// they have through a channel and a pipe.
+// loop owns the sockets and all held steps; one goroutine, on one OS thread, runs it. Handlers reach it through a
+// channel and a pipe.
 type loop struct {
 	options     Options
 	base        context.Context // of handlers
-	holdings    *wire.Holdings
+	heldSteps   *wire.HeldSteps
 	connections *connections
 	pool        *pool
 	inbox       chan event
 	wakeup      *wakeup
 	over        chan struct{}
 	stops       int32
-	numbered    int64
-	deadline    time.Time // when something in here has to be looked at again
-	free        int       // places that nobody has been chosen for in this turn
-	full        bool      // of results that nobody has acknowledged
+	helloSeq    int64
+	deadline    time.Time // the next time at which a step must be checked
+	free        int       // slots that are still free in this round
+	full        bool      // of unacknowledged results
 	draining    bool
-	stopBy      time.Time // when it ends at the latest, once it drains
-	left        time.Time // when it said bye
+	stopBy      time.Time // the end of the grace period, once it drains
+	byeSentAt   time.Time // zero before bye is sent
 	ended       bool
 }
 
@@ -59,16 +59,16 @@ func newLoop(base context.Context, options Options, context *zmq.Context) (*loop
 		return nil, err
 	}
 	l := &loop{
-		options: options, base: base, holdings: wire.NewHoldings(), inbox: make(chan event, mostSaid), wakeup: wakeup,
+		options: options, base: base, heldSteps: wire.NewHeldSteps(), inbox: make(chan event, maxInbox), wakeup: wakeup,
 		over: make(chan struct{}), stopBy: wire.Later,
 	}
 	l.pool = newPool(options.Concurrency, options.KillGrace, func(token string, result *wire.Result) {
 		l.post(event{token: token, result: result})
 	})
 	l.connections = newConnections(
-		func() *wire.Link {
-			return wire.NewLink(hello, l.holdings, l.places(), l.nextNumber, func(each *wire.Holding) bool {
-				return l.connections.linkOf(each.Hub) == nil
+		func() *wire.WorkerSession {
+			return wire.NewWorkerSession(hello, l.heldSteps, l.credits(), l.nextHelloSeq, func(each *wire.HeldStep) bool {
+				return l.connections.sessionOf(each.Hub) == nil
 			})
 		},
 		func(address string) (*dealer, error) { return dial(context, address, options) },
@@ -78,7 +78,7 @@ func newLoop(base context.Context, options Options, context *zmq.Context) (*loop
 	for _, address := range options.Connect {
 		l.connections.add(address, false)
 	}
-	l.connections.divide(l.places())
+	l.connections.divide(l.credits())
 	return l, nil
 }
 
@@ -95,7 +95,7 @@ func (l *loop) run() error {
 			l.abandon()
 			return ErrStopped
 		}
-		if err := l.turn(time.Now()); err != nil {
+		if err := l.round(time.Now()); err != nil {
 			return err
 		}
 		if err := l.wait(); err != nil {
@@ -112,11 +112,11 @@ func (l *loop) close() {
 	l.wakeup.close()
 }
 
-func (l *loop) turn(now time.Time) error {
+func (l *loop) round(now time.Time) error {
 	l.wakeup.clear()
 	l.takeInbox()
 	for _, each := range l.connections.all() {
-		if err := each.turn(now); err != nil {
+		if err := each.receive(now); err != nil {
 			return err
 		}
 		if err := l.act(each, now); err != nil {
@@ -127,13 +127,13 @@ func (l *loop) turn(now time.Time) error {
 		l.drain(now)
 	}
 	for _, stuck := range l.pool.tick(now) {
-		l.giveUp(stuck)
+		l.reportStuck(stuck)
 	}
-	l.connections.seen(now)
-	l.connections.divide(l.places())
-	l.beginWhatMay(now)
+	l.connections.refresh(now)
+	l.connections.divide(l.credits())
+	l.beginSteps(now)
 	if l.draining {
-		l.leave(now)
+		l.finishDrain(now)
 	}
 	for _, each := range l.connections.all() {
 		each.flush(now)
@@ -152,67 +152,67 @@ func (l *loop) wait() error {
 	for _, each := range l.connections.list {
 		due = earliest(due, each.nextDue())
 	}
-	pause := time.Until(due)
-	if pause < 0 {
-		pause = 0
+	wait := time.Until(due)
+	if wait < 0 {
+		wait = 0
 	}
-	if pause > longestWait {
-		pause = longestWait
+	if wait > maxWait {
+		wait = maxWait
 	}
-	return zmq.Poll(l.connections.sockets(), l.wakeup.read, pause)
+	return zmq.Poll(l.connections.sockets(), l.wakeup.read, wait)
 }
 
-func (l *loop) post(said event) {
+func (l *loop) post(message event) {
 	select {
-	case l.inbox <- said:
+	case l.inbox <- message:
 		l.wakeup.signal()
 	case <-l.over:
 	}
 }
 
-func (l *loop) said(token, stream, text string) {
+func (l *loop) onLine(token, stream, text string) {
 	l.post(event{token: token, stream: stream, text: text})
 }
 
-func (l *loop) progressed(progress *wire.Progress) {
+func (l *loop) onProgress(progress *wire.Progress) {
 	l.post(event{token: progress.Token, progress: progress})
 }
 
 func (l *loop) takeInbox() {
 	for count := len(l.inbox); count > 0; count-- {
-		said := <-l.inbox
+		message := <-l.inbox
 		switch {
-		case said.result != nil:
-			l.pool.release(said.token)
-			l.holdings.Finish(said.token, said.result)
-		case said.progress != nil:
-			if holding := l.holdings.Get(said.token); holding != nil {
-				if link := l.connections.linkOf(holding.Hub); link != nil {
-					link.Progress(said.progress)
+		case message.result != nil:
+			l.pool.release(message.token)
+			l.heldSteps.Finish(message.token, message.result)
+		case message.progress != nil:
+			if heldStep := l.heldSteps.Get(message.token); heldStep != nil {
+				if session := l.connections.sessionOf(heldStep.Hub); session != nil {
+					session.Progress(message.progress)
 				}
 			}
 		default:
-			l.holdings.Say(said.token, said.stream, said.text)
+			l.heldSteps.AddLine(message.token, message.stream, message.text)
 		}
 	}
 }
 
-func (l *loop) nextNumber() int64 {
-	l.numbered++
-	return l.numbered
+func (l *loop) nextHelloSeq() int64 {
+	l.helloSeq++
+	return l.helloSeq
 }
 
-// places is how many steps all hubs together may give.
-func (l *loop) places() int {
-	limit := mostUnacknowledged
+// credits returns the number of steps to ask for in all.
+func (l *loop) credits() int {
+	limit := maxUnacknowledged
 	if l.full {
 		limit /= 2
 	}
-	l.full = len(l.holdings.Select(func(each *wire.Holding) bool { return each.State == wire.Done })) >= limit
+	l.full = len(l.heldSteps.Select(func(each *wire.HeldStep) bool { return each.State == wire.Done })) >= limit
 	if l.draining || l.full {
 		return 0
 	}
-	return heldPerPlace * (l.options.Concurrency - l.pool.stuck)
+	return creditsPerSlot * (l.options.Concurrency - l.pool.stuck)
 }
 
 func earliest(one, other time.Time) time.Time {

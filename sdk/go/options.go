@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	sdkVersion        = "0.1.0"
-	usualConcurrency  = 4
-	mostConcurrency   = 10_000
-	usualGrace        = 30 * time.Second
-	usualKillGrace    = 5 * time.Second
-	usualMessageBytes = 16 << 20
+	sdkVersion          = "0.1.0"
+	defaultConcurrency  = 4
+	maxConcurrency      = 10_000
+	defaultGrace        = 30 * time.Second
+	defaultKillGrace    = 5 * time.Second
+	defaultMessageBytes = 16 << 20
 )
 
-// Options of a worker. What is not given comes from the environment.
+// Options are the options of a worker. Those that are not set come from the environment.
 type Options struct {
 	Connect     []string          // addresses of hubs; TURNOUT_CONNECT, comma-separated
 	Name        string            // for people; TURNOUT_WORKER_NAME
@@ -35,19 +35,19 @@ type Options struct {
 	// TURNOUT_CURVE_KEY_FILE.
 	KeyFile string
 
-	// Grace is how long running steps get to finish when the worker is told to stop: 30 s.
+	// Grace is how long running steps get to finish when the worker stops: 30 s.
 	Grace time.Duration
-	// KillGrace is how long a handler may take to end after its context is over, before it is reported as one that
-	// does not: 5 s.
+	// KillGrace is how long a handler may take to end after its context is over, before it is reported as
+	// stuck: 5 s.
 	KillGrace       time.Duration
 	NoDiscover      bool        // connects to no hub that only another hub has named
-	MaxMessageBytes int64       // the largest message that is taken from a hub, 16 MiB
+	MaxMessageBytes int64       // the largest message that is accepted from a hub, 16 MiB
 	Registry        *Registry   // Default
 	Logger          *log.Logger // stderr
 	NoSignals       bool        // SIGTERM and SIGINT are left alone; end the context to drain
 }
 
-// resolve fills in what was not given, and checks everything.
+// resolve fills in options that are not set, and checks all of them.
 func (o Options) resolve(from environment) (Options, error) {
 	var err error
 	getenv := from.get
@@ -75,13 +75,13 @@ func (o Options) resolve(from environment) (Options, error) {
 		o.Name = fmt.Sprintf("%s-%d", hostname(), os.Getpid())
 	}
 	if o.Grace <= 0 {
-		o.Grace = usualGrace
+		o.Grace = defaultGrace
 	}
 	if o.KillGrace <= 0 {
-		o.KillGrace = usualKillGrace
+		o.KillGrace = defaultKillGrace
 	}
 	if o.MaxMessageBytes <= 0 {
-		o.MaxMessageBytes = usualMessageBytes
+		o.MaxMessageBytes = defaultMessageBytes
 	}
 	if o.Registry == nil {
 		o.Registry = Default
@@ -146,16 +146,16 @@ func parseLabels(text string) (map[string]string, error) {
 }
 
 func concurrency(given int, environment string) (int, error) {
-	said := strconv.Itoa(given)
+	text := strconv.Itoa(given)
 	if given == 0 {
-		said = strings.TrimSpace(environment)
+		text = strings.TrimSpace(environment)
 	}
-	if said == "" {
-		return usualConcurrency, nil
+	if text == "" {
+		return defaultConcurrency, nil
 	}
-	count, err := strconv.Atoi(said)
-	if err != nil || count < 1 || count > mostConcurrency {
-		return 0, fmt.Errorf("turnout: concurrency is %q; it must be a number from 1 to %d", said, mostConcurrency)
+	count, err := strconv.Atoi(text)
+	if err != nil || count < 1 || count > maxConcurrency {
+		return 0, fmt.Errorf("turnout: concurrency is %q; it must be a number from 1 to %d", text, maxConcurrency)
 	}
 	return count, nil
 }

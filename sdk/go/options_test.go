@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func said(pairs map[string]string) environment {
+func variables(pairs map[string]string) environment {
 	return environment{get: func(name string) string { return pairs[name] }}
 }
 
@@ -18,7 +18,7 @@ func some() *Registry {
 }
 
 func TestAWorkerWithoutHandlersIsAMistake(t *testing.T) {
-	_, err := Options{Connect: []string{"tcp://a:1"}, Registry: NewRegistry()}.resolve(said(nil))
+	_, err := Options{Connect: []string{"tcp://a:1"}, Registry: NewRegistry()}.resolve(variables(nil))
 	if err == nil || !strings.Contains(err.Error(), "no handlers") {
 		t.Error(err)
 	}
@@ -26,7 +26,7 @@ func TestAWorkerWithoutHandlersIsAMistake(t *testing.T) {
 
 func TestWhatIsNotGivenComesFromTheEnvironment(t *testing.T) {
 	key := strings.Repeat("a", 40)
-	options, err := Options{Registry: some()}.resolve(said(map[string]string{
+	options, err := Options{Registry: some()}.resolve(variables(map[string]string{
 		"TURNOUT_CONNECT": "tcp://a:1, tcp://b:1,tcp://a:1", "TURNOUT_WORKER_NAME": "anvil",
 		"TURNOUT_WORKER_LABELS": "gpu=true, zone=a=b", "TURNOUT_WORKER_CONCURRENCY": "7",
 		"TURNOUT_CURVE_SERVER_KEY": key, "TURNOUT_CURVE_PUBLIC_KEY": key, "TURNOUT_CURVE_SECRET_KEY": key,
@@ -43,7 +43,7 @@ func TestWhatIsNotGivenComesFromTheEnvironment(t *testing.T) {
 
 func TestWhatIsGivenCounts(t *testing.T) {
 	given := Options{Connect: []string{"tcp://c:1"}, Name: "mine", Labels: map[string]string{}, Concurrency: 2, Registry: some()}
-	options, err := given.resolve(said(map[string]string{
+	options, err := given.resolve(variables(map[string]string{
 		"TURNOUT_CONNECT": "tcp://a:1", "TURNOUT_WORKER_NAME": "anvil", "TURNOUT_WORKER_LABELS": "broken",
 		"TURNOUT_WORKER_CONCURRENCY": "many",
 	}))
@@ -53,7 +53,7 @@ func TestWhatIsGivenCounts(t *testing.T) {
 }
 
 func TestWrongOptionsAreNamed(t *testing.T) {
-	for expected, variables := range map[string]map[string]string{
+	for expected, pairs := range map[string]map[string]string{
 		"no hub to connect to":     {"TURNOUT_CONNECT": " , "},
 		`Connect has "a:1"`:        {"TURNOUT_CONNECT": "tcp://b:1,a:1"},
 		`label "gpu" is none`:      {"TURNOUT_WORKER_LABELS": "gpu"},
@@ -62,10 +62,10 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 		`concurrency is "several"`: {"TURNOUT_WORKER_CONCURRENCY": "several"},
 		"the CURVE public key":     {"TURNOUT_CURVE_SERVER_KEY": strings.Repeat("a", 40)},
 	} {
-		if _, ok := variables["TURNOUT_CONNECT"]; !ok {
-			variables["TURNOUT_CONNECT"] = "tcp://a:1"
+		if _, ok := pairs["TURNOUT_CONNECT"]; !ok {
+			pairs["TURNOUT_CONNECT"] = "tcp://a:1"
 		}
-		if _, err := (Options{Registry: some()}).resolve(said(variables)); err == nil || !strings.Contains(err.Error(), expected) {
+		if _, err := (Options{Registry: some()}).resolve(variables(pairs)); err == nil || !strings.Contains(err.Error(), expected) {
 			t.Errorf("%v instead of %s", err, expected)
 		}
 	}
@@ -73,17 +73,17 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 
 func TestPlacesAreDividedEquallyAndEveryHubGetsOne(t *testing.T) {
 	for _, each := range []struct {
-		places, count int
-		expected      []int
+		credits, count int
+		expected       []int
 	}{
 		{8, 1, []int{8}}, {8, 2, []int{4, 4}}, {8, 3, []int{3, 3, 2}}, {2, 3, []int{1, 1, 1}}, {0, 2, []int{0, 0}},
 	} {
 		found := make([]int, each.count)
 		for index := range found {
-			found[index] = share(each.places, each.count, index)
+			found[index] = share(each.credits, each.count, index)
 		}
 		if !reflect.DeepEqual(found, each.expected) {
-			t.Errorf("%d among %d: %v", each.places, each.count, found)
+			t.Errorf("%d among %d: %v", each.credits, each.count, found)
 		}
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// No hub has to read what is nested deeper.
-const deepest = 200
+// The deepest nesting that hubs read.
+const maxDepth = 200
 
-// plain is a value as JSON. What a type's own MarshalJSON writes, and raw JSON, may hold what is no text: bytes that are
-// not UTF-8, halves of surrogate pairs. A hub would not read it, so it is read and written once more.
+// plain returns a value as JSON. The output of a type's own MarshalJSON, and raw JSON, may hold invalid text: bytes that
+// are not UTF-8, halves of surrogate pairs. No hub reads that, so the value is decoded and encoded once more.
 func plain(value any) (json.RawMessage, error) {
 	encoded, err := json.Marshal(value)
-	if err == nil && depth(encoded) > deepest {
-		return nil, fmt.Errorf("it is nested more than %d levels deep", deepest)
+	if err == nil && depth(encoded) > maxDepth {
+		return nil, fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 	}
 	if err != nil || (utf8.Valid(encoded) && !surrogate.Match(encoded)) {
 		return encoded, err
@@ -32,7 +32,7 @@ func plain(value any) (json.RawMessage, error) {
 
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 
-// depth is how deep lists and objects are nested in each other.
+// depth returns the nesting depth of lists and objects.
 func depth(encoded []byte) int {
 	level, most, text := 0, 0, false
 	for index := 0; index < len(encoded); index++ {

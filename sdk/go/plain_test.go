@@ -20,13 +20,13 @@ func TestWhatIsNoTextIsMendedBeforeItTravels(t *testing.T) {
 }
 
 func TestWhatIsNestedTooDeepDoesNotTravel(t *testing.T) {
-	for levels, fits := range map[int]bool{deepest: true, deepest + 1: false} {
+	for levels, fits := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
 		nested := strings.Repeat("[", levels) + strings.Repeat("]", levels)
 		if _, err := plain(json.RawMessage(nested)); (err == nil) != fits {
 			t.Errorf("%d levels: %v", levels, err)
 		}
 	}
-	if _, err := plain(strings.Repeat(`"[\\`, 2*deepest)); err != nil {
+	if _, err := plain(strings.Repeat(`"[\\`, 2*maxDepth)); err != nil {
 		t.Errorf("brackets in text: %v", err)
 	}
 }

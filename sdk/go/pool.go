@@ -6,30 +6,30 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
-// running is a handler at work. overdue is when it should have ended, at the latest; wire.Later if it has no limit.
+// running is a running handler. overdue is the time at which it counts as stuck; wire.Later if it has no limit.
 type running struct {
 	job     *job
 	overdue time.Time
 	stuck   bool
 }
 
-// pool is as many goroutines as the worker has places. A handler that does not end keeps its place, so that there are
-// never more handlers than places. Only the loop calls it.
+// pool runs handlers in as many goroutines as the worker has slots. A handler that does not end keeps its slot, so that
+// there are never more handlers than slots. Only the loop calls it.
 type pool struct {
-	places  int
+	slots   int
 	grace   time.Duration
 	ended   func(token string, result *wire.Result) // called in the goroutine of the handler
 	running map[string]*running
 	stuck   int
 }
 
-func newPool(places int, grace time.Duration, ended func(string, *wire.Result)) *pool {
-	return &pool{places: places, grace: grace, ended: ended, running: map[string]*running{}}
+func newPool(slots int, grace time.Duration, ended func(string, *wire.Result)) *pool {
+	return &pool{slots: slots, grace: grace, ended: ended, running: map[string]*running{}}
 }
 
-func (p *pool) free() int { return p.places - len(p.running) }
+func (p *pool) free() int { return p.slots - len(p.running) }
 
-// idle says that nothing runs but what does not end.
+// idle returns whether only stuck handlers run.
 func (p *pool) idle() bool { return len(p.running) == p.stuck }
 
 func (p *pool) start(j *job) {
@@ -41,7 +41,7 @@ func (p *pool) start(j *job) {
 	go func() { p.ended(j.token(), j.run()) }()
 }
 
-// release frees the place of a handler that has ended.
+// release frees the slot of a handler that has ended.
 func (p *pool) release(token string) {
 	if found := p.running[token]; found != nil {
 		if found.stuck {
@@ -51,7 +51,7 @@ func (p *pool) release(token string) {
 	}
 }
 
-// stop ends a handler; it has a grace to do so.
+// stop stops a handler; it has the grace period to end.
 func (p *pool) stop(token, reason string, now time.Time) {
 	found := p.running[token]
 	if found == nil || found.stuck {
@@ -63,14 +63,14 @@ func (p *pool) stop(token, reason string, now time.Time) {
 	}
 }
 
-// stopAll ends all handlers.
+// stopAll stops all handlers.
 func (p *pool) stopAll(reason string) {
 	for _, each := range p.running {
 		each.job.stop(reason)
 	}
 }
 
-// tick finds handlers that should have ended and have not.
+// tick returns handlers that have just become stuck.
 func (p *pool) tick(now time.Time) []*job {
 	var found []*job
 	for _, each := range p.running {

@@ -17,10 +17,10 @@ import (
 	"sync"
 )
 
-// Handler runs a step. What it returns must be something that encoding/json can write.
+// Handler runs a step. Its result must be a value that encoding/json can write.
 type Handler func(ctx context.Context, step *Step) (any, error)
 
-// HandlerOption says more about a handler.
+// HandlerOption is an option of a handler.
 type HandlerOption func(*entry)
 
 // Version is stored with each result of the handler.
@@ -28,7 +28,7 @@ func Version(version string) HandlerOption {
 	return func(e *entry) { e.version = version }
 }
 
-// AnyHandler is the name of a handler that answers to all names that no other has.
+// AnyHandler is the name of a handler for all names that no other handler has.
 const AnyHandler = "*"
 
 type entry struct {
@@ -36,13 +36,13 @@ type entry struct {
 	version string
 }
 
-// Registry knows which handler answers to which handler_class.
+// Registry maps handler_class to handlers.
 type Registry struct {
 	lock    sync.RWMutex
 	entries map[string]entry
 }
 
-// NewRegistry is empty.
+// NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{entries: map[string]entry{}} }
 
 // Default is the registry of Handle.
@@ -77,7 +77,7 @@ func (r *Registry) find(name string) (entry, bool) {
 	return found, ok
 }
 
-// names is what a worker tells its hubs.
+// names returns the handlers of hello.
 func (r *Registry) names() []string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
-// Run works until it is told to stop. When ctx ends, or at SIGTERM or SIGINT, it drains: it takes nothing more, gives back
+// Run runs a worker until it is stopped. When ctx ends, or at SIGTERM or SIGINT, it drains: it takes no more steps, returns
 // what has not begun, finishes what runs, and returns nil once every result is acknowledged. If that takes longer than
-// Options.Grace, or at a signal after that, it says that the rest is lost and returns ErrStopped. If no hub wants this
-// worker the error is a *RefusedError.
+// Options.Grace, or at a signal after that, it reports the rest as lost and returns ErrStopped. If every hub refuses
+// this worker the error is a *RefusedError.
 //
 // The contexts of handlers have the values of ctx but do not end with it.
 func Run(ctx context.Context, options Options) error {
@@ -39,14 +39,14 @@ func Run(ctx context.Context, options Options) error {
 		signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 		defer signal.Stop(signals)
 	}
-	go heed(ctx, signals, loop)
+	go forwardStops(ctx, signals, loop)
 	options.Logger.Printf("worker %s: %d handlers, %d at once, hubs %s",
 		options.Name, len(options.Registry.names()), options.Concurrency, strings.Join(options.Connect, ", "))
 	return loop.run()
 }
 
-// heed passes on what the worker is told from outside, until it is over.
-func heed(ctx context.Context, signals <-chan os.Signal, loop *loop) {
+// forwardStops stops the loop when ctx ends and at each signal, until the loop is over.
+func forwardStops(ctx context.Context, signals <-chan os.Signal, loop *loop) {
 	done := ctx.Done()
 	for {
 		select {

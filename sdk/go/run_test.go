@@ -17,14 +17,14 @@ func TestAWorkerRunsAStepAndDrainsWhenItsContextEnds(t *testing.T) {
 	if hello.Credits != 2 || hello.Handlers[0] != "seven" || hello.Labels["zone"] != "a" || hello.Language != "go" {
 		t.Errorf("%+v", hello)
 	}
-	hub.letIn(hello.Seq)
+	hub.welcome(hello.Seq)
 	hub.give("1.1", "seven", nil)
 	expect[*wire.Received](hub)
 	result := expect[*wire.Results](hub).Results[0]
 	if result.Status != "completed" || string(result.Output) != "7" || result.Metadata.ExecutionTimeMS == nil {
 		t.Errorf("%+v", result)
 	}
-	hub.say(&wire.Ack{Tokens: []string{"1.1"}})
+	hub.send(&wire.Ack{Tokens: []string{"1.1"}})
 	hub.stop()
 	if credit := expect[*wire.Credit](hub); credit.Credits != 0 {
 		t.Errorf("it still takes %d", credit.Credits)
@@ -35,7 +35,7 @@ func TestAWorkerRunsAStepAndDrainsWhenItsContextEnds(t *testing.T) {
 func TestAHandlerThatDoesNotEndIsReportedAndKeepsItsPlace(t *testing.T) {
 	release := make(chan struct{})
 	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
-	hub.letIn(expect[*wire.Hello](hub).Seq)
+	hub.welcome(expect[*wire.Hello](hub).Seq)
 	limit := int64(1)
 	hub.give("1.1", "deaf", &limit)
 	credit := expect[*wire.Credit](hub)
@@ -50,7 +50,7 @@ func TestAHandlerThatDoesNotEndIsReportedAndKeepsItsPlace(t *testing.T) {
 	if credit := expect[*wire.Credit](hub); credit.Credits != 2 {
 		t.Errorf("it offers %d after the end", credit.Credits)
 	}
-	hub.say(&wire.Ack{Tokens: []string{"1.1"}})
+	hub.send(&wire.Ack{Tokens: []string{"1.1"}})
 	hub.dismiss()
 }
 
@@ -58,7 +58,7 @@ func TestWhatWaitsIsGivenBackWhenNoPlaceBecomesFree(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
-	hub.letIn(expect[*wire.Hello](hub).Seq)
+	hub.welcome(expect[*wire.Hello](hub).Seq)
 	limit := int64(1)
 	hub.give("1.1", "deaf", &limit)
 	hub.give("2.1", "deaf", nil)
@@ -77,7 +77,7 @@ func TestWhatIsNotDoneWhenTheGraceIsOverIsLost(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
-	hub.letIn(expect[*wire.Hello](hub).Seq)
+	hub.welcome(expect[*wire.Hello](hub).Seq)
 	hub.give("1.1", "deaf", nil)
 	expect[*wire.Received](hub)
 	hub.stop()
@@ -91,7 +91,7 @@ func TestWhatIsNotDoneWhenTheGraceIsOverIsLost(t *testing.T) {
 
 func TestAConnectionThatIsGoneIsMadeAnewAtOnce(t *testing.T) {
 	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
-	hub.letIn(expect[*wire.Hello](hub).Seq)
+	hub.welcome(expect[*wire.Hello](hub).Seq)
 	expect[*wire.Heartbeat](hub)
 	hub.restart()
 	if again := expect[*wire.Hello](hub); again.Seq != 2 {
@@ -114,9 +114,9 @@ func TestAServerKeyThatIsNotTheHubsIsSaidOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer made.close(0)
-	var said strings.Builder
-	each := &connection{address: hub.address, dealer: made, link: network().makeLink(), logger: log.New(&said, "", 0)}
-	for said.Len() == 0 {
+	var logged strings.Builder
+	each := &connection{address: hub.address, dealer: made, session: network().newSession(), logger: log.New(&logged, "", 0)}
+	for logged.Len() == 0 {
 		if err := zmq.Poll([]*zmq.Socket{made.monitor}, hub.idle.read, patience); err != nil {
 			t.Fatal(err)
 		}
@@ -124,15 +124,15 @@ func TestAServerKeyThatIsNotTheHubsIsSaidOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if expected := "hub " + hub.address + ": the encrypted connection fails; is the server key the hub's?\n"; said.String() != expected {
-		t.Error(said.String())
+	if expected := "hub " + hub.address + ": the encrypted connection fails; is the server key the hub's?\n"; logged.String() != expected {
+		t.Error(logged.String())
 	}
 }
 
 func TestAWorkerThatNoHubWantsEndsWithAnError(t *testing.T) {
 	hub := employ(t, map[string]Handler{"seven": returning(7, nil)})
 	expect[*wire.Hello](hub)
-	hub.say(&wire.Error{Code: "key_refused", Message: "not here", Retry: false})
+	hub.send(&wire.Error{Code: "key_refused", Message: "not here", Retry: false})
 	var refused *RefusedError
 	if err := hub.end(); !errors.As(err, &refused) || refused.Reason != "key_refused: not here" {
 		t.Error(err)

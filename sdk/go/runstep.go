@@ -9,9 +9,9 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
-// RunStep runs one step document against a handler, without sockets, and returns the result document. What the document
-// leaves out is filled in; its timeout holds; lines and progress go to stderr. The error is about the document only:
-// how the handler ended is in the result.
+// RunStep runs one step document against a handler, without sockets, and returns the result document. Fields that
+// the document lacks are filled in; its timeout is enforced; lines and progress go to stderr. The error is about the
+// document only: a failure of the handler is in the result.
 func RunStep(handler Handler, document []byte) ([]byte, error) {
 	filled, err := fillIn(document)
 	if err != nil {
@@ -48,9 +48,9 @@ func fillIn(document []byte) ([]byte, error) {
 
 type stderr struct{}
 
-func (stderr) said(_, _, text string) { fmt.Fprintln(os.Stderr, text) }
+func (stderr) onLine(_, _, text string) { fmt.Fprintln(os.Stderr, text) }
 
-func (stderr) progressed(progress *wire.Progress) {
+func (stderr) onProgress(progress *wire.Progress) {
 	if progress.Total != nil {
 		fmt.Fprintf(os.Stderr, "%g of %g %s\n", progress.Done, *progress.Total, progress.Message)
 		return

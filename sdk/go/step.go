@@ -8,7 +8,7 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
-// Step is what a handler is given: one attempt of one step, and ways to be heard while it runs.
+// Step is the argument of a handler: one attempt of one step, with methods for progress and log lines.
 type Step struct {
 	ID, Name, HandlerClass string
 	TaskID                 string // the run
@@ -21,22 +21,22 @@ type Step struct {
 	// Positional are arguments without names.
 	Positional []json.RawMessage
 
-	Token               string // known by this, in all the world, is this attempt: a fencing token
+	Token               string // the unique id of this attempt: a fencing token
 	Attempt, RetryLimit int    // Attempt 0 is the first
-	// IdempotencyKey is the same for all attempts of this step: give it to services that know such keys.
+	// IdempotencyKey is the same for all attempts of this step: pass it to services that support such keys.
 	IdempotencyKey string
-	Saved          json.RawMessage // what an earlier attempt put aside with Defer; empty if nothing
-	Shadow         bool            // a copy whose result is only compared: leave the world alone
+	Saved          json.RawMessage // the value that an earlier attempt saved with Defer; empty if none
+	Shadow         bool            // a copy whose result is only compared: it must have no side effects
 	Index          *int64          // of an item of a mapped task
 	Labels         map[string]string
 
 	listener listener
 }
 
-// listener hears what handlers say; any goroutine may call it.
+// listener receives lines and progress of handlers; any goroutine may call it.
 type listener interface {
-	said(token, stream, text string)
-	progressed(progress *wire.Progress)
+	onLine(token, stream, text string)
+	onProgress(progress *wire.Progress)
 }
 
 func newStep(document *wire.Step, listener listener) *Step {
@@ -74,17 +74,17 @@ func (s *Step) DecodePrevious(name string, output any) error {
 func (s *Step) Logf(format string, values ...any) {
 	text := strings.TrimSuffix(fmt.Sprintf(format, values...), "\n")
 	for _, line := range strings.Split(text, "\n") {
-		s.listener.said(s.Token, "log", line)
+		s.listener.onLine(s.Token, "log", line)
 	}
 }
 
-// Progress says how far it is; a total of 0 is not known. Shown to people, not kept.
+// Progress reports progress, which is shown to people and not stored; a total of 0 is unknown.
 func (s *Step) Progress(done, total float64, message string) {
 	progress := &wire.Progress{Token: s.Token, Done: done, Message: message}
 	if total != 0 {
 		progress.Total = &total
 	}
-	s.listener.progressed(progress)
+	s.listener.onProgress(progress)
 }
 
 func read(what string, raw json.RawMessage, into any) error {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// wakeup is how other goroutines reach the one that waits for its sockets: a pipe.
+// wakeup wakes the goroutine that waits for its sockets, through a pipe.
 type wakeup struct {
 	lock         sync.Mutex
 	read, write  int
@@ -26,7 +26,7 @@ func newWakeup() (*wakeup, error) {
 	return &wakeup{read: ends[0], write: ends[1]}, nil
 }
 
-// signal wakes the loop. What is to be found must be there before.
+// signal wakes the loop. The caller queues its message before.
 func (w *wakeup) signal() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -37,7 +37,7 @@ func (w *wakeup) signal() {
 	}
 }
 
-// clear is called before looking at what is there.
+// clear is called before the queue is read.
 func (w *wakeup) clear() {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -1,4 +1,4 @@
-// The worker that turnout conformance plays its sessions against.
+// Command conformance is the worker program of turnout conformance.
 package main
 
 import (

@@ -1,22 +1,22 @@
 package wire
 
-// Action is what a link asks of whoever owns its socket and its handlers.
+// Action is a request of a session to the owner of its socket and its handlers.
 type Action interface{}
 
-// Stop ends the handler of a token; with Drop nobody wants to hear how.
+// Stop ends the handler of a token; with Drop its result is not needed.
 type Stop struct {
 	Token, Reason string
 	Drop          bool
 }
 
-// Reconnect says that this connection is of no use any more.
+// Reconnect asks for another connection after a backoff.
 type Reconnect struct{ Reason string }
 
-// DrainAsked says that the hub wants this worker to end.
-type DrainAsked struct{ Reason string }
+// DrainRequested reports that the hub asks this worker to drain.
+type DrainRequested struct{ Reason string }
 
-// Parted says that the hub has said bye, or has refused the worker.
-type Parted struct{ Reason string }
+// HubClosed reports that the hub has sent bye, or has refused the worker.
+type HubClosed struct{ Reason string }
 
-// Welcomed says that there is a session; Before is the hub that answered here before, if it was another.
-type Welcomed struct{ Hub, Before string }
+// SessionOpened reports a welcome; Before is the hub that answered at this address before, if it was another.
+type SessionOpened struct{ Hub, Before string }

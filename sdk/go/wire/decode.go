@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeStep reads one step document; what is missing or of the wrong type is named in the error.
+// DecodeStep reads one step document; its error names the field that is missing or of the wrong type.
 func DecodeStep(document []byte) (*Step, error) {
 	step := &Step{}
 	return step, decode(document, step, "step")
 }
 
-// decode reads an object into a struct, strictly: encoding/json would take null for anything, miss what is required
-// and not care about the case of names. The tag "wire" says what must hold of a field besides its type: "required",
+// decode reads an object into a struct, strictly: encoding/json accepts null for any type, ignores missing fields and
+// the case of names. The tag "wire" is the rule for a field besides its type: "required",
 // "true" (its default), "object", "object or null". Pointers may be null, raw JSON may be anything.
 func decode(raw []byte, into any, path string) error {
 	if !utf8.Valid(raw) {
@@ -84,7 +84,7 @@ func assignStruct(raw []byte, into reflect.Value, path string) error {
 	return nil
 }
 
-// fill gives a field that is not there its default.
+// fill sets a missing field to its default.
 func fill(field reflect.Value, rule string) {
 	switch {
 	case rule == "true":

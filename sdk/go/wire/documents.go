@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Metadata is about one attempt: who it is and how long it may take.
+// Metadata identifies one attempt and limits its time.
 type Metadata struct {
 	Token          string            `json:"token" wire:"required"`
 	Attempt        int               `json:"attempt"`
@@ -26,7 +26,7 @@ type Metadata struct {
 	Context        json.RawMessage   `json:"context,omitempty" wire:"object or null"`
 }
 
-// Step is what a handler is given to do. What belongs to the handler stays JSON until it asks.
+// Step is a step document. Values for the handler stay JSON until the handler decodes them.
 type Step struct {
 	StepID          string                     `json:"step_id" wire:"required"`
 	TaskID          string                     `json:"task_id" wire:"required"`
@@ -38,7 +38,7 @@ type Step struct {
 	Metadata        Metadata                   `json:"metadata" wire:"required"`
 }
 
-// Timeout is how long the handler may take from its start, if there is a limit.
+// Timeout returns the time that the handler may take, if there is a limit.
 func (s *Step) Timeout() (time.Duration, bool) {
 	if s.Metadata.TimeoutMS == nil {
 		return 0, false
@@ -46,14 +46,14 @@ func (s *Step) Timeout() (time.Duration, bool) {
 	return milliseconds(*s.Metadata.TimeoutMS), true
 }
 
-// Steps is what a worker is to do.
+// Steps is a batch of steps for a worker.
 type Steps struct {
 	BatchID         string `json:"batch_id" wire:"required"`
 	ProtocolVersion string `json:"protocol_version" wire:"required"`
 	Steps           []Step `json:"steps" wire:"required"`
 }
 
-// StepError says why a step did not complete.
+// StepError is the reason for which a step did not complete.
 type StepError struct {
 	Type      string   `json:"type,omitempty"`
 	Message   string   `json:"message" wire:"required"`
@@ -61,7 +61,7 @@ type StepError struct {
 	MRO       []string `json:"mro,omitempty"` // names of the error's types, most specific first
 }
 
-// ResultMetadata is about how an attempt ended.
+// ResultMetadata describes the end of an attempt.
 type ResultMetadata struct {
 	Token           string          `json:"token" wire:"required"`
 	Attempt         int             `json:"attempt"`
@@ -74,7 +74,7 @@ type ResultMetadata struct {
 	Chosen          *[]string       `json:"chosen,omitempty"`
 }
 
-// Result is how a step ended.
+// Result is the result document of a step.
 type Result struct {
 	StepID   string          `json:"step_id" wire:"required"`
 	Status   string          `json:"status" wire:"required"`
@@ -83,14 +83,14 @@ type Result struct {
 	Metadata ResultMetadata  `json:"metadata" wire:"required"`
 }
 
-// Results is how steps of one batch ended.
+// Results are results of steps of one batch.
 type Results struct {
 	BatchID         string   `json:"batch_id" wire:"required"`
 	ProtocolVersion string   `json:"protocol_version" wire:"required"`
 	Results         []Result `json:"results" wire:"required"`
 }
 
-// What can become of a step besides what its handler says.
+// The outcomes of steps whose handlers did not return a result.
 const (
 	TimedOut       = "timed_out"
 	Cancelled      = "cancelled"
@@ -101,21 +101,21 @@ const (
 	HandlerMissing = "handler_missing"
 )
 
-// Completed is the result of a handler that returned output.
+// Completed returns the result of a handler that returned output.
 func Completed(step *Step, output json.RawMessage) *Result {
 	result := ended(step, "completed")
 	result.Output = output
 	return result
 }
 
-// Failed is the result of a handler that said no.
+// Failed returns the result of a handler that failed.
 func Failed(step *Step, reason StepError) *Result {
 	result := ended(step, "failed")
 	result.Error = &reason
 	return result
 }
 
-// Unable is the result of a step whose handler was not asked, or did not answer.
+// Unable returns the result of a step whose handler was not called, or did not return.
 func Unable(step *Step, outcome, reason string) *Result {
 	status := "error"
 	switch outcome {

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	longestKind    = 32
-	longestSession = 64
+	maxKindLength    = 32
+	maxSessionLength = 64
 )
 
-// ErrMalformed is the error of frames that are no message.
+// ErrMalformed is the error of frames that are not a message.
 var ErrMalformed = errors.New("malformed")
 
-// UnknownKind is the error of a sound message of a kind that does not exist here.
+// UnknownKind is the error of a well-formed message of an unknown kind.
 type UnknownKind struct{ Name, Session string }
 
 func (e *UnknownKind) Error() string { return fmt.Sprintf("there is no message %q", e.Name) }
 
-// Pack makes the four frames of a message.
+// Pack returns the four frames of a message.
 func Pack(message Message, session string) ([][]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -58,7 +58,7 @@ func envelope(frames [][]byte) (kind, session string, err error) {
 	if !bytes.Equal(frames[3], checkOf(frames[:3])) {
 		return "", "", errors.New("the check does not fit")
 	}
-	if len(frames[0]) == 0 || len(frames[0]) > longestKind || len(frames[1]) > longestSession {
+	if len(frames[0]) == 0 || len(frames[0]) > maxKindLength || len(frames[1]) > maxSessionLength {
 		return "", "", errors.New("kind or session is empty or too long")
 	}
 	if !isASCII(frames[0]) || !isASCII(frames[1]) {

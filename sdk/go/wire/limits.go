@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrOverLimit is the error of a message that lists more than it may, whatever its size in bytes.
+// ErrOverLimit is the error of a message with a list over its limit.
 var ErrOverLimit = errors.New("over_limit")
 
 const (
@@ -22,7 +22,7 @@ var limits = map[string]int{
 	"versions": maxNames, "codecs": maxNames, "hubs": maxNames,
 }
 
-// checkList says whether a list, as sound JSON, is too long, before room is made for its members.
+// checkList returns ErrOverLimit for a list, as valid JSON, over its limit, before memory for its members is allocated.
 func checkList(raw []byte, field, path string) error {
 	most, bounded := limits[field]
 	if !bounded || len(raw) == 0 || raw[0] != '[' {
@@ -34,7 +34,7 @@ func checkList(raw []byte, field, path string) error {
 	return nil
 }
 
-// members counts those of a list in sound JSON. What looks like one in an empty list does not matter to a limit.
+// members counts the members of a list in valid JSON. An empty list counts as one, which no limit excludes.
 func members(raw []byte) int {
 	count, depth := 1, 0
 	for index := 0; index < len(raw); index++ {
@@ -54,7 +54,7 @@ func members(raw []byte) int {
 	return count
 }
 
-// endOfText is the index of the quote that ends the text which begins here.
+// endOfText returns the index of the quote that ends the text which begins here.
 func endOfText(raw []byte, start int) int {
 	index := start + 1
 	for index < len(raw) && raw[index] != '"' {

@@ -90,13 +90,13 @@ func TestCommasInTextsAndInMembersAreNoMembers(t *testing.T) {
 }
 
 func TestAMessageOverTheLimitEndsTheConnectionWithItsReason(t *testing.T) {
-	hub := newHub(t).letIn()
-	hub.settled()
+	hub := newHub(t).welcome()
+	hub.cleared()
 	body := fmt.Sprintf(`{"tokens":%s}`, listOf(maxTokens+1, []byte(`"1.1"`)))
-	frames := [][]byte{[]byte("ack"), []byte(hub.link.session), []byte(body)}
-	hub.link.Receive(append(frames, checkOf(frames)), hub.now)
+	frames := [][]byte{[]byte("ack"), []byte(hub.session.sessionID), []byte(body)}
+	hub.session.Receive(append(frames, checkOf(frames)), hub.now)
 	reason := "over_limit: ack has 200001 tokens; the limit is 200000"
-	if len(hub.link.Actions) != 1 || hub.link.Actions[0] != (Reconnect{reason}) || !hub.link.OverLimit {
-		t.Errorf("it did %v", hub.link.Actions)
+	if len(hub.session.Actions) != 1 || hub.session.Actions[0] != (Reconnect{reason}) || !hub.session.OverLimit {
+		t.Errorf("it did %v", hub.session.Actions)
 	}
 }

@@ -1,11 +1,11 @@
-// Package wire is the worker protocol without sockets: messages and their frames, what a worker has in hand, and its
-// side of a session with one hub (docs/reference/protocol.md).
+// Package wire is the worker protocol without sockets: messages and their frames, the steps that a worker
+// holds, and its side of a session with one hub (docs/reference/protocol.md).
 package wire
 
-// Version is the version of the protocol that is spoken here.
+// Version is the version of the protocol.
 const Version = "1.0"
 
-// JSON is the one codec of this worker.
+// JSON is the only codec of this worker.
 const JSON = "json"
 
 // Message is one kind of message. Fields are decoded by their tags, see decode.
@@ -13,7 +13,7 @@ type Message interface {
 	Kind() string
 }
 
-// State says how far a step is that a worker holds.
+// State is the state of a step that a worker holds.
 type State string
 
 // The states of a step that a worker holds.
@@ -29,8 +29,8 @@ type Held struct {
 	State State  `json:"state" wire:"required"`
 }
 
-// Hello introduces a worker. BootID, PIDNamespace and ProcessStarted tell a hub on the same machine for certain whether
-// the process is still there.
+// Hello introduces a worker. BootID, PIDNamespace and ProcessStarted let a hub on the same machine check whether the
+// process is alive.
 type Hello struct {
 	Versions       []string          `json:"versions" wire:"required"`
 	WorkerID       string            `json:"worker_id" wire:"required"`
@@ -66,13 +66,13 @@ type Welcome struct {
 	Release         []string `json:"release"`
 }
 
-// Credit says how many steps of this hub the worker holds at most.
+// Credit is the number of steps of this hub that the worker holds at most.
 type Credit struct {
 	Seq     int64 `json:"seq" wire:"required"`
 	Credits int   `json:"credits" wire:"required"`
 }
 
-// Heartbeat is a worker's; a hub answers with Seq, what it takes over, and which hubs there are.
+// Heartbeat lists the steps that a worker holds; a hub answers with Seq, the steps that it takes over, and all hubs.
 type Heartbeat struct {
 	Seq      int64    `json:"seq" wire:"required"`
 	Credits  int      `json:"credits"`
@@ -97,7 +97,7 @@ type Started struct {
 	Denied  []string `json:"denied"`
 }
 
-// Ack names results that are durable, or that nobody wants.
+// Ack names results that are durable, or not needed.
 type Ack struct {
 	Tokens []string `json:"tokens" wire:"required"`
 }
@@ -114,20 +114,20 @@ type Line struct {
 	Text   string `json:"text" wire:"required"`
 }
 
-// Log carries lines; Offset of them came before these.
+// Log carries lines; Offset is the number of lines before them.
 type Log struct {
 	Token  string `json:"token" wire:"required"`
 	Offset int    `json:"offset" wire:"required"`
 	Lines  []Line `json:"lines" wire:"required"`
 }
 
-// Logged says how many lines of an attempt the hub has.
+// Logged is the number of lines of an attempt that the hub has.
 type Logged struct {
 	Token string `json:"token" wire:"required"`
 	Next  int    `json:"next" wire:"required"`
 }
 
-// Progress says how far a step is.
+// Progress is the progress of a step.
 type Progress struct {
 	Token   string   `json:"token" wire:"required"`
 	Done    float64  `json:"done" wire:"required"`
@@ -135,7 +135,7 @@ type Progress struct {
 	Message string   `json:"message"`
 }
 
-// Drain asks a worker to end.
+// Drain asks a worker to drain.
 type Drain struct {
 	Reason string `json:"reason"`
 }
@@ -145,7 +145,7 @@ type Bye struct {
 	Reason string `json:"reason"`
 }
 
-// Error says what is wrong; without Retry the worker must not come back by itself.
+// Error is a refusal; without Retry the worker must not connect again by itself.
 type Error struct {
 	Code    string   `json:"code" wire:"required"`
 	Message string   `json:"message"`
@@ -153,58 +153,58 @@ type Error struct {
 	Tokens  []string `json:"tokens,omitempty"`
 }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Hello) Kind() string { return "hello" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Welcome) Kind() string { return "welcome" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Credit) Kind() string { return "credit" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Heartbeat) Kind() string { return "heartbeat" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Steps) Kind() string { return "steps" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Received) Kind() string { return "received" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Start) Kind() string { return "start" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Started) Kind() string { return "started" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Results) Kind() string { return "results" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Ack) Kind() string { return "ack" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Cancel) Kind() string { return "cancel" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Log) Kind() string { return "log" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Logged) Kind() string { return "logged" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Progress) Kind() string { return "progress" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Drain) Kind() string { return "drain" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Bye) Kind() string { return "bye" }
 
-// Kind is the first frame.
+// Kind returns the first frame.
 func (*Error) Kind() string { return "error" }
 
-// blank is an empty message of a kind, nil if there is none.
+// blank returns an empty message of a kind, nil if there is none.
 func blank(kind string) Message {
 	switch kind {
 	case "hello":

@@ -6,55 +6,55 @@ import (
 )
 
 const (
-	// New lines do not wait longer for the answer to those before.
-	flushLines      = 500 * time.Millisecond
-	mostLinesAtOnce = 1_000
-	aroundLine      = 40
-	// Of what a message may hold, so much is text of lines: the rest is for what escaping adds.
-	shareOfText = 8
+	// New lines do not wait longer for the acknowledgement of those before.
+	flushInterval  = 500 * time.Millisecond
+	maxLinesAtOnce = 1_000
+	lineOverhead   = 40
+	// Text of lines fills one part in so many of a message: escaping adds to it.
+	textDivisor = 8
 )
 
-// report says what a hub has to hear about the steps in hand, and when again: questions, lines and results are repeated
-// until they are answered. send tells whether the hub takes a message of this size.
+// report sends what is due about held steps: requests to start, lines and results, each repeated until it is
+// acknowledged. send returns false for a message over the size limit.
 type report struct {
 	resend   time.Duration
 	maxBytes int64
 	send     func(Message) bool
 }
 
-func (r *report) due(holdings []*Holding, now time.Time) {
-	r.ask(holdings, now)
-	for _, each := range holdings {
+func (r *report) due(heldSteps []*HeldStep, now time.Time) {
+	r.sendStart(heldSteps, now)
+	for _, each := range heldSteps {
 		if len(each.lines) > 0 {
-			r.tellLines(each, now)
+			r.sendLines(each, now)
 		}
 	}
 	var batches []string
-	ended := map[string][]*Holding{}
-	for _, each := range holdings {
-		if each.Result == nil || now.Sub(each.sent) < r.resend {
+	ended := map[string][]*HeldStep{}
+	for _, each := range heldSteps {
+		if each.Result == nil || now.Sub(each.resultSentAt) < r.resend {
 			continue
 		}
 		if ended[each.BatchID] == nil {
 			batches = append(batches, each.BatchID)
 		}
 		ended[each.BatchID] = append(ended[each.BatchID], each)
-		each.sent = now
+		each.resultSentAt = now
 	}
 	for _, batch := range batches {
-		r.answer(batch, ended[batch])
+		r.sendResults(batch, ended[batch])
 	}
 }
 
-// next is when due has something to say again.
-func (r *report) next(holdings []*Holding) time.Time {
+// next returns the time at which due has something to send again.
+func (r *report) next(heldSteps []*HeldStep) time.Time {
 	due := Later
-	for _, each := range holdings {
-		if each.asking() {
-			due = earlier(due, each.asked.Add(r.resend))
+	for _, each := range heldSteps {
+		if each.needsStart() {
+			due = earlier(due, each.startSentAt.Add(r.resend))
 		}
 		if each.Result != nil {
-			due = earlier(due, each.sent.Add(r.resend))
+			due = earlier(due, each.resultSentAt.Add(r.resend))
 		}
 		if len(each.lines) > 0 {
 			due = earlier(due, r.linesDue(each))
@@ -63,61 +63,60 @@ func (r *report) next(holdings []*Holding) time.Time {
 	return due
 }
 
-func (r *report) ask(holdings []*Holding, now time.Time) {
-	var asking []string
-	for _, each := range holdings {
-		if each.asking() && now.Sub(each.asked) >= r.resend {
-			each.asked = now
-			asking = append(asking, each.Token())
+func (r *report) sendStart(heldSteps []*HeldStep, now time.Time) {
+	var waiting []string
+	for _, each := range heldSteps {
+		if each.needsStart() && now.Sub(each.startSentAt) >= r.resend {
+			each.startSentAt = now
+			waiting = append(waiting, each.Token())
 		}
 	}
-	if len(asking) > 0 {
-		r.send(&Start{asking})
+	if len(waiting) > 0 {
+		r.send(&Start{waiting})
 	}
 }
 
-func (r *report) linesDue(holding *Holding) time.Time {
+func (r *report) linesDue(heldStep *HeldStep) time.Time {
 	switch {
-	case holding.linesOut == 0:
+	case heldStep.unacknowledgedLines == 0:
 		return time.Time{}
-	case len(holding.lines) > holding.linesOut && flushLines < r.resend:
-		return holding.linesSent.Add(flushLines)
+	case len(heldStep.lines) > heldStep.unacknowledgedLines && flushInterval < r.resend:
+		return heldStep.linesSentAt.Add(flushInterval)
 	}
-	return holding.linesSent.Add(r.resend)
+	return heldStep.linesSentAt.Add(r.resend)
 }
 
-// tellLines sends lines. Those that are still here when the result goes are sent before it, all of them.
-func (r *report) tellLines(holding *Holding, now time.Time) {
-	lastWord := holding.Result != nil && len(holding.lines) > holding.linesOut && holding.sent.IsZero()
-	if !lastWord && now.Before(r.linesDue(holding)) {
+// sendLines sends the lines that are due; before a result is first sent, all of them.
+func (r *report) sendLines(heldStep *HeldStep, now time.Time) {
+	beforeResult := heldStep.Result != nil && len(heldStep.lines) > heldStep.unacknowledgedLines && heldStep.resultSentAt.IsZero()
+	if !beforeResult && now.Before(r.linesDue(heldStep)) {
 		return
 	}
 	from := 0
 	for {
-		some := r.portion(holding.lines[from:])
-		r.send(&Log{holding.Token(), holding.offset + from, some})
+		some := r.fitting(heldStep.lines[from:])
+		r.send(&Log{heldStep.Token(), heldStep.offset + from, some})
 		from += len(some)
-		if holding.Result == nil || from >= len(holding.lines) {
+		if heldStep.Result == nil || from >= len(heldStep.lines) {
 			break
 		}
 	}
-	holding.linesSent, holding.linesOut = now, from
+	heldStep.linesSentAt, heldStep.unacknowledgedLines = now, from
 }
 
-func (r *report) portion(lines []Line) []Line {
+func (r *report) fitting(lines []Line) []Line {
 	size := int64(0)
 	for count, line := range lines {
-		size += int64(len(line.Text) + aroundLine)
-		if count == mostLinesAtOnce || (count > 0 && size > r.maxBytes/shareOfText) {
+		size += int64(len(line.Text) + lineOverhead)
+		if count == maxLinesAtOnce || (count > 0 && size > r.maxBytes/textDivisor) {
 			return lines[:count]
 		}
 	}
 	return lines
 }
 
-// answer sends results. A message that the hub would not take is divided; a single result that is too large becomes a
-// failure.
-func (r *report) answer(batchID string, ended []*Holding) {
+// sendResults divides a message over the size limit. A single result that is too large becomes a failure.
+func (r *report) sendResults(batchID string, ended []*HeldStep) {
 	results := make([]Result, len(ended))
 	for index, each := range ended {
 		results[index] = *each.Result
@@ -126,8 +125,8 @@ func (r *report) answer(batchID string, ended []*Holding) {
 		return
 	}
 	if len(ended) > 1 {
-		r.answer(batchID, ended[:len(ended)/2])
-		r.answer(batchID, ended[len(ended)/2:])
+		r.sendResults(batchID, ended[:len(ended)/2])
+		r.sendResults(batchID, ended[len(ended)/2:])
 		return
 	}
 	result := r.tooLarge(ended[0])
@@ -135,12 +134,12 @@ func (r *report) answer(batchID string, ended []*Holding) {
 	r.send(&Results{batchID, Version, []Result{*result}})
 }
 
-func (r *report) tooLarge(holding *Holding) *Result {
+func (r *report) tooLarge(heldStep *HeldStep) *Result {
 	message := fmt.Sprintf("its result is %d bytes; a message may have %d: return a path or an address",
-		len(holding.Result.Output), r.maxBytes)
-	result := Failed(holding.Step, StepError{Type: "TooLarge", Message: message})
-	result.Metadata.ExecutionTimeMS = holding.Result.Metadata.ExecutionTimeMS
-	result.Metadata.HandlerVersion = holding.Result.Metadata.HandlerVersion
+		len(heldStep.Result.Output), r.maxBytes)
+	result := Failed(heldStep.Step, StepError{Type: "TooLarge", Message: message})
+	result.Metadata.ExecutionTimeMS = heldStep.Result.Metadata.ExecutionTimeMS
+	result.Metadata.HandlerVersion = heldStep.Result.Metadata.HandlerVersion
 	result.Metadata.Retryable = false
 	return result
 }

@@ -2,12 +2,12 @@ package wire
 
 import "time"
 
-// Later is a time that does not come.
+// Later is a time in the far future, for what has no deadline.
 var Later = time.Unix(1<<40, 0)
 
 const century = 100 * 365 * 24 * 3600 * 1000 // milliseconds
 
-// milliseconds is a duration; one that would not fit is a century.
+// milliseconds returns a duration of a century at most.
 func milliseconds(count int64) time.Duration {
 	if count > century {
 		count = century

@@ -123,14 +123,14 @@ func TestWhatTheVectorsCallUnreadableIsToldApart(t *testing.T) {
 				errors.As(err, &unknown) != (vector.Answer == "unknown_message") {
 				t.Errorf("it must be %s, and is: %v", vector.Answer, err)
 			}
-			hub := newHub(t).letIn()
-			hub.settled()
-			hub.link.Receive(vector.bytes(t), hub.now)
-			if left := hub.link.State != Open; left != (vector.Answer == "malformed") {
+			hub := newHub(t).welcome()
+			hub.cleared()
+			hub.session.Receive(vector.bytes(t), hub.now)
+			if left := hub.session.State != Open; left != (vector.Answer == "malformed") {
 				t.Errorf("the session is over: %v", left)
 			}
-			if said := hub.saidKinds(); (len(said) == 1) != (vector.Answer == "unknown_message") {
-				t.Errorf("it answered %v", said)
+			if sent := hub.sentKinds(); (len(sent) == 1) != (vector.Answer == "unknown_message") {
+				t.Errorf("it answered %v", sent)
 			}
 		})
 	}
@@ -154,7 +154,7 @@ func FuzzUnpackNeverPanics(f *testing.F) {
 	f.Add("error", `{"code":"x","retry":null}`)
 	f.Fuzz(func(t *testing.T, kind, body string) {
 		frames := [][]byte{[]byte(kind), []byte("s1"), []byte(body)}
-		link := newHub(t).letIn().link
-		link.Receive(append(frames, checkOf(frames)), time.Now())
+		session := newHub(t).welcome().session
+		session.Receive(append(frames, checkOf(frames)), time.Now())
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"unsafe"
 )
 
-// Event is what has become of a socket's connection.
+// Event is an event of a socket's connection.
 type Event uint16
 
-// The events that a monitor tells of.
+// The events of a monitor.
 const (
 	Disconnected        Event = C.ZMQ_EVENT_DISCONNECTED
 	HandshakeRefused    Event = C.ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
@@ -25,7 +25,7 @@ const (
 
 var monitors int64
 
-// Monitor makes a socket on which the events of another one come. It is closed before that one.
+// Monitor returns a socket that receives the events of another one. It is closed before that one.
 func (c *Context) Monitor(of *Socket) (*Socket, error) {
 	address := fmt.Sprintf("inproc://monitor-%d", atomic.AddInt64(&monitors, 1))
 	text := C.CString(address)
@@ -45,7 +45,7 @@ func (c *Context) Monitor(of *Socket) (*Socket, error) {
 	return monitor, nil
 }
 
-// Event is the next event of a monitor, or ErrAgain.
+// Event returns the next event of a monitor, or ErrAgain.
 func (s *Socket) Event() (Event, error) {
 	frames, err := s.Receive()
 	if err != nil {

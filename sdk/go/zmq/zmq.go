@@ -1,4 +1,4 @@
-// Package zmq is as much of libzmq as a worker needs. A socket belongs to one OS thread; only Poll waits.
+// Package zmq binds the part of libzmq that a worker needs. A socket belongs to one OS thread; only Poll blocks.
 package zmq
 
 /*
@@ -17,7 +17,7 @@ import (
 	"unsafe"
 )
 
-// Type of a socket.
+// Type is the type of a socket.
 type Type int
 
 // The types of sockets that the protocol has.
@@ -27,31 +27,31 @@ const (
 	pair   Type = C.ZMQ_PAIR
 )
 
-// Option of a socket.
+// Option is an option of a socket.
 type Option int
 
 // The options that are used here.
 const (
-	Linger          Option = C.ZMQ_LINGER
-	MaxMessageSize  Option = C.ZMQ_MAXMSGSIZE
-	IPv6            Option = C.ZMQ_IPV6
-	ReconnectMS     Option = C.ZMQ_RECONNECT_IVL
-	ReconnectMaxMS  Option = C.ZMQ_RECONNECT_IVL_MAX
-	LastEndpoint    Option = C.ZMQ_LAST_ENDPOINT
-	CurveServer     Option = C.ZMQ_CURVE_SERVER
-	CurveServerKey  Option = C.ZMQ_CURVE_SERVERKEY
-	CurvePublicKey  Option = C.ZMQ_CURVE_PUBLICKEY
-	CurveSecretKey  Option = C.ZMQ_CURVE_SECRETKEY
-	longestEndpoint        = 1024
+	Linger            Option = C.ZMQ_LINGER
+	MaxMessageSize    Option = C.ZMQ_MAXMSGSIZE
+	IPv6              Option = C.ZMQ_IPV6
+	ReconnectMS       Option = C.ZMQ_RECONNECT_IVL
+	ReconnectMaxMS    Option = C.ZMQ_RECONNECT_IVL_MAX
+	LastEndpoint      Option = C.ZMQ_LAST_ENDPOINT
+	CurveServer       Option = C.ZMQ_CURVE_SERVER
+	CurveServerKey    Option = C.ZMQ_CURVE_SERVERKEY
+	CurvePublicKey    Option = C.ZMQ_CURVE_PUBLICKEY
+	CurveSecretKey    Option = C.ZMQ_CURVE_SECRETKEY
+	maxEndpointLength        = 1024
 )
 
-// ErrAgain says that nothing could be sent or received without waiting.
+// ErrAgain is returned when nothing can be sent or received without blocking.
 var ErrAgain = errors.New("zmq: not now")
 
-// Context owns libzmq's own threads.
+// Context owns the threads of libzmq.
 type Context struct{ pointer unsafe.Pointer }
 
-// NewContext is a fresh context.
+// NewContext returns a new context.
 func NewContext() (*Context, error) {
 	pointer, err := C.zmq_ctx_new()
 	if pointer == nil {
@@ -66,10 +66,10 @@ func (c *Context) Close() {
 	}
 }
 
-// Socket is one socket.
+// Socket is a ZeroMQ socket.
 type Socket struct{ pointer unsafe.Pointer }
 
-// Socket makes one.
+// Socket returns a new socket.
 func (c *Context) Socket(of Type) (*Socket, error) {
 	pointer, err := C.zmq_socket(c.pointer, C.int(of))
 	if pointer == nil {
@@ -78,7 +78,7 @@ func (c *Context) Socket(of Type) (*Socket, error) {
 	return &Socket{pointer}, nil
 }
 
-// Close closes it at once.
+// Close closes the socket at once.
 func (s *Socket) Close() { C.zmq_close(s.pointer) }
 
 // SetInt sets an option that is a number.
@@ -105,18 +105,18 @@ func (s *Socket) set(option Option, value unsafe.Pointer, size uintptr) error {
 	return nil
 }
 
-// Endpoint is the address that it is bound to.
+// Endpoint returns the address that the socket is bound to.
 func (s *Socket) Endpoint() (string, error) {
-	text := (*C.char)(C.malloc(longestEndpoint))
+	text := (*C.char)(C.malloc(maxEndpointLength))
 	defer C.free(unsafe.Pointer(text))
-	size := C.size_t(longestEndpoint)
+	size := C.size_t(maxEndpointLength)
 	if code, err := C.zmq_getsockopt(s.pointer, C.int(LastEndpoint), unsafe.Pointer(text), &size); code != 0 {
 		return "", fmt.Errorf("zmq endpoint: %w", err)
 	}
 	return C.GoString(text), nil
 }
 
-// CurvePublic is the public half of a secret key, both as Z85 text.
+// CurvePublic returns the public half of a secret key, both as Z85 text.
 func CurvePublic(secret string) (string, error) {
 	text := C.CString(secret)
 	defer C.free(unsafe.Pointer(text))
@@ -127,7 +127,7 @@ func CurvePublic(secret string) (string, error) {
 	return C.GoString(&found[0]), nil
 }
 
-// Connect connects it to an address; libzmq keeps trying.
+// Connect connects the socket to an address; libzmq keeps reconnecting.
 func (s *Socket) Connect(address string) error {
 	text := C.CString(address)
 	defer C.free(unsafe.Pointer(text))
@@ -137,7 +137,7 @@ func (s *Socket) Connect(address string) error {
 	return nil
 }
 
-// Bind binds it to an address.
+// Bind binds the socket to an address.
 func (s *Socket) Bind(address string) error {
 	text := C.CString(address)
 	defer C.free(unsafe.Pointer(text))
@@ -171,7 +171,7 @@ func (s *Socket) Send(frames [][]byte) error {
 	return nil
 }
 
-// Receive is the next message, or ErrAgain.
+// Receive returns the next message, or ErrAgain.
 func (s *Socket) Receive() ([][]byte, error) {
 	var frames [][]byte
 	var message C.zmq_msg_t
@@ -192,14 +192,14 @@ func (s *Socket) Receive() ([][]byte, error) {
 	}
 }
 
-// Poll waits until a socket or the file descriptor has something, a signal came, or the time is over.
+// Poll blocks until a socket or the file descriptor is readable, a signal arrives, or the timeout has passed.
 func Poll(sockets []*Socket, descriptor int, timeout time.Duration) error {
 	items := make([]C.zmq_pollitem_t, len(sockets)+1)
 	items[0].fd, items[0].events = C.int(descriptor), C.ZMQ_POLLIN
 	for index, socket := range sockets {
 		items[index+1].socket, items[index+1].events = socket.pointer, C.ZMQ_POLLIN
 	}
-	// Rounded up: a time that is nearly over must not be asked for again and again.
+	// Rounded up, so that the last millisecond is not polled in a busy loop.
 	wait := C.long((timeout + time.Millisecond - 1) / time.Millisecond)
 	code, err := C.zmq_poll(&items[0], C.int(len(items)), wait)
 	if code < 0 && !errors.Is(err, syscall.EINTR) {

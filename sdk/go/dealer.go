@@ -7,10 +7,10 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/zmq"
 )
 
-// dealer is a socket to one hub, and a monitor that tells what becomes of its connection.
+// dealer is a socket to one hub, and the monitor of its connection.
 type dealer struct{ socket, monitor *zmq.Socket }
 
-// dial makes one. Nothing waits to be sent when it is closed: what matters is said again.
+// dial connects a dealer. Its messages do not outlive it: the session repeats what matters.
 func dial(context *zmq.Context, address string, options Options) (*dealer, error) {
 	socket, err := context.Socket(zmq.Dealer)
 	if err != nil {
@@ -51,12 +51,12 @@ func dial(context *zmq.Context, address string, options Options) (*dealer, error
 	return made, nil
 }
 
-// close closes both; what was said last may still go out, for so long.
-func (d *dealer) close(last time.Duration) {
+// close closes both; queued messages have linger to go out.
+func (d *dealer) close(linger time.Duration) {
 	d.socket.Unwatch()
 	if d.monitor != nil {
 		d.monitor.Close()
 	}
-	_ = d.socket.SetInt(zmq.Linger, last.Milliseconds())
+	_ = d.socket.SetInt(zmq.Linger, linger.Milliseconds())
 	d.socket.Close()
 }
