@@ -3,7 +3,7 @@
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Stream = 'stdout' | 'stderr' | 'log';
 
-/** What a handler is given. */
+/** The argument of a handler. */
 export interface Step {
   readonly id: string;
   readonly name: string;
@@ -22,21 +22,21 @@ export interface Step {
   /** 0 is the first. */
   readonly attempt: number;
   readonly retryLimit: number;
-  /** The same for all attempts of this step: give it to services that know such keys. */
+  /** The same for all attempts of this step: pass it to services that support such keys. */
   readonly idempotencyKey: string | null;
-  /** What an earlier attempt put aside with Defer. */
+  /** The value that an earlier attempt saved with Defer. */
   readonly saved: any;
-  /** A copy whose result is only compared: leave the world alone. */
+  /** True for a copy whose result is only compared: it must have no side effects. */
   readonly shadow: boolean;
-  /** Everything else that the hub says about this attempt. */
+  /** All metadata of this attempt. */
   readonly metadata: Record<string, any>;
-  /** The whole document as it came. */
+  /** The document as received. */
   readonly document: Record<string, any>;
-  /** Aborted when the step is cancelled or its time is over; its reason is a Cancelled or a TimedOut. */
+  /** Aborted when the step is cancelled or has timed out; its reason is a Cancelled or a TimedOut. */
   readonly signal: AbortSignal;
-  /** A line, or several, for the run's log. */
+  /** Writes one or more lines to the run's log. */
   log(text: string, stream?: Stream): void;
-  /** How far it is. Shown to people, not kept. */
+  /** Reports progress, which is shown to people and not stored. */
   progress(done: number, total?: number | null, message?: string): void;
 }
 
@@ -63,19 +63,19 @@ export interface WorkerOptions {
   curve?: { serverKey?: string; keyFile: string } | { serverKey?: string; publicKey?: string; secretKey?: string };
   /** Whether to connect to the other hubs that a hub names; it does. */
   discover?: boolean;
-  /** Seconds that running steps get to finish when the worker is told to stop, 30. */
+  /** Seconds that running steps get to finish when the worker stops, 30. */
   grace?: number;
   /** Seconds that a handler has to end once its signal is aborted, 5. */
   killGrace?: number;
-  /** The largest message that is taken from a hub, 16 MiB. */
+  /** The largest message that is accepted from a hub, 16 MiB. */
   maxMessageBytes?: number;
-  /** Takes what the worker says about itself, a line at a time; stderr if it is not given. */
+  /** Receives the log lines of the worker; stderr by default. */
   logger?: (text: string) => void;
-  /** Handlers of this worker; those of `handler(…)` if it is not given. */
+  /** The handlers of this worker; those of `handler(…)` by default. */
   registry?: Registry;
 }
 
-/** The end of a step, as the hub is told. */
+/** The result document of a step. */
 export interface StepResult {
   step_id: string;
   status: 'completed' | 'failed' | 'error';
@@ -88,12 +88,12 @@ export interface StepResult {
 export function handler(name: string, call: Handler, options?: HandlerOptions): Handler;
 
 /**
- * Works until SIGTERM or SIGINT (or a hub) asks for a drain, and everything in hand is done. A second signal, or the end
- * of the grace, ends the process with exit code 1. Rejects with Refused if no hub wants this worker.
+ * Runs until SIGTERM or SIGINT (or a hub) asks for a drain, and every held step is done. A second signal, or the end of
+ * the grace period, ends the process with exit code 1. Rejects with Refused if every hub refuses this worker.
  */
 export function run(options?: WorkerOptions): Promise<void>;
 
-/** One step against one handler (a function or a registered name), without a hub and without sockets. */
+/** Runs one step against one handler (a function or a registered name), without a hub and without sockets. */
 export function runStep(
   handler: string | Handler,
   document?: Record<string, any>,
@@ -127,12 +127,12 @@ export class Branch {
 export class TurnoutError extends Error {}
 /** Another attempt would not help. */
 export class PermanentError extends TurnoutError {}
-/** Try again, but not before so many seconds have passed. */
+/** Retry, but not before so many seconds have passed. */
 export class RetryAfter extends TurnoutError {
   constructor(seconds: number, message?: string);
   readonly seconds: number;
 }
-/** Run again from the top in so many seconds, with `saved` as `step.saved`; costs no attempt. */
+/** Run again from the top in so many seconds, with `saved` as `step.saved`; uses up no retry. */
 export class Defer extends TurnoutError {
   constructor(seconds: number, options?: { saved?: unknown });
   readonly seconds: number;

@@ -19,7 +19,7 @@ from turnout.conformance.session_runner import NO_IPV6
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280
 NEEDED = 'require "ffi-rzmq"; require "minitest"'
-WITHOUT_SOCKETS = ["test/frames_test.rb", "test/link_test.rb", "test/job_test.rb"]
+WITHOUT_SOCKETS = ["test/frames_test.rb", "test/worker_session_test.rb", "test/job_test.rb"]
 HOMEPAGE = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Homepage"]
 LEFT_OUT = {NO_IPV6, "it does not offer msgpack"}
 """What a machine may lack: IPv6, and the gem for MessagePack."""

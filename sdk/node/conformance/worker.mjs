@@ -1,4 +1,4 @@
-// The worker that `turnout conformance --cmd "node sdk/node/conformance/worker.mjs"` plays its sessions against.
+// The worker program of `turnout conformance --cmd "node sdk/node/conformance/worker.mjs"`.
 
 import { appendFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,16 +1,16 @@
-/** What does a link ask of whoever owns its socket? */
+/** The actions that a session asks of the owner of its socket. */
 
 /** End the handler of this token. */
 export const stop = (token, reason) => ({ type: 'stop', token, reason });
 
-/** The hub has let us in; `before` is the hub that answered at this address earlier, if it was another. */
-export const welcomed = (hub, before) => ({ type: 'welcomed', hub, before });
+/** The hub has sent welcome; `before` is the hub that answered at this address before, if it was another. */
+export const sessionOpened = (hub, before) => ({ type: 'sessionOpened', hub, before });
 
-/** This connection is of no use any more: make another, after a pause, and open the link again. */
+/** Replace this connection after a backoff, and open the session again. */
 export const reconnect = (reason) => ({ type: 'reconnect', reason });
 
-/** The hub wants this worker to end. */
-export const drain = (reason) => ({ type: 'drain', reason });
+/** The hub asks this worker to drain. */
+export const drainRequested = (reason) => ({ type: 'drainRequested', reason });
 
-/** The hub has said bye, or does not want this worker: then the link is refused. */
-export const parted = (reason) => ({ type: 'parted', reason });
+/** The hub has sent bye, or refuses this worker: then the session is refused. */
+export const hubClosed = (reason) => ({ type: 'hubClosed', reason });

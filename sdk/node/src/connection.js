@@ -1,17 +1,17 @@
-/** How is one address reached? Its socket while there is one, its link, and when to try again. */
+/** Holds one address: its socket while there is one, its session, and the time of the next connection. */
 
 import { setImmediate } from 'node:timers/promises';
 
 import { Dealer } from 'zeromq';
 
 import { ConfigurationError } from './errors.js';
-import { NEVER } from './holdings.js';
+import { NEVER } from './held-steps.js';
 
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 5_000;
-const MOST_DOUBLINGS = 16;
-/** Milliseconds after which timers and handlers have their turn, however much there is to read. */
-const TURN = 100;
+const INITIAL_BACKOFF = 100;
+const MAX_BACKOFF = 5_000;
+const MAX_DOUBLINGS = 16;
+/** Milliseconds of reading after which the event loop runs timers and handlers. */
+const RECEIVE_TIMEOUT = 100;
 
 export class Connection {
   failures = 0;
@@ -19,111 +19,111 @@ export class Connection {
   #retryAt = NEVER;
   #options;
   #received;
-  /** That the connection fails was said. */
-  #said = false;
+  /** True if the failure of the connection was logged. */
+  #failureLogged = false;
 
   /**
    * @param {string} address
-   * @param {import('./link.js').Link} link
+   * @param {import('./worker-session.js').WorkerSession} session
    * @param {{options: object, received: () => void, discovered: boolean}} more `received` is called after each message;
-   *   `discovered`: a hub told of this address, nobody asked for it by name
+   *   `discovered`: a hub has named this address; it is not configured
    */
-  constructor(address, link, { options, received, discovered }) {
+  constructor(address, session, { options, received, discovered }) {
     this.address = address;
-    this.link = link;
+    this.session = session;
     this.discovered = discovered;
     this.#options = options;
     this.#received = received;
   }
 
   get isOpen() {
-    return this.link.isOpen;
+    return this.session.isOpen;
   }
 
   connect(now) {
-    if (this.#socket !== null || now < this.#retryAt || this.link.isRefused) return;
+    if (this.#socket !== null || now < this.#retryAt || this.session.isRefused) return;
     try {
       this.#socket = this.#dealer();
     } catch (error) {
       if (!this.discovered) throw error;
-      // A hub told of an address that cannot be used here.
+      // A hub has named an address that cannot be used here.
       this.#retryAt = Infinity;
       return;
     }
-    this.link.open(now);
+    this.session.open(now);
     this.#listen(this.#socket);
   }
 
-  /** Hears what becomes of the connection itself. */
+  /** Processes the events of the socket. */
   #watch(socket) {
-    const heard = (event, act) =>
+    const on = (event, act) =>
       socket.events.on(event, () => {
         if (socket !== this.#socket) return;
         act();
         this.#received();
       });
     const broken = () => {
-      // It is tried again and again; once is enough to say it.
-      if (this.#said) return;
-      this.#said = true;
+      // Logged once: libzmq keeps reconnecting.
+      if (this.#failureLogged) return;
+      this.#failureLogged = true;
       this.#options.logger(`hub ${this.address}: the encrypted connection fails; is the server key the hub's?`);
     };
-    // The hub knows a connection, not a socket: over the next one it would not know the session.
-    heard('disconnect', () => this.link.cut('the connection is gone'));
-    heard('handshake:error:auth', () => this.link.refuse("key_refused: the hub does not know this worker's key"));
-    heard('handshake:error:protocol', broken);
-    heard('handshake:error:other', broken);
+    // The hub identifies a session by its connection, which libzmq would replace.
+    on('disconnect', () => this.session.connectionLost('the connection is gone'));
+    on('handshake:error:auth', () => this.session.refuse("key_refused: the hub does not know this worker's key"));
+    on('handshake:error:protocol', broken);
+    on('handshake:error:other', broken);
   }
 
-  /** Says what is due. What a full queue does not take is said again later. */
+  /** Sends what is due. A full queue drops messages: the session repeats what matters. */
   flush(now) {
-    this.link.tick(now);
-    for (const frames of this.link.outbox.splice(0)) this.#socket?.send(frames).catch(() => {});
+    this.session.tick(now);
+    for (const frames of this.session.outbox.splice(0)) this.#socket?.send(frames).catch(() => {});
   }
 
   get nextDue() {
-    if (this.#socket !== null) return this.link.nextDue;
-    return this.link.isRefused ? Infinity : this.#retryAt;
+    if (this.#socket !== null) return this.session.nextDue;
+    return this.session.isRefused ? Infinity : this.#retryAt;
   }
 
-  /** The next pause is a short one, unless the hub has sent a message over the limit. */
+  /** Resets the backoff, unless the hub has sent a message over the limit. */
   welcomed() {
-    if (!this.link.overLimit) this.failures = 0;
-    this.#said = false;
+    if (!this.session.overLimit) this.failures = 0;
+    this.#failureLogged = false;
   }
 
-  /** Another socket, after a pause that grows and is returned; not all workers at the same moment. */
-  tryAgain(now) {
+  /** Schedules another socket after a backoff that grows, with jitter. Returns the backoff in milliseconds. */
+  scheduleReconnect(now) {
     this.close();
-    const pause = Math.min(FIRST_PAUSE * 2 ** this.failures, LONGEST_PAUSE) * (0.5 + Math.random() / 2);
-    this.failures = Math.min(this.failures + 1, MOST_DOUBLINGS);
-    this.#retryAt = now + pause;
-    return pause;
+    const backoff = Math.min(INITIAL_BACKOFF * 2 ** this.failures, MAX_BACKOFF) * (0.5 + Math.random() / 2);
+    this.failures = Math.min(this.failures + 1, MAX_DOUBLINGS);
+    this.#retryAt = now + backoff;
+    return backoff;
   }
 
-  /** It is of no use any more, whoever still has it. */
+  /** Closes the connection for good. */
   retire() {
     this.close();
     this.#retryAt = Infinity;
   }
 
-  /** What was said last to a hub that is there may still go out, for so long. */
-  close(last = 0) {
-    if (this.#socket !== null && this.isOpen) this.#socket.linger = last;
+  /** Closes the socket; messages to a connected hub have `linger` milliseconds to go out. */
+  close(linger = 0) {
+    if (this.#socket !== null && this.isOpen) this.#socket.linger = linger;
     this.#socket?.close();
     this.#socket = null;
   }
 
   async #listen(socket) {
-    let turn = performance.now();
+    let begun = performance.now();
     try {
       for await (const frames of socket) {
         if (socket !== this.#socket) return;
-        this.link.receive(frames, performance.now());
+        this.session.receive(frames, performance.now());
         this.#received();
-        if (performance.now() - turn >= TURN) {
+        if (performance.now() - begun >= RECEIVE_TIMEOUT) {
           await setImmediate();
-          turn = performance.now();
+          begun = performance.now();
         }
       }
     } catch (error) {
@@ -135,7 +135,7 @@ export class Connection {
     const { curve, maxMessageBytes } = this.#options;
     const socket = new Dealer({
       linger: 0,
-      // A socket that cannot take a message at once says so, and never keeps the worker waiting.
+      // A socket that cannot queue a message at once fails, and never blocks the worker.
       sendTimeout: 0,
       maxMessageSize: maxMessageBytes,
       reconnectInterval: 100,

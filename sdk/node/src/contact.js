@@ -1,19 +1,19 @@
-/** Does the hub still know of us? Heartbeats, their numbers, and when the last one was sent that has been answered. */
+/** Numbers heartbeats, and holds the time at which the last acknowledged one was sent. */
 
-import { NEVER } from './holdings.js';
+import { NEVER } from './held-steps.js';
 
 export class Contact {
-  /** When the last message was **sent** that the hub has answered: what it knows of us is not older. */
+  /** The time at which the last answered message was **sent**: the hub knows the state of the worker since then. */
   last = NEVER;
-  /** When the last heartbeat was sent. */
-  beaten = NEVER;
+  /** The time of the last heartbeat. */
+  heartbeatSentAt = NEVER;
   #seq = 0;
-  /** When each heartbeat that is not answered yet was sent. */
-  #unanswered = new Map();
+  /** The times at which unanswered heartbeats were sent, by number. */
+  #sentAt = new Map();
 
   /** A session begins with the answer to a hello that was sent at this time, or later. */
-  constructor(greeted = NEVER) {
-    this.last = greeted;
+  constructor(helloSentAt = NEVER) {
+    this.last = helloSentAt;
   }
 
   /** The number of the next credit or heartbeat. */
@@ -22,16 +22,16 @@ export class Contact {
     return this.#seq;
   }
 
-  /** A heartbeat is sent; returns its number. */
-  beat(now) {
+  /** Records that a heartbeat is sent. Returns its number. */
+  record(now) {
     const seq = this.nextSeq();
-    this.beaten = now;
-    this.#unanswered.set(seq, now);
+    this.heartbeatSentAt = now;
+    this.#sentAt.set(seq, now);
     return seq;
   }
 
-  answered(seq) {
-    this.last = Math.max(this.last, this.#unanswered.get(seq) ?? NEVER);
-    this.#unanswered.delete(seq);
+  acknowledge(seq) {
+    this.last = Math.max(this.last, this.#sentAt.get(seq) ?? NEVER);
+    this.#sentAt.delete(seq);
   }
 }

@@ -1,15 +1,15 @@
 /**
- * What can a handler throw, and what is thrown at it?
+ * The errors that a handler can throw, and the reasons of its signal.
  *
  *   Error
  *   └─ TurnoutError
  *      ├─ PermanentError      another attempt would not help
- *      ├─ RetryAfter          try again, but not before so many seconds
- *      ├─ Defer               nothing went wrong: run me again later, from the top
- *      ├─ NotJson             the handler returned something that cannot travel
- *      ├─ HandlerMissing      nobody answers to this name here
+ *      ├─ RetryAfter          retry, but not before so many seconds
+ *      ├─ Defer               not a failure: run again later, from the top
+ *      ├─ NotJson             the handler returned a value that is not JSON
+ *      ├─ HandlerMissing      no handler of this name is registered
  *      ├─ ConfigurationError  an option of the worker is wrong
- *      ├─ Refused             no hub wants this worker
+ *      ├─ Refused             every hub refuses this worker
  *      └─ Interruption        the reason of `step.signal`
  *         ├─ Cancelled
  *         └─ TimedOut
@@ -32,7 +32,7 @@ export class RetryAfter extends TurnoutError {
 }
 
 export class Defer extends TurnoutError {
-  /** @param {number} seconds until it runs again, from the top, with `saved` as `step.saved`; it costs no attempt */
+  /** @param {number} seconds until it runs again, from the top, with `saved` as `step.saved`; it uses up no retry */
   constructor(seconds, { saved = null } = {}) {
     super(`deferred for ${seconds} s`);
     this.seconds = duration('Defer', seconds);
@@ -46,7 +46,7 @@ export class ConfigurationError extends TurnoutError {}
 export class Refused extends TurnoutError {}
 
 export class Interruption extends TurnoutError {
-  /** What the hub is told. */
+  /** The outcome in the result document. */
   outcome = 'cancelled';
 }
 

@@ -1,20 +1,20 @@
-/** How does a message become bytes, and bytes a message? Four frames: kind, session, body (JSON), check. */
+/** Packs a message into four frames (kind, session, body as JSON, check) and unpacks it. */
 
 import { MAX_DEPTH, excess, isTooDeep } from './limits.js';
 import { MESSAGES } from './messages.js';
 
 export const CODEC = 'json';
-const LONGEST_KIND = 32;
-const LONGEST_SESSION = 64;
+const MAX_KIND_LENGTH = 32;
+const MAX_SESSION_LENGTH = 64;
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** These frames are no message: whoever sent them is not to be trusted with a session. */
+/** Thrown for frames that are not a message. The session with their sender ends. */
 export class Malformed extends Error {}
 
-/** These frames are a message that lists more than it may. */
+/** Thrown for a message with a list over its limit. */
 export class OverLimit extends Error {}
 
-/** A sound message of a kind that does not exist here. */
+/** Thrown for a well-formed message of an unknown kind. */
 export class UnknownKind extends Error {
   constructor(kind, session) {
     super(`there is no message '${kind}'`);
@@ -30,7 +30,7 @@ export function pack(kind, body, session) {
 }
 
 /**
- * The message of these frames; throws Malformed, OverLimit or UnknownKind, never anything else.
+ * Returns the message of these frames. Throws Malformed, OverLimit or UnknownKind, never anything else.
  * @param {Uint8Array[]} frames
  * @returns {{kind: string, session: string, body: any}}
  */
@@ -49,7 +49,7 @@ export function unpack(frames) {
 function envelope(frames) {
   if (frames.length !== 4) throw new Malformed(`${frames.length} frames instead of 4`);
   if (!checkOf(frames.slice(0, 3)).equals(frames[3])) throw new Malformed('the check does not fit');
-  if (frames[0].length === 0 || frames[0].length > LONGEST_KIND || frames[1].length > LONGEST_SESSION) {
+  if (frames[0].length === 0 || frames[0].length > MAX_KIND_LENGTH || frames[1].length > MAX_SESSION_LENGTH) {
     throw new Malformed('kind or session is empty or too long');
   }
   const [kind, session] = [frames[0], frames[1]].map((frame) => Buffer.from(frame).toString('latin1'));
@@ -66,7 +66,7 @@ function decode(kind, bytes) {
   }
 }
 
-/** Bytes that were changed on their way are not taken for a message. */
+/** Returns the checksum of a message, which detects changed bytes. */
 export function checkOf(parts) {
   return Buffer.from(crc32(parts).toString(16).padStart(8, '0'));
 }

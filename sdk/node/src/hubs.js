@@ -1,15 +1,15 @@
-/** Which hubs does a worker talk to, how does it divide its places among them, and which of them are gone? */
+/** Holds the connections of a worker to its hubs, divides its credits among them, and knows which hubs are gone. */
 
-import { NEVER } from './holdings.js';
+import { NEVER } from './held-steps.js';
 
-/** A discovered hub that did not answer so many times in a row is let go, if there is another. */
-const MOST_FAILURES = 8;
+/** A discovered hub that did not answer so many times in a row is dropped, if there is another. */
+const MAX_FAILURES = 8;
 
-/** Milliseconds for which such an address is not tried again. */
-const SHUNNED = 60_000;
+/** Milliseconds for which such an address is not connected to. */
+const IGNORE_TIMEOUT = 60_000;
 
-/** Milliseconds that what was said last has to go out, to a hub that is there. */
-const LAST_WORDS = 1_000;
+/** Milliseconds that the last messages have to go out to a connected hub. */
+const CLOSE_TIMEOUT = 1_000;
 
 export class Hubs {
   /** @type {import('./connection.js').Connection[]} */
@@ -18,12 +18,12 @@ export class Hubs {
   #discovering;
   /** Connections that were retired, by the one that has the session with their hub. */
   #aliases = new Map();
-  /** Until when addresses that gave no answer are not tried. */
-  #shunned = new Map();
-  /** Until when each hub keeps what it gave for this worker; a hub that was replaced is not in here. */
+  /** The times until which addresses that gave no answer are not connected to. */
+  #ignoredUntil = new Map();
+  /** The times until which the steps of each hub remain its own; a hub that was replaced is not in here. */
   #kept = new Map();
 
-  /** `make` makes the Connection of an address; its second argument tells whether a hub told of it. */
+  /** `make` makes the Connection of an address; its second argument is true if a hub has named the address. */
   constructor(addresses, make, { discover = true } = {}) {
     this.#make = make;
     this.#discovering = discover;
@@ -35,70 +35,70 @@ export class Hubs {
   }
 
   get allRefused() {
-    return this.list.every((each) => each.link.isRefused);
+    return this.list.every((each) => each.session.isRefused);
   }
 
-  /** The link of this hub, if there is a session with it. */
-  linkOf(hub) {
-    return this.list.find((each) => each.isOpen && each.link.hub === hub)?.link;
+  /** Returns the open session with this hub, or undefined. */
+  sessionOf(hub) {
+    return this.list.find((each) => each.isOpen && each.session.hub === hub)?.session;
   }
 
   /**
-   * Whether this hub will not come back for what it gave: another has answered in its place, or it has been away for
-   * longer than its lease, so that it has given everything to others.
+   * Returns whether this hub does not own its steps any more: another hub has answered at its address, or it has been
+   * silent for longer than its lease, so that it has given them to other workers.
    */
   isGone(hub, now) {
     return now > (this.#kept.get(hub) ?? NEVER);
   }
 
-  /** Notes who is there, and follows their lists of hubs. */
-  seen(now) {
+  /** Extends the leases of connected hubs, and connects to the hubs that they name. */
+  refresh(now) {
     for (const each of this.list.filter(({ isOpen }) => isOpen)) {
-      this.#kept.set(each.link.hub, now + each.link.lease);
+      this.#kept.set(each.session.hub, now + each.session.lease);
       if (this.#discovering) this.#discover(each, now);
     }
   }
 
-  /** Divides the places among the hubs that are there. A hub that is greeted is told what it gets if all come. */
+  /** Divides credits among the open sessions. A hello offers the share that is left if all hubs answer. */
   divide(total) {
     const open = this.list.filter((each) => each.isOpen);
     open.forEach((each, index) => {
-      each.link.credits = share(total, open.length, index);
+      each.session.credits = share(total, open.length, index);
     });
     for (const each of this.list) {
-      if (!each.isOpen) each.link.credits = share(total, this.list.length);
+      if (!each.isOpen) each.session.credits = share(total, this.list.length);
     }
   }
 
   /**
-   * A hub has let us in. Of two connections to one hub only the one that was made last has a session; the other may have
-   * heard that already, and be closed.
+   * Called when a session is open. Of two connections to one hub only the newer one has a session; the other may be
+   * closed already.
    */
   welcomed(connection, before) {
     connection.welcomed();
-    if (before !== null && this.linkOf(before) === undefined) this.#kept.delete(before);
-    const same = this.list.filter(({ link }) => link.hub === connection.link.hub && !link.isRefused);
-    const open = same.filter((each) => each.isOpen).sort((one, other) => one.link.greeting - other.link.greeting);
+    if (before !== null && this.sessionOf(before) === undefined) this.#kept.delete(before);
+    const same = this.list.filter(({ session }) => session.hub === connection.session.hub && !session.isRefused);
+    const open = same.filter((each) => each.isOpen).sort((one, other) => one.session.helloSeq - other.session.helloSeq);
     const last = open.pop();
-    for (const each of same) if (each.link.greeting < last?.link.greeting) this.#retire(each, last);
+    for (const each of same) if (each.session.helloSeq < last?.session.helloSeq) this.#retire(each, last);
   }
 
-  /** A connection is of no use: another socket, and the other addresses of its hub. Returns how long that takes. */
+  /** Schedules another socket, and connects to the other addresses of the hub. Returns the backoff in milliseconds. */
   failed(connection, now) {
-    const pause = connection.tryAgain(now);
-    // Whoever takes over what that hub gave hears at once that it goes on here.
-    for (const each of this.list) each.link.beat(now);
+    const backoff = connection.scheduleReconnect(now);
+    // A hub that takes over the steps of that hub learns at once that they still run here.
+    for (const each of this.list) each.session.sendHeartbeat(now);
     for (const each of this.#aliases.get(connection) ?? []) this.#add(each.address, each.discovered);
     this.#aliases.delete(connection);
-    if (connection.discovered && connection.failures > MOST_FAILURES && this.anyOpen) {
-      this.#shunned.set(connection.address, now + SHUNNED);
+    if (connection.discovered && connection.failures > MAX_FAILURES && this.anyOpen) {
+      this.#ignoredUntil.set(connection.address, now + IGNORE_TIMEOUT);
       this.#remove(connection);
     }
-    return pause;
+    return backoff;
   }
 
   close() {
-    for (const each of this.list) each.close(LAST_WORDS);
+    for (const each of this.list) each.close(CLOSE_TIMEOUT);
   }
 
   #add(address, discovered) {
@@ -119,20 +119,20 @@ export class Hubs {
   }
 
   /**
-   * Follows a hub's list of hubs, once no other connection is still finding out who it talks to. An address in it may lead
-   * to a hub that we know by another: then one of the two connections is retired.
+   * Connects to the hubs that a hub names, once every other connection has an answer or has failed. An address may lead
+   * to a hub that is known by another: then one of the two connections is retired.
    */
-  #discover({ link }, now) {
+  #discover({ session }, now) {
     if (!this.list.every((each) => each.isOpen || each.failures > 0)) return;
     const known = [...this.#aliases.values()].flat().map(({ address }) => address);
-    for (const address of link.hubs) {
-      const shunned = now < (this.#shunned.get(address) ?? NEVER);
-      if (!shunned && !known.includes(address)) this.#add(address, true);
+    for (const address of session.hubs) {
+      const ignored = now < (this.#ignoredUntil.get(address) ?? NEVER);
+      if (!ignored && !known.includes(address)) this.#add(address, true);
     }
   }
 }
 
-/** The first ones get what cannot be divided; everybody gets one place, as long as there are any. */
+/** Returns a share of credits: the first ones get the remainder, and each gets at least one if there are any. */
 export function share(total, count, index = count - 1) {
   if (total === 0) return 0;
   return Math.max(Math.floor(total / count) + (index < total % count ? 1 : 0), 1);

@@ -1,4 +1,4 @@
-/** Which process is this? With what Linux knows of it, an orchestrator on the same machine sees its death at once. */
+/** Identifies this process. With the fields of Linux an orchestrator on the same machine detects its death at once. */
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';

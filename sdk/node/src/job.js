@@ -1,4 +1,4 @@
-/** How does one step meet its handler? It runs once, and may be interrupted; its end is a result document. */
+/** Runs the handler of one step once. It may be interrupted; its end is a result document. */
 
 import { Defer, HandlerMissing, NotJson, PermanentError, RetryAfter } from './errors.js';
 import { plain, readable } from './plain.js';
@@ -6,22 +6,22 @@ import { Branch } from './registry.js';
 import { completed, failed, unable } from './results.js';
 import { Step } from './step.js';
 
-const BACKTRACE = 20;
+const MAX_BACKTRACE = 20;
 
 export class Job {
   #registry;
   #abort = new AbortController();
   #interruption = null;
 
-  /** `heard` takes what the handler says: see Step. */
-  constructor(document, registry, heard) {
+  /** `listener` receives lines and progress: see Step. */
+  constructor(document, registry, listener) {
     this.document = document;
     this.token = document.metadata.token;
-    this.step = new Step(document, this.#abort.signal, heard);
+    this.step = new Step(document, this.#abort.signal, listener);
     this.#registry = registry;
   }
 
-  /** Asks the handler to end. The first one counts; the handler may go on all the same. */
+  /** Aborts the signal of the handler, which may ignore it. The first interruption counts. */
   interrupt(error) {
     if (this.#interruption !== null) return;
     this.#interruption = error;
@@ -42,7 +42,7 @@ export class Job {
     }
   }
 
-  /** The result of a handler that was interrupted and does not end. */
+  /** Returns the result of a handler that was interrupted and does not end. */
   abandoned() {
     const { outcome, message } = this.#interruption;
     return unable(this.document, outcome, `${message}; the handler did not end when it was asked to and may still run`);
@@ -64,7 +64,7 @@ export class Job {
     return this.#fail(error, facts);
   }
 
-  /** It counts also if the handler returned all the same: nobody waits for what it says. */
+  /** An interruption counts also if the handler has returned: its result is not needed. */
   #interrupted(facts) {
     return unable(this.document, this.#interruption.outcome, readable(this.#interruption.message), facts);
   }
@@ -73,8 +73,8 @@ export class Job {
     try {
       const deferral = { seconds: error.seconds, saved: plain(error.saved) };
       return unable(this.document, 'deferred', error.message, { ...facts, deferral });
-    } catch (unsayable) {
-      return this.#fail(unsayable, { ...facts, retryable: false });
+    } catch (notEncodable) {
+      return this.#fail(notEncodable, { ...facts, retryable: false });
     }
   }
 
@@ -95,17 +95,17 @@ function classesOf(error) {
   return names;
 }
 
-/** Anything can be thrown, also things that do not like to be looked at. */
+/** Returns the error of a result. Any value can be thrown, also one whose properties throw. */
 function described(error) {
   try {
     if (!(error instanceof Error)) return { type: typeof error, message: readable(error), backtrace: [] };
     const lines = String(error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-    const backtrace = lines.slice(0, BACKTRACE).map((line) => readable(line.trim()));
+    const backtrace = lines.slice(0, MAX_BACKTRACE).map((line) => readable(line.trim()));
     const type = readable(error.name);
     // A task's retry_on and never_on are compared with all of them.
     const mro = [...new Set([type, ...classesOf(error)])];
     return { type, message: readable(error.message), backtrace, mro };
   } catch {
-    return { type: 'Error', message: 'the handler threw something that cannot be written down', backtrace: [] };
+    return { type: 'Error', message: 'the handler threw an error that cannot be read', backtrace: [] };
   }
 }

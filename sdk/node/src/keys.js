@@ -1,4 +1,4 @@
-/** Where a worker's keys come from: options, the environment, or a file as `turnout keys generate` makes it. */
+/** Reads the keys of a worker from options, the environment, or a file of `turnout keys generate`. */
 
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -19,18 +19,18 @@ const PUBLIC_DER_BYTES = 12;
 /** Group and others may do nothing with a file that holds a secret. */
 const OTHERS = 0o077;
 
-/** Secret keys that were taken out of the environment of this process, by their public halves. */
+/** Secret keys that were removed from the environment of this process, by their public halves. */
 const taken = new Map();
 
 /**
- * The keys, or null if there are none. Only the hub's key may come from elsewhere than the pair.
+ * Returns the keys, or null if there are none. Only the hub's key may come from elsewhere than the pair.
  * @param {import('../index.js').WorkerOptions['curve']} given
  */
 export function keys(given, env, logger) {
-  const said = variables(env);
+  const environment = variables(env);
   const pairGiven = given?.publicKey || given?.secretKey || given?.keyFile;
-  const from = pairGiven ? given : said;
-  const serverKey = given?.serverKey || said.serverKey;
+  const from = pairGiven ? given : environment;
+  const serverKey = given?.serverKey || environment.serverKey;
   const found = from.keyFile
     ? { serverKey, ...ownPair(from, logger) }
     : { serverKey, publicKey: from.publicKey, secretKey: from.secretKey };
@@ -43,8 +43,8 @@ export function keys(given, env, logger) {
 }
 
 /**
- * What the variables say. What a worker starts gets its environment, and may print it: the secret key does not stay
- * there.
+ * Returns the keys of the environment, and removes the secret key from it: child processes inherit the environment,
+ * and may print it.
  */
 function variables(env) {
   const found = { serverKey: env[SERVER], publicKey: env[PUBLIC], secretKey: env[SECRET], keyFile: env[FILE] };
@@ -55,7 +55,7 @@ function variables(env) {
   return { ...found, secretKey: taken.get(found.publicKey) };
 }
 
-/** The pair of a file: its halves belong together, and others ought not to see them. */
+/** Returns the pair of a file. Its halves must belong together, and other users ought not to read it. */
 function ownPair({ keyFile, publicKey, secretKey }, logger) {
   if (publicKey || secretKey) {
     throw new ConfigurationError('a key file and a public or secret key are both there: a worker has one pair of keys');
@@ -97,7 +97,7 @@ function readPair(file) {
   return { publicKey: found.public, secretKey: found.secret };
 }
 
-/** The public half of a secret key, both as Z85 text: libzmq has the call, its package does not. */
+/** Returns the public half of a secret key, both as Z85 text: the package zeromq does not export the call. */
 function publicHalf(secret) {
   const key = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, decode(secret)]), format: 'der', type: 'pkcs8' });
   return encode(createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(PUBLIC_DER_BYTES));

@@ -28,7 +28,7 @@ export const LISTS = new Map(
 );
 
 /**
- * What is too long in this body, if anything is; members are not looked at.
+ * Returns which list of this body is over its limit, if one is; members are not read.
  * @returns {string | undefined}
  */
 export function excess(kind, body) {
@@ -44,7 +44,7 @@ const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Whether this JSON is nested too deeply: found out without building anything, since a parser would build all of it.
+ * Returns whether this JSON is nested too deeply, without parsing it: a parser would allocate all of it.
  * @param {Uint8Array} bytes
  */
 export function isTooDeep(bytes) {
@@ -60,7 +60,7 @@ export function isTooDeep(bytes) {
   return false;
 }
 
-/** The index of the quote that ends the text which begins here. */
+/** Returns the index of the quote that ends the text which begins here. */
 function endOfText(bytes, start) {
   let index = start + 1;
   while (index < bytes.length && bytes[index] !== QUOTE) index += bytes[index] === BACKSLASH ? 2 : 1;

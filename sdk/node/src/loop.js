@@ -1,19 +1,19 @@
-/** When is the next turn? As soon as something has happened, once for all that happened by then; or when it is due. */
+/** Calls the next round of the worker: once for all events of one iteration of the event loop, or when it is due. */
 
-const LONGEST_WAIT = 60_000;
+const MAX_WAIT = 60_000;
 
 export class Loop {
-  #turn;
+  #round;
   #immediate = null;
   #timer = null;
   #closed = false;
 
-  /** `turn` is called with the time and returns when it wants to be called again, if nothing happens before. */
-  constructor(turn) {
-    this.#turn = turn;
+  /** `round` is called with the time and returns the time of the next call, if there is no event before. */
+  constructor(round) {
+    this.#round = round;
   }
 
-  /** Something has happened. */
+  /** Schedules a round now. */
   wake() {
     if (this.#closed || this.#immediate !== null) return;
     this.#immediate = setImmediate(() => {
@@ -30,9 +30,9 @@ export class Loop {
 
   #run() {
     clearTimeout(this.#timer);
-    const due = this.#turn(performance.now());
+    const due = this.#round(performance.now());
     if (this.#closed) return;
-    const wait = Math.min(Math.max(due - performance.now(), 0), LONGEST_WAIT);
+    const wait = Math.min(Math.max(due - performance.now(), 0), MAX_WAIT);
     this.#timer = setTimeout(() => this.#run(), Math.ceil(wait));
   }
 }

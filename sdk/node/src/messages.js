@@ -1,8 +1,8 @@
-/** What do a hub and a worker say to one another? The fields of each kind of message (docs/reference/protocol.md). */
+/** The fields of each kind of message between hub and worker (docs/reference/protocol.md). */
 
 import { fields, flag, integer, labels, list, listOf, nullable, number, object, oneOf, text, texts } from './shapes.js';
 
-/** Which version of the protocol is spoken here. */
+/** The version of the protocol. */
 export const PROTOCOL = '1.0';
 
 const held = fields({ token: text, state: oneOf('waiting', 'running', 'done') });

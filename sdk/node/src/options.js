@@ -1,4 +1,4 @@
-/** How is a worker told what to do? What is not given comes from the environment. */
+/** The options of a worker. Options that are not given come from the environment. */
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,12 +22,12 @@ export function options(given = {}, env = process.env) {
     name: given.name ?? (env.TURNOUT_WORKER_NAME || `${hostname()}-${process.pid}`),
     labels: pairs(given.labels ?? env.TURNOUT_WORKER_LABELS ?? {}),
     concurrency: count(given.concurrency ?? (env.TURNOUT_WORKER_CONCURRENCY || 4)),
-    curve: keys(given.curve, env, given.logger ?? said),
+    curve: keys(given.curve, env, given.logger ?? logToStderr),
     discover: given.discover ?? true,
     grace: milliseconds('grace', given.grace ?? 30),
     killGrace: milliseconds('killGrace', given.killGrace ?? 5),
     maxMessageBytes: given.maxMessageBytes ?? MAX_MESSAGE_BYTES,
-    logger: given.logger ?? said,
+    logger: given.logger ?? logToStderr,
     workerId: randomUUID(),
   });
 }
@@ -81,6 +81,6 @@ function milliseconds(name, seconds) {
   throw new ConfigurationError(`${name} is ${seconds}; it must be seconds, not below 0`);
 }
 
-function said(text) {
+function logToStderr(text) {
   process.stderr.write(`turnout-worker: ${text}\n`);
 }

@@ -1,16 +1,16 @@
-/** What of a handler's return value can travel? JSON values, and others that have one obvious form. */
+/** Converts a handler's return value to JSON values; a value without an obvious form is refused. */
 
 import { NotJson } from './errors.js';
 
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /**
- * A copy of this value that is JSON and nothing else.
+ * Returns a copy of this value in JSON values.
  *
  *   plain({ at: new Date(0), tags: new Set(['new']) })   // { at: '1970-01-01T00:00:00.000Z', tags: ['new'] }
  */
 export function plain(value, depth = 0) {
-  if (depth > DEEPEST) throw new NotJson(`the handler returned values nested more than ${DEEPEST} deep`);
+  if (depth > MAX_DEPTH) throw new NotJson(`the handler returned values nested more than ${MAX_DEPTH} deep`);
   switch (typeof value) {
     case 'string':
       return readable(value);
@@ -27,7 +27,7 @@ export function plain(value, depth = 0) {
   }
 }
 
-/** Text that every UTF-8 decoder takes. */
+/** Returns text without lone surrogates, which UTF-8 cannot encode. */
 export const readable = (text) => String(text).replace(/\p{Surrogate}/gu, '\ufffd');
 
 function composite(value, depth) {
@@ -39,5 +39,5 @@ function composite(value, depth) {
 }
 
 function refuse(what) {
-  throw new NotJson(`the handler returned ${what}, which is no JSON value`);
+  throw new NotJson(`the handler returned ${what}, which is not a JSON value`);
 }

@@ -1,23 +1,23 @@
-/** Which handlers run, and what is to be done about those whose time is over? */
+/** Runs handlers, and interrupts those whose timeout has passed. */
 
 import { TimedOut } from './errors.js';
 
 export class Pool {
-  #places;
+  #slots;
   #grace;
   #ended;
-  /** What runs, by token; `due` is when something has to be done about it next. */
+  /** Running handlers by token; `due` is the time of the next check. */
   #running = new Map();
 
   /** `ended` is called with the token and the result document of each job, once. */
-  constructor(places, grace, ended) {
-    this.#places = places;
+  constructor(slots, grace, ended) {
+    this.#slots = slots;
     this.#grace = grace;
     this.#ended = ended;
   }
 
   get free() {
-    return this.#places - this.#running.size;
+    return this.#slots - this.#running.size;
   }
 
   get size() {
@@ -28,12 +28,12 @@ export class Pool {
     return this.#running.size === 0;
   }
 
-  /** `mayBegin` is asked right before the handler is called: another may have kept the event loop until then. */
+  /** `mayBegin` is called right before the handler: another may have blocked the event loop until then. */
   start(job, now, mayBegin) {
     const limit = job.document.metadata.timeout_ms ?? Infinity;
     const running = { job, due: now + limit, stopping: false };
     this.#running.set(job.token, running);
-    // Not now: what the worker has to say in this turn goes out before a handler can keep it from doing so.
+    // Not now: the messages of this round go out before a handler can block the event loop.
     queueMicrotask(async () => {
       if (!mayBegin()) {
         this.#running.delete(job.token);
@@ -45,7 +45,7 @@ export class Pool {
     });
   }
 
-  /** Asks this handler to end; it has a grace to do so. */
+  /** Interrupts this handler; it has the grace period to end. */
   stop(token, error, now) {
     const running = this.#running.get(token);
     if (running === undefined || running.stopping) return;
@@ -54,7 +54,7 @@ export class Pool {
     running.job.interrupt(error);
   }
 
-  /** Asks handlers whose time is over to end. Those that did not are abandoned: JavaScript has no way to end them. */
+  /** Interrupts handlers whose timeout has passed. Those that do not end are abandoned: JavaScript cannot end them. */
   tick(now) {
     for (const [token, running] of [...this.#running]) {
       if (running.due > now) continue;

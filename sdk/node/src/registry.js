@@ -1,4 +1,4 @@
-/** Which function answers to which `handler_class`? */
+/** Finds the handler of a `handler_class`. */
 
 import { HandlerMissing } from './errors.js';
 
@@ -25,7 +25,7 @@ export class Registry {
     return call;
   }
 
-  /** What a worker tells its hubs. */
+  /** The names in a worker's hello. */
   get names() {
     return [...this.#entries.keys()];
   }
@@ -37,7 +37,7 @@ export class Registry {
   }
 }
 
-/** Where `handler(…)` puts what a program registers. */
+/** The registry of `handler(…)`. */
 export const registry = new Registry();
 
 /** See Registry.register. */

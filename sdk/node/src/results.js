@@ -1,14 +1,14 @@
-/** How is the end of a step written down? */
+/** Builds the result documents of steps. */
 
 const FAILED = ['timed_out', 'cancelled', 'deferred'];
 
 /** The handler returned `output`. */
 export const completed = (step, output, facts = {}) => document(step, 'completed', output, null, facts);
 
-/** The handler said no. */
+/** The handler failed. */
 export const failed = (step, error, facts = {}) => document(step, 'failed', null, error, facts);
 
-/** The handler was not asked, or did not answer. */
+/** The handler was not called, or did not return. */
 export function unable(step, outcome, reason, facts = {}) {
   const status = FAILED.includes(outcome) ? 'failed' : 'error';
   return document(step, status, null, { type: outcome, message: reason }, { outcome, ...facts });

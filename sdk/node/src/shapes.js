@@ -1,6 +1,6 @@
 /**
- * What must a value look like to be taken? A shape is a function of a value and its path that returns what is wrong
- * with it, or nothing.
+ * The shapes of valid values. A shape is a function of a value and its path that returns what is wrong with it, or
+ * undefined.
  *
  * @typedef {(value: any, path: string) => string | undefined} Shape
  */
@@ -31,7 +31,7 @@ export const mapOf = (member) => (value, path) =>
   object(value, path) ?? first(Object.entries(value), ([name, each]) => member(each, `${path}.${name}`));
 
 /**
- * An object with fields. What is not listed is nobody's business.
+ * An object with fields. Fields that are not listed are ignored.
  * @returns {Shape}
  */
 export function fields(required, optional = {}) {

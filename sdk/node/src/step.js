@@ -1,18 +1,18 @@
-/** What is a handler given? The step's document, and ways to be heard while it runs. */
+/** The argument of a handler: the step's document, with methods for progress and log lines. */
 
 import { readable } from './plain.js';
 
 export class Step {
-  #said;
-  #progressed;
+  #onLine;
+  #onProgress;
 
   /**
-   * @param {any} document as it came
+   * @param {any} document as received
    * @param {AbortSignal} signal
-   * @param {{said: (stream: string, text: string) => void,
-   *   progressed: (done: number, total: number | null, message: string) => void}} heard
+   * @param {{onLine: (stream: string, text: string) => void,
+   *   onProgress: (done: number, total: number | null, message: string) => void}} listener
    */
-  constructor(document, signal, { said, progressed }) {
+  constructor(document, signal, { onLine, onProgress }) {
     const { metadata } = document;
     this.document = document;
     this.metadata = metadata;
@@ -30,22 +30,22 @@ export class Step {
     this.idempotencyKey = metadata.idempotency_key ?? null;
     this.saved = metadata.saved ?? null;
     this.shadow = metadata.shadow === true;
-    /** Aborted when the step is cancelled or its time is over; its reason is a Cancelled or a TimedOut. */
+    /** Aborted when the step is cancelled or has timed out; its reason is a Cancelled or a TimedOut. */
     this.signal = signal;
-    this.#said = said;
-    this.#progressed = progressed;
+    this.#onLine = onLine;
+    this.#onProgress = onProgress;
   }
 
-  /** A line, or several, for the run's log. */
+  /** Writes one or more lines to the run's log. */
   log(text, stream = 'log') {
-    for (const line of String(text).replace(/\r?\n$/, '').split(/\r?\n/)) this.#said(stream, line);
+    for (const line of String(text).replace(/\r?\n$/, '').split(/\r?\n/)) this.#onLine(stream, line);
   }
 
-  /** How far it is. Shown to people, not kept. */
+  /** Reports progress, which is shown to people and not stored. */
   progress(done, total = null, message = '') {
     for (const [name, value] of Object.entries({ done, total: total ?? 0 })) {
       if (!Number.isFinite(value)) throw new TypeError(`progress: ${name} is ${String(value)}; it must be a number`);
     }
-    this.#progressed(done, total, readable(message));
+    this.#onProgress(done, total, readable(message));
   }
 }

@@ -1,14 +1,14 @@
-/** How is a handler tested? One step against one handler, without a hub and without sockets. */
+/** Runs one step against one handler, without a hub and without sockets. */
 
 import { Cancelled, TimedOut } from './errors.js';
 import { Job } from './job.js';
 import { Registry, registry as everyHandler } from './registry.js';
 
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER = 2 ** 31 - 1;
 
 /**
- * Runs a step document against a handler (a function, or a registered name) and resolves to the result document. What
- * the document leaves out is filled in. Lines and progress go to the arrays that are given; `signal` cancels.
+ * Runs a step document against a handler (a function, or a registered name) and resolves to the result document. Fields
+ * that the document lacks are filled in. Lines and progress are added to the arrays; `signal` cancels.
  *
  *   const result = await runStep(shipOrder, { task_context: { order_id: 7 } });
  *   result.status   // 'completed'
@@ -17,8 +17,8 @@ export async function runStep(handler, document = {}, given = {}) {
   const { lines = [], progress = [], registry = everyHandler, signal, killGrace = 5 } = given;
   const [handlers, name] = typeof handler === 'string' ? [registry, handler] : [only(handler), 'handler'];
   const job = new Job(complete(document, name), handlers, {
-    said: (stream, text) => lines.push({ stream, text }),
-    progressed: (done, total, message) => progress.push({ done, total, message }),
+    onLine: (stream, text) => lines.push({ stream, text }),
+    onProgress: (done, total, message) => progress.push({ done, total, message }),
   });
   return within(job, signal, killGrace);
 }
@@ -43,7 +43,7 @@ function complete(document, name) {
   return JSON.parse(JSON.stringify({ ...defaults, ...document, metadata }));
 }
 
-/** The step's timeout holds here too; a handler that was asked to end is waited for no longer than `killGrace` seconds. */
+/** Enforces the step's timeout; an interrupted handler is awaited for `killGrace` seconds at most. */
 async function within(job, signal, killGrace) {
   const timers = [];
   const abandoned = new Promise((resolve) => {
@@ -53,8 +53,8 @@ async function within(job, signal, killGrace) {
     };
     const { timeout_ms: timeout } = job.document.metadata;
     const late = () => stop(new TimedOut(`not done after ${timeout} ms`));
-    // What is longer than a timer can wait is as good as never.
-    if ((timeout ?? Infinity) <= LONGEST_TIMER) timers.push(setTimeout(late, timeout));
+    // A longer timeout than a timer supports counts as none.
+    if ((timeout ?? Infinity) <= MAX_TIMER) timers.push(setTimeout(late, timeout));
     signal?.addEventListener('abort', () => stop(new Cancelled('cancelled')), { once: true });
     if (signal?.aborted) stop(new Cancelled('cancelled'));
   });

@@ -1,41 +1,41 @@
-/** What does a worker do next? It takes steps from its hubs, runs handlers, and says how they ended. */
+/** Runs a worker: takes steps from its hubs, runs their handlers, and returns the results. */
 
 import { Connection } from './connection.js';
 import { Cancelled, ConfigurationError, Refused } from './errors.js';
-import { Holdings } from './holdings.js';
+import { HeldSteps } from './held-steps.js';
 import { Hubs, share } from './hubs.js';
 import { Job } from './job.js';
-import { Link } from './link.js';
+import { WorkerSession } from './worker-session.js';
 import { Loop } from './loop.js';
 import { hello, options } from './options.js';
 import { Pool } from './pool.js';
 import { registry as everyHandler } from './registry.js';
 import { unable } from './results.js';
 
-/** Steps that are held for each place, so that the next one is there when a place becomes free. */
-const HELD_PER_PLACE = 2;
-const BYE = 1_000;
-/** With so many results that no hub has acknowledged, nothing more is asked for until half of them are. */
-const MOST_UNACKNOWLEDGED = 1_000;
-/** Milliseconds after which steps that were to begin together wait for the next turn: some handler keeps the loop. */
-const LONG = 50;
+/** Credits for each slot, so that the next step is there when a slot becomes free. */
+const CREDITS_PER_SLOT = 2;
+const BYE_TIMEOUT = 1_000;
+/** With so many unacknowledged results the credits are 0 until half of them are acknowledged. */
+const MAX_UNACKNOWLEDGED = 1_000;
+/** Milliseconds after which steps of one round wait for the next: a handler has blocked the event loop. */
+const MAX_BLOCKED = 50;
 
 export class Worker {
   #registry;
   #options;
   #hello;
-  #holdings = new Holdings();
+  #heldSteps = new HeldSteps();
   #hubs;
   #pool;
   #loop;
   #settle;
-  #greetings = 0;
+  #helloSeq = 0;
   #full = false;
   #draining = false;
-  /** When it ends at the latest, once it drains. */
+  /** The end of the grace period, once it drains. */
   #stopBy = Infinity;
-  #left = null;
-  /** When the first handler of this turn began. */
+  #byeSentAt = null;
+  /** The time at which the first handler of this round began. */
   #began = null;
 
   /** @param {import('../index.js').WorkerOptions} [given] */
@@ -45,7 +45,7 @@ export class Worker {
     if (registry.names.length === 0) throw new ConfigurationError('no handlers: register them before the worker is made');
   }
 
-  /** Works until it is told to stop; resolves to 'drained' or 'stopped', rejects with Refused if no hub wants it. */
+  /** Runs until it is stopped; resolves to 'drained' or 'stopped', rejects with Refused if every hub refuses it. */
   run() {
     const { concurrency, killGrace, connect, discover, name, logger } = this.#options;
     const ended = new Promise((resolve, reject) => {
@@ -53,10 +53,10 @@ export class Worker {
     });
     this.#hello = hello(this.#options, this.#registry.names);
     this.#pool = new Pool(concurrency, killGrace, (token, result) => {
-      this.#holdings.finish(token, result);
+      this.#heldSteps.finish(token, result);
       this.#loop.wake();
     });
-    this.#loop = new Loop((now) => this.#turn(now));
+    this.#loop = new Loop((now) => this.#round(now));
     this.#hubs = new Hubs(connect, (address, discovered) => this.#connection(address, discovered), { discover });
     const handlers = this.#registry.names.length;
     logger(`worker ${name}: ${handlers} handlers, ${concurrency} at once, hubs ${connect.join(', ')}`);
@@ -64,14 +64,14 @@ export class Worker {
     return ended.finally(() => this.#close());
   }
 
-  /** Drains: takes nothing more, finishes what runs, says bye. The second call stops at once. */
+  /** Drains: takes no more steps, finishes what runs, sends bye. The second call stops at once. */
   stop() {
     if (this.#draining) this.#stopBy = -Infinity;
     this.#drain();
     this.#loop?.wake();
   }
 
-  #turn(now) {
+  #round(now) {
     this.#began = null;
     try {
       if (now >= this.#stopBy) return this.#abandon(now);
@@ -79,16 +79,17 @@ export class Worker {
         each.connect(now);
         this.#act(each, now);
       }
-      this.#hubs.seen(now);
-      this.#hubs.divide(this.#places());
+      this.#hubs.refresh(now);
+      this.#hubs.divide(this.#credits());
       const deadline = this.#begin(now);
       this.#pool.tick(now);
-      const left = this.#leave(now);
+      const byeDue = this.#finishDrain(now);
       for (const each of [...this.#hubs.list]) {
         each.flush(now);
         this.#act(each, now);
       }
-      return Math.min(deadline, left, this.#stopBy, this.#pool.nextDue, ...this.#hubs.list.map((each) => each.nextDue));
+      const due = this.#hubs.list.map((each) => each.nextDue);
+      return Math.min(deadline, byeDue, this.#stopBy, this.#pool.nextDue, ...due);
     } catch (error) {
       this.#settle.reject(error);
       this.#close();
@@ -96,105 +97,105 @@ export class Worker {
     }
   }
 
-  // -- what hubs say -------------------------------------------------------------------------------------------------
+  // -- actions of hubs -----------------------------------------------------------------------------------------------
   #act(connection, now) {
-    for (const action of connection.link.actions.splice(0)) {
+    for (const action of connection.session.actions.splice(0)) {
       switch (action.type) {
         case 'stop':
           this.#pool.stop(action.token, new Cancelled(action.reason), now);
           break;
-        case 'drain':
+        case 'drainRequested':
           this.#options.logger(`hub ${connection.address} asks this worker to leave: ${action.reason}`);
           this.#drain();
           break;
-        case 'welcomed':
-          this.#options.logger(`hub ${connection.address} is there`);
+        case 'sessionOpened':
+          this.#options.logger(`hub ${connection.address} welcomes this worker`);
           this.#hubs.welcomed(connection, action.before);
           break;
         case 'reconnect':
           this.#lost(connection, action.reason, now);
           break;
         default:
-          if (connection.link.isRefused) this.#refused(connection, action.reason);
-          else this.#lost(connection, `it said bye: ${action.reason}`, now);
+          if (connection.session.isRefused) this.#refused(connection, action.reason);
+          else this.#lost(connection, `it sent bye: ${action.reason}`, now);
       }
     }
   }
 
   #lost(connection, reason, now) {
-    if (this.#left !== null) return; // it leaves anyway
-    const pause = this.#hubs.failed(connection, now) / 1000;
-    this.#options.logger(`hub ${connection.address}: ${reason}; the next try is in ${pause.toFixed(1)} s`);
+    if (this.#byeSentAt !== null) return;
+    const backoff = this.#hubs.failed(connection, now) / 1000;
+    this.#options.logger(`hub ${connection.address}: ${reason}; the next connection is in ${backoff.toFixed(1)} s`);
   }
 
   #refused(connection, reason) {
-    const said = `hub ${connection.address} refuses this worker: ${reason}`;
+    const message = `hub ${connection.address} refuses this worker: ${reason}`;
     connection.close();
-    if (this.#hubs.allRefused) throw new Refused(said);
-    this.#options.logger(said);
+    if (this.#hubs.allRefused) throw new Refused(message);
+    this.#options.logger(message);
   }
 
-  // -- what runs -----------------------------------------------------------------------------------------------------
-  /** How many steps to ask for in all. */
-  #places() {
-    const unacknowledged = this.#holdings.filter((each) => each.state === 'done').length;
-    this.#full = unacknowledged >= (this.#full ? MOST_UNACKNOWLEDGED / 2 : MOST_UNACKNOWLEDGED);
-    return this.#draining || this.#full ? 0 : HELD_PER_PLACE * this.#options.concurrency;
+  // -- running steps -------------------------------------------------------------------------------------------------
+  /** Returns the number of steps to ask for in all. */
+  #credits() {
+    const unacknowledged = this.#heldSteps.filter((each) => each.state === 'done').length;
+    this.#full = unacknowledged >= (this.#full ? MAX_UNACKNOWLEDGED / 2 : MAX_UNACKNOWLEDGED);
+    return this.#draining || this.#full ? 0 : CREDITS_PER_SLOT * this.#options.concurrency;
   }
 
-  /** Begins, gives back or leaves each step that waits; returns the first deadline among those that still do. */
+  /** Begins, returns or leaves each waiting step. Returns the first deadline of those that still wait. */
   #begin(now) {
     let deadline = Infinity;
     let { free } = this.#pool;
-    for (const holding of this.#holdings.filter((each) => each.state === 'waiting')) {
-      const link = this.#hubs.linkOf(holding.hub);
-      const reason = this.#whyNot(holding, link, now);
-      if (reason !== null) this.#holdings.giveBack(holding.token, reason);
-      else if (free > 0 && link?.inContact(performance.now())) {
+    for (const heldStep of this.#heldSteps.filter((each) => each.state === 'waiting')) {
+      const session = this.#hubs.sessionOf(heldStep.hub);
+      const reason = this.#returnReason(heldStep, session, now);
+      if (reason !== null) this.#heldSteps.returnStep(heldStep.token, reason);
+      else if (free > 0 && session?.inContact(performance.now())) {
         free -= 1;
-        // Whoever has leave is taken to have begun, also if this worker dies: it is asked for when there is a place.
-        if (holding.granted) this.#start(holding, link, now);
-        else holding.asks = true;
-      } else deadline = Math.min(deadline, holding.deadline);
+        // A granted step counts as begun, even if this worker dies: leave is requested when a slot is free.
+        if (heldStep.granted) this.#start(heldStep, session, now);
+        else heldStep.startWanted = true;
+      } else deadline = Math.min(deadline, heldStep.deadline);
     }
     return deadline;
   }
 
-  #whyNot({ deadline, hub }, link, now) {
+  #returnReason({ deadline, hub }, session, now) {
     if (this.#draining) return 'the worker is stopping';
     if (now >= deadline) return 'its deadline had passed before it could begin';
-    if (link === undefined && this.#hubs.anyOpen && this.#hubs.isGone(hub, now)) return 'its hub is gone';
+    if (session === undefined && this.#hubs.anyOpen && this.#hubs.isGone(hub, now)) return 'its hub is gone';
     return null;
   }
 
-  #start(holding, link, now) {
-    const { token } = holding;
-    holding.state = 'running';
-    const heard = {
-      said: (stream, text) => {
-        this.#holdings.say(token, stream, text);
+  #start(heldStep, session, now) {
+    const { token } = heldStep;
+    heldStep.state = 'running';
+    const listener = {
+      onLine: (stream, text) => {
+        this.#heldSteps.addLine(token, stream, text);
         this.#loop.wake();
       },
-      progressed: (done, total, message) => {
-        if (holding.state !== 'running') return;
-        this.#hubs.linkOf(holding.hub)?.progress(token, done, total, message);
+      onProgress: (done, total, message) => {
+        if (heldStep.state !== 'running') return;
+        this.#hubs.sessionOf(heldStep.hub)?.progress(token, done, total, message);
         this.#loop.wake();
       },
     };
-    this.#pool.start(new Job(holding.step, this.#registry, heard), now, () => this.#mayBegin(holding, link));
+    this.#pool.start(new Job(heldStep.step, this.#registry, listener), now, () => this.#mayBegin(heldStep, session));
   }
 
-  /** Whether it is still right to begin; else it waits, and what its hub has said meanwhile is heard first. */
-  #mayBegin(holding, link) {
+  /** Returns whether the step may still begin; else it waits until the messages of its hub are processed. */
+  #mayBegin(heldStep, session) {
     const now = performance.now();
     this.#began ??= now;
-    if (now - this.#began < LONG && link.inContact(now)) return true;
-    holding.state = 'waiting';
+    if (now - this.#began < MAX_BLOCKED && session.inContact(now)) return true;
+    heldStep.state = 'waiting';
     this.#loop.wake();
     return false;
   }
 
-  // -- the end -------------------------------------------------------------------------------------------------------
+  // -- shutdown ------------------------------------------------------------------------------------------------------
   #drain() {
     if (this.#draining) return;
     const { grace, logger } = this.#options;
@@ -203,24 +204,24 @@ export class Worker {
     logger(`stopping: ${this.#pool?.size ?? 0} steps run, and have ${grace / 1000} s to finish`);
   }
 
-  /** What still runs ends here. Its hubs need not wait to find out, and nobody takes it for a failure of the handler. */
+  /** Reports steps that end with this process as lost, which does not count as a failure of the handler. */
   #abandon(now) {
-    for (const { token, step } of this.#holdings.filter((each) => each.state === 'running')) {
-      this.#holdings.finish(token, unable(step, 'lost', 'its worker was stopped'));
+    for (const { token, step } of this.#heldSteps.filter((each) => each.state === 'running')) {
+      this.#heldSteps.finish(token, unable(step, 'lost', 'its worker was stopped'));
     }
     for (const each of this.#hubs.list) each.flush(now);
     this.#settle.resolve('stopped');
     return Infinity;
   }
 
-  /** Says bye once nothing is in hand, and waits for the answer a moment; returns until when. */
-  #leave(now) {
-    if (!this.#draining || this.#holdings.size > 0 || !this.#pool.isIdle) return Infinity;
-    if (this.#left === null) {
-      this.#left = now;
-      for (const { link } of this.#hubs.list) link.bye('drained');
+  /** Sends bye once no step is held, and waits for the answer. Returns the time until which it waits. */
+  #finishDrain(now) {
+    if (!this.#draining || this.#heldSteps.size > 0 || !this.#pool.isIdle) return Infinity;
+    if (this.#byeSentAt === null) {
+      this.#byeSentAt = now;
+      for (const { session } of this.#hubs.list) session.bye('drained');
     }
-    const until = this.#left + BYE;
+    const until = this.#byeSentAt + BYE_TIMEOUT;
     if (!this.#hubs.anyOpen || now >= until) this.#settle.resolve('drained');
     return until;
   }
@@ -231,11 +232,11 @@ export class Worker {
   }
 
   #connection(address, discovered) {
-    const link = new Link(this.#hello, this.#holdings, {
-      credits: share(HELD_PER_PLACE * this.#options.concurrency, this.#options.connect.length),
-      nextGreeting: () => (this.#greetings += 1),
-      isOrphan: (holding) => this.#hubs.linkOf(holding.hub) === undefined,
+    const session = new WorkerSession(this.#hello, this.#heldSteps, {
+      credits: share(CREDITS_PER_SLOT * this.#options.concurrency, this.#options.connect.length),
+      nextHelloSeq: () => (this.#helloSeq += 1),
+      isOrphan: (heldStep) => this.#hubs.sessionOf(heldStep.hub) === undefined,
     });
-    return new Connection(address, link, { options: this.#options, received: () => this.#loop.wake(), discovered });
+    return new Connection(address, session, { options: this.#options, received: () => this.#loop.wake(), discovered });
   }
 }

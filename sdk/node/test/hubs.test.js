@@ -11,12 +11,13 @@ class FakeConnection {
   constructor(address, discovered) {
     this.address = address;
     this.discovered = discovered;
-    this.link = { isRefused: false, hub: '', hubs: [], lease: 15_000, credits: -1, greeting: 0, beat: () => {} };
+    this.session = { isRefused: false, hub: '', hubs: [], lease: 15_000, credits: -1, helloSeq: 0 };
+    this.session.sendHeartbeat = () => {};
     this.isOpen = false;
   }
 
-  opened(hub, greeting, hubs = []) {
-    Object.assign(this.link, { hub, greeting, hubs });
+  opened(hub, helloSeq, hubs = []) {
+    Object.assign(this.session, { hub, helloSeq, hubs });
     this.isOpen = true;
     return this;
   }
@@ -25,7 +26,7 @@ class FakeConnection {
     this.failures = 0;
   }
 
-  tryAgain() {
+  scheduleReconnect() {
     this.failures += 1;
     this.isOpen = false;
   }
@@ -42,9 +43,9 @@ beforeEach(() => {
 });
 
 const addresses = () => hubs.list.map((each) => each.address);
-const credits = () => hubs.list.map((each) => each.link.credits);
+const credits = () => hubs.list.map((each) => each.session.credits);
 
-test('places are divided among the hubs that are there', () => {
+test('credits are divided among the open sessions', () => {
   hubs.list[0].opened('one', 1);
   hubs.list[1].opened('two', 2);
   hubs.divide(7);
@@ -64,7 +65,7 @@ test('of two connections to one hub the later one stays, and the other address i
   assert.deepEqual(addresses(), ['b', 'c', 'a']);
 });
 
-test('of two connections to one hub the first goes also if it has heard that its session is over', () => {
+test('of two connections to one hub the first goes also if its session is over already', () => {
   const [a, b] = hubs.list;
   hubs.welcomed(a.opened('one', 1), null);
   hubs.failed(a, 0);
@@ -76,48 +77,48 @@ test('hubs are found behind a hub that calls itself by another address', () => {
   hubs = new Hubs(['alias'], (address, discovered) => new FakeConnection(address, discovered));
   const [alias] = hubs.list;
   hubs.welcomed(alias.opened('one', 1, ['a', 'b']), null);
-  hubs.seen(0);
+  hubs.refresh(0);
   assert.deepEqual(addresses(), ['alias', 'a', 'b']);
   const [, a, b] = hubs.list;
   hubs.welcomed(a.opened('one', 2, ['a', 'b']), null);
   hubs.welcomed(b.opened('two', 3, ['a', 'b']), null);
-  hubs.seen(1);
+  hubs.refresh(1);
   assert.deepEqual(addresses(), ['a', 'b']);
   hubs.failed(a, 2);
   assert.deepEqual([addresses(), hubs.list[2].discovered], [['a', 'b', 'alias'], false]);
 });
 
-test('hubs that a hub names are connected to once nobody is still being greeted', () => {
+test('hubs that a hub names are connected to once every hello is answered or has failed', () => {
   const [a, b, c] = hubs.list;
   hubs.welcomed(a.opened('one', 1, ['a', 'd']), null);
-  hubs.seen(0);
+  hubs.refresh(0);
   assert.deepEqual(addresses(), ['a', 'b', 'c']);
   b.opened('two', 2);
   hubs.welcomed(c.opened('three', 3), null);
-  hubs.seen(1);
+  hubs.refresh(1);
   assert.deepEqual(addresses(), ['a', 'b', 'c', 'd']);
   assert.equal(hubs.list[3].discovered, true);
 });
 
-test('a discovered hub that never answers is let go, one that was asked for is not', () => {
+test('a discovered hub that never answers is dropped, a configured one is not', () => {
   const [a, b, c] = hubs.list;
   b.opened('two', 1);
   c.opened('three', 2);
   hubs.welcomed(a.opened('one', 3, ['a', 'd']), null);
-  hubs.seen(0);
+  hubs.refresh(0);
   const d = hubs.list[3];
   for (let count = 0; count < 9; count += 1) [b, d].forEach((each) => hubs.failed(each, 0));
   assert.deepEqual(addresses(), ['a', 'b', 'c']);
-  hubs.seen(59_999);
+  hubs.refresh(59_999);
   assert.deepEqual(addresses(), ['a', 'b', 'c']);
-  hubs.seen(60_000);
+  hubs.refresh(60_000);
   assert.deepEqual(addresses(), ['a', 'b', 'c', 'd']);
 });
 
-test('a hub is gone after its lease, or when another has taken its place', () => {
+test('a hub is gone after its lease, or when another has answered at its address', () => {
   const [a] = hubs.list;
   hubs.welcomed(a.opened('one', 1), null);
-  hubs.seen(1_000);
+  hubs.refresh(1_000);
   hubs.failed(a, 2_000);
   assert.deepEqual([hubs.isGone('one', 16_000), hubs.isGone('one', 16_001)], [false, true]);
   hubs.welcomed(a.opened('two', 2), 'one');

@@ -39,8 +39,8 @@ test('a handler is found by its name, with its version', async () => {
   assert.deepEqual([result.output, result.metadata.handler_version], ['hello Ada', '2']);
 });
 
-test('a name that nobody answers to is an error', async () => {
-  const result = await runStep('nobody', {}, { registry: new Registry() });
+test('a name without a handler is an error', async () => {
+  const result = await runStep('missing', {}, { registry: new Registry() });
   assert.deepEqual([result.status, result.metadata.outcome], ['error', 'handler_missing']);
 });
 
@@ -50,7 +50,7 @@ test('what a handler throws is a failure that may be tried again', async () => {
   assert.match(error.backtrace[0], /JSON\.parse/);
 });
 
-test('the classes of an error are told, most specific first', async () => {
+test('the classes of an error are listed, most specific first', async () => {
   class Declined extends TypeError {}
   const { error } = await runStep(() => {
     throw new Declined('no');
@@ -77,12 +77,12 @@ test('RetryAfter asks for a pause', async () => {
   assert.throws(() => new RetryAfter(-1), TypeError);
 });
 
-test('Defer gives the place free and keeps what was put aside', async () => {
+test('Defer frees the slot and keeps the saved value', async () => {
   const result = await runStep(() => { throw new Defer(30, { saved: { page: 2 } }); });
   assert.equal(result.metadata.outcome, 'deferred');
   assert.deepEqual(result.metadata.deferral, { seconds: 30, saved: { page: 2 } });
-  const unsayable = await runStep(() => { throw new Defer(30, { saved: 1n }); });
-  assert.deepEqual([unsayable.error.type, unsayable.metadata.retryable], ['NotJson', false]);
+  const notEncodable = await runStep(() => { throw new Defer(30, { saved: 1n }); });
+  assert.deepEqual([notEncodable.error.type, notEncodable.metadata.retryable], ['NotJson', false]);
 });
 
 test('a branch names the dependents that run', async () => {
@@ -110,20 +110,20 @@ test('a key of a handler does not reach the prototype', async () => {
   assert.equal({}.polluted, undefined);
 });
 
-test('lines and progress are heard', async () => {
+test('lines and progress are reported', async () => {
   const [lines, progress] = [[], []];
-  const said = (step) => {
+  const found = (step) => {
     step.log('one\ntwo\n');
     step.progress(1, 2, 'pages');
     step.progress(3);
   };
-  await runStep(said, {}, { lines, progress });
+  await runStep(found, {}, { lines, progress });
   assert.deepEqual(lines, [{ stream: 'log', text: 'one' }, { stream: 'log', text: 'two' }]);
   assert.deepEqual(progress, [{ done: 1, total: 2, message: 'pages' }, { done: 3, total: null, message: '' }]);
   assert.match((await runStep((step) => step.progress('3'))).error.message, /done is 3; it must be a number/);
 });
 
-test('nothing that is said holds half a character', async () => {
+test('no line holds half a character', async () => {
   const progress = [];
   await runStep((step) => step.progress(1, 2, 'a\ud800'), {}, { progress });
   assert.deepEqual(progress, [{ done: 1, total: 2, message: 'a\ufffd' }]);
@@ -134,7 +134,7 @@ test('a timeout of many days is not over at once', async () => {
   assert.equal(result.output, 'slept');
 });
 
-test('at its timeout a handler is told by its signal', async () => {
+test('at its timeout the signal of a handler is aborted', async () => {
   let reason;
   const result = await runStep(async ({ signal }) => {
     await once(signal, 'abort');

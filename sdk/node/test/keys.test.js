@@ -28,8 +28,8 @@ function keyFile(publicHalf, secretHalf) {
 const fail = (text) => assert.fail(text);
 
 test('the secret key does not stay in the environment that children get', () => {
-  const said = { TURNOUT_CURVE_SERVER_KEY: HUB, TURNOUT_CURVE_PUBLIC_KEY: publicKey, TURNOUT_CURVE_SECRET_KEY: secretKey };
-  Object.assign(process.env, said);
+  const found = { TURNOUT_CURVE_SERVER_KEY: HUB, TURNOUT_CURVE_PUBLIC_KEY: publicKey, TURNOUT_CURVE_SECRET_KEY: secretKey };
+  Object.assign(process.env, found);
   try {
     for (const time of ['first', 'next']) {
       assert.deepEqual(keys(undefined, process.env, fail), { serverKey: HUB, publicKey, secretKey }, time);
@@ -37,7 +37,7 @@ test('the secret key does not stay in the environment that children get', () => 
     const printed = execFileSync('env', { encoding: 'utf8' });
     assert.ok(printed.includes(publicKey) && !printed.includes(secretKey));
   } finally {
-    for (const name of Object.keys(said)) delete process.env[name];
+    for (const name of Object.keys(found)) delete process.env[name];
   }
 });
 
@@ -52,9 +52,9 @@ test('the pair may be in a file', () => {
   ];
   for (const [given, env] of ways) assert.deepEqual(keys(given, env, fail), { serverKey: HUB, publicKey, secretKey });
   chmodSync(file, 0o640);
-  const said = [];
-  keys({ serverKey: HUB, keyFile: file }, {}, (text) => said.push(text));
-  assert.match(said.join(), /others on this machine can read .*chmod 600 it/);
+  const found = [];
+  keys({ serverKey: HUB, keyFile: file }, {}, (text) => found.push(text));
+  assert.match(found.join(), /others on this machine can read .*chmod 600 it/);
 });
 
 test('a key file that is none is refused with the reason', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 
 import { Malformed, OverLimit, checkOf, pack, unpack } from '../src/frames.js';
 import { LISTS } from '../src/limits.js';
-import { LinkUnderTest } from './support.js';
+import { SessionUnderTest } from './support.js';
 
 /** The limits that every language has. */
 const FILE = new URL('../../../src/turnout/wire/vectors/limits.json', import.meta.url);
@@ -39,9 +39,9 @@ test('brackets in a text are no nesting', () => {
 });
 
 test('a message over the limit ends the connection with its reason', () => {
-  const hub = new LinkUnderTest().letIn().settled();
-  hub.hear('ack', { tokens: Array(LISTS.get('tokens') + 1).fill('1.1') });
+  const hub = new SessionUnderTest().welcomeWorker().cleared();
+  hub.receive('ack', { tokens: Array(LISTS.get('tokens') + 1).fill('1.1') });
   const reason = 'over_limit: ack has 200001 tokens; the limit is 200000';
-  assert.deepEqual(hub.did(), [{ type: 'reconnect', reason }]);
-  assert.ok(hub.link.overLimit && !hub.link.isOpen);
+  assert.deepEqual(hub.actions(), [{ type: 'reconnect', reason }]);
+  assert.ok(hub.session.overLimit && !hub.session.isOpen);
 });

@@ -30,7 +30,7 @@ test('what is given counts more than the environment', () => {
   assert.equal(found.curve, null);
 });
 
-test('wrong options are told with what would be right', () => {
+test('the error of a wrong option names the right form', () => {
   const connect = 'tcp://a:1';
   const wrong = [
     [{}, /no hub to connect to/],
@@ -49,12 +49,12 @@ test('wrong options are told with what would be right', () => {
   }
 });
 
-test('hello says who this is', () => {
-  const said = hello(options({ connect: 'tcp://a:1' }, {}), ['greet']);
-  assert.equal(MESSAGES.get('hello')({ ...said, seq: 1, credits: 8 }, 'hello'), undefined);
-  assert.deepEqual([said.pid, said.handlers, said.codecs], [process.pid, ['greet'], ['json']]);
-  assert.match(said.worker_id, /^[A-Za-z0-9_.-]{1,64}$/);
-  if (process.platform === 'linux') assert.match(said.process_started, /^\d+$/);
+test('hello identifies the worker', () => {
+  const found = hello(options({ connect: 'tcp://a:1' }, {}), ['greet']);
+  assert.equal(MESSAGES.get('hello')({ ...found, seq: 1, credits: 8 }, 'hello'), undefined);
+  assert.deepEqual([found.pid, found.handlers, found.codecs], [process.pid, ['greet'], ['json']]);
+  assert.match(found.worker_id, /^[A-Za-z0-9_.-]{1,64}$/);
+  if (process.platform === 'linux') assert.match(found.process_started, /^\d+$/);
 });
 
 test('a handler must be a function with a name', () => {

@@ -1,15 +1,15 @@
-/** Documents and a small machine that several tests need. */
+/** Documents and a session that several tests need. */
 
 import { readFileSync } from 'node:fs';
 
 import { pack, unpack } from '../src/frames.js';
-import { Holdings } from '../src/holdings.js';
-import { Link } from '../src/link.js';
+import { HeldSteps } from '../src/held-steps.js';
+import { WorkerSession } from '../src/worker-session.js';
 import { completed } from '../src/results.js';
 
 const FILE = new URL('../../../src/turnout/wire/vectors/messages.json', import.meta.url);
 
-/** The messages that every language tests itself with; MessagePack is not spoken here. */
+/** The message vectors that all SDKs share; this SDK has no MessagePack. */
 const vectors = JSON.parse(readFileSync(FILE, 'utf8'));
 export const messages = vectors.messages.filter((each) => each.codec === 'json');
 /** Those that a worker may meet. */
@@ -47,63 +47,64 @@ export const welcome = (seq, changes = {}) => ({
   ...changes,
 });
 
-/** A link whose hub is the test, and whose clock is moved by it. */
-export class LinkUnderTest {
+/** A session whose hub is the test; the test moves its clock. */
+export class SessionUnderTest {
   now = 100_000;
-  session = '';
-  holdings = new Holdings();
+  sessionId = '';
+  heldSteps = new HeldSteps();
 
   constructor({ isOrphan } = {}) {
-    let greetings = 0;
+    let helloSeq = 0;
     const hello = { versions: ['1.0'], worker_id: 'w', codecs: ['json'], handlers: ['*'] };
-    this.link = new Link(hello, this.holdings, { credits: 4, nextGreeting: () => (greetings += 1), isOrphan });
+    const more = { credits: 4, nextHelloSeq: () => (helloSeq += 1), isOrphan };
+    this.session = new WorkerSession(hello, this.heldSteps, more);
   }
 
-  /** Opens the link, and answers its hello. */
-  letIn(changes = {}) {
-    this.link.open(this.now);
-    const { seq } = this.said().at(-1)[1];
+  /** Opens the session, and answers its hello. */
+  welcomeWorker(changes = {}) {
+    this.session.open(this.now);
+    const { seq } = this.sent().at(-1)[1];
     const body = welcome(seq, changes);
-    this.session = body.session;
-    return this.hear('welcome', body);
+    this.sessionId = body.session;
+    return this.receive('welcome', body);
   }
 
-  hear(kind, body, session = this.session) {
-    this.link.receive(pack(kind, body, session), this.now);
+  receive(kind, body, session = this.sessionId) {
+    this.session.receive(pack(kind, body, session), this.now);
     return this;
   }
 
   pass(milliseconds) {
     this.now += milliseconds;
-    this.link.tick(this.now);
+    this.session.tick(this.now);
     return this;
   }
 
-  /** What the link has said since it was asked last, as [kind, body]. */
-  said() {
-    return this.link.outbox.splice(0).map((frames) => {
+  /** Returns the messages of the session since the last call, as [kind, body]. */
+  sent() {
+    return this.session.outbox.splice(0).map((frames) => {
       const { kind, body } = unpack(frames);
       return [kind, body];
     });
   }
 
   kinds() {
-    return this.said().map(([kind]) => kind);
+    return this.sent().map(([kind]) => kind);
   }
 
-  did() {
-    return this.link.actions.splice(0);
+  actions() {
+    return this.session.actions.splice(0);
   }
 
-  /** What was said and done so far does not matter. */
-  settled() {
-    this.said();
-    this.did();
+  /** Drops the messages and actions until now. */
+  cleared() {
+    this.sent();
+    this.actions();
     return this;
   }
 
   finish(token, output = 'output') {
-    this.holdings.get(token).state = 'running';
-    this.holdings.finish(token, completed(this.holdings.get(token).step, output));
+    this.heldSteps.get(token).state = 'running';
+    this.heldSteps.finish(token, completed(this.heldSteps.get(token).step, output));
   }
 }

@@ -7,7 +7,7 @@ import { ConfigurationError, Refused, Registry, Worker } from '../index.js';
 import { pack, unpack } from '../src/frames.js';
 import { batch, step, welcome } from './support.js';
 
-/** A hub on a real socket that answers heartbeats by itself, and says everything else because a test does. */
+/** A hub on a real socket that answers heartbeats by itself; the test sends everything else. */
 class Hub {
   #socket = new Router({ linger: 0 });
   #worker = null;
@@ -17,13 +17,13 @@ class Hub {
     this.address = this.#socket.lastEndpoint;
   }
 
-  /** The body of the next message of this kind; others are passed over. */
+  /** The body of the next message of this kind; others are skipped. */
   async next(wanted) {
     for (;;) {
       const [worker, ...frames] = await this.#socket.receive();
       const { kind, body } = unpack(frames);
       this.#worker = worker;
-      if (kind === 'heartbeat') await this.say('heartbeat', { seq: body.seq });
+      if (kind === 'heartbeat') await this.send('heartbeat', { seq: body.seq });
       if (kind === wanted) return body;
     }
   }
@@ -37,17 +37,17 @@ class Hub {
     }
   }
 
-  say(kind, body, session = 's1') {
+  send(kind, body, session = 's1') {
     return this.#socket.send([this.#worker, ...pack(kind, body, session)]);
   }
 
-  async letIn(changes = {}) {
+  async welcomeWorker(changes = {}) {
     const hello = await this.next('hello');
-    await this.say('welcome', { ...welcome(hello.seq, changes), session: 's1' });
+    await this.send('welcome', { ...welcome(hello.seq, changes), session: 's1' });
     return hello;
   }
 
-  /** Goes, and is there again at the same address, with no memory of its connections. */
+  /** Closes the socket and binds another to the same address. */
   async restart() {
     this.#socket.close();
     this.#socket = new Router({ linger: 0 });
@@ -77,7 +77,7 @@ beforeEach(async () => {
 afterEach(() => hub.close());
 
 /** A logger, and the first line of its that matches. */
-const heard = (pattern) => {
+const logged = (pattern) => {
   let logger;
   const line = new Promise((resolve) => {
     logger = (text) => pattern.test(text) && resolve(text);
@@ -90,19 +90,19 @@ const started = (given = {}) => {
   return { worker, ended: worker.run() };
 };
 
-test('steps are run, answered in one message, acknowledged, and the worker leaves when it is told to', async () => {
+test('steps are run, answered in one message, acknowledged, and the worker leaves when it is stopped', async () => {
   registry.register('echo', (each) => each.args);
   const { worker, ended } = started({ labels: { zone: 'a' } });
-  const hello = await hub.letIn();
+  const hello = await hub.welcomeWorker();
   assert.deepEqual([hello.credits, hello.handlers, hello.labels], [4, ['echo'], { zone: 'a' }]);
-  await hub.say('steps', batch([step('1.1', { args: { n: 1 } }), step('2.1', { args: { n: 2 } })]));
+  await hub.send('steps', batch([step('1.1', { args: { n: 1 } }), step('2.1', { args: { n: 2 } })]));
   assert.deepEqual(await hub.next('received'), { tokens: ['1.1', '2.1'] });
   const { results } = await hub.next('results');
   assert.deepEqual(results.map((each) => each.output), [{ n: 1 }, { n: 2 }]);
-  await hub.say('ack', { tokens: ['1.1', '2.1'] });
+  await hub.send('ack', { tokens: ['1.1', '2.1'] });
   worker.stop();
   assert.deepEqual(await hub.next('bye'), { reason: 'drained' });
-  await hub.say('bye', {});
+  await hub.send('bye', {});
   assert.equal(await ended, 'drained');
 });
 
@@ -113,27 +113,27 @@ test('a draining worker gives back what waits and finishes what runs', async () 
   });
   registry.register('wait', () => gate);
   const { worker, ended } = started({ concurrency: 1 });
-  await hub.letIn();
-  await hub.say('steps', batch([step('1.1', {}, 'wait'), step('2.1', {}, 'wait')]));
+  await hub.welcomeWorker();
+  await hub.send('steps', batch([step('1.1', {}, 'wait'), step('2.1', {}, 'wait')]));
   await hub.next('received');
   worker.stop();
   assert.equal((await hub.next('credit')).credits, 0);
   assert.equal((await hub.result('2')).metadata.outcome, 'returned');
-  await hub.say('ack', { tokens: ['2.1'] });
+  await hub.send('ack', { tokens: ['2.1'] });
   open('done');
   assert.equal((await hub.result('1')).output, 'done');
-  await hub.say('ack', { tokens: ['1.1'] });
+  await hub.send('ack', { tokens: ['1.1'] });
   await hub.next('bye');
-  await hub.say('bye', {});
+  await hub.send('bye', {});
   assert.equal(await ended, 'drained');
 });
 
-test('a place whose handler does not end is free again after the grace', async () => {
+test('a slot whose handler does not end is free again after the grace', async () => {
   registry.register('hang', () => new Promise(() => {}));
   registry.register('echo', () => 'here');
   const { worker, ended } = started({ concurrency: 1, killGrace: 0 });
-  await hub.letIn();
-  await hub.say('steps', batch([step('1.1', { timeout_ms: 5 }, 'hang'), step('2.1')]));
+  await hub.welcomeWorker();
+  await hub.send('steps', batch([step('1.1', { timeout_ms: 5 }, 'hang'), step('2.1')]));
   const late = await hub.result('1');
   assert.equal(late.metadata.outcome, 'timed_out');
   assert.match(late.error.message, /may still run/);
@@ -156,9 +156,9 @@ test('a step that had its turn while another kept the event loop begins only in 
     if (token === '1.1') block(700);
   });
   const { worker, ended } = started();
-  await hub.letIn({ lease_ms: 600 });
-  await hub.say('steps', batch([step('1.1', {}, 'block'), step('2.1', {}, 'block')]));
-  await hub.letIn();
+  await hub.welcomeWorker({ lease_ms: 600 });
+  await hub.send('steps', batch([step('1.1', {}, 'block'), step('2.1', {}, 'block')]));
+  await hub.welcomeWorker();
   events.push('in contact again');
   await hub.result('2');
   assert.deepEqual(events, ['1.1', 'in contact again', '2.1']);
@@ -171,8 +171,8 @@ test('the time of a handler counts from its own start', async () => {
   registry.register('block', () => block(300));
   registry.register('pause', () => new Promise((resolve) => setTimeout(resolve, 20, 'slept')));
   const { worker, ended } = started();
-  await hub.letIn();
-  await hub.say('steps', batch([step('1.1', {}, 'block'), step('2.1', { timeout_ms: 250 }, 'pause')]));
+  await hub.welcomeWorker();
+  await hub.send('steps', batch([step('1.1', {}, 'block'), step('2.1', { timeout_ms: 250 }, 'pause')]));
   assert.equal((await hub.result('2')).output, 'slept');
   worker.stop();
   worker.stop();
@@ -184,8 +184,8 @@ test('what is not done when the grace is over, or at the second stop, is lost', 
     registry = new Registry();
     registry.register('hang', () => new Promise(() => {}));
     const { worker, ended } = started({ grace });
-    await hub.letIn();
-    await hub.say('steps', batch([step('1.1', {}, 'hang')]));
+    await hub.welcomeWorker();
+    await hub.send('steps', batch([step('1.1', {}, 'hang')]));
     await hub.next('received');
     for (let count = 0; count < stops; count += 1) worker.stop();
     const { status, metadata } = await hub.result('1');
@@ -198,14 +198,14 @@ test('a worker that no hub wants ends with the reason', async () => {
   registry.register('echo', () => 'here');
   const { ended } = started();
   await hub.next('hello');
-  await hub.say('error', { code: 'labels_refused', message: 'not with this key', retry: false }, '');
+  await hub.send('error', { code: 'labels_refused', message: 'not with this key', retry: false }, '');
   await assert.rejects(ended, (error) => error instanceof Refused && /labels_refused/.test(error.message));
 });
 
 test('a connection that is gone is made anew at once', async () => {
   registry.register('echo', () => 'here');
   const { worker, ended } = started();
-  await hub.letIn({ heartbeat_ms: 60_000, lease_ms: 180_000 });
+  await hub.welcomeWorker({ heartbeat_ms: 60_000, lease_ms: 180_000 });
   await hub.restart();
   assert.equal((await hub.next('hello')).seq, 2);
   worker.stop();
@@ -213,18 +213,18 @@ test('a connection that is gone is made anew at once', async () => {
   await ended;
 });
 
-test("a server key that is not the hub's is said", async () => {
+test("a server key that is not the hub's is logged", async () => {
   registry.register('echo', () => 'here');
   const [server, mine] = [curveKeyPair(), curveKeyPair()];
   const guarded = new Router({ linger: 0, curveServer: true, curveSecretKey: server.secretKey });
   await guarded.bind('tcp://127.0.0.1:*');
   const curve = { serverKey: mine.publicKey, publicKey: mine.publicKey, secretKey: mine.secretKey };
-  const { line, logger } = heard(/fails/);
+  const { line, logger } = logged(/fails/);
   const { worker, ended } = started({ connect: guarded.lastEndpoint, curve, logger });
-  const said = await line;
+  const found = await line;
   worker.stop();
   await ended;
-  assert.match(said, /the encrypted connection fails; is the server key the hub's\?/);
+  assert.match(found, /the encrypted connection fails; is the server key the hub's\?/);
   guarded.close();
 });
 

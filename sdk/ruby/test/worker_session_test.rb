@@ -275,7 +275,8 @@ class WorkerSessionTest < Minitest::Test
   def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are
     hub = SessionUnderTest.new(orphan: ->(held_step) { held_step.hub == "gone" })
     %w[gone alive].each { |each| hub.held_steps.add(step("#{each}.1"), "b", each, hub.now) }
-    hub.welcome_worker.receive("heartbeat", { "seq" => 1, "keep" => %w[gone.1 alive.1 never.1], "hubs" => %w[tcp://a tcp://b] })
+    hub.welcome_worker
+    hub.receive("heartbeat", { "seq" => 1, "keep" => %w[gone.1 alive.1 never.1], "hubs" => %w[tcp://a tcp://b] })
     assert_equal %w[hub alive], %w[gone.1 alive.1].map { |token| hub.held_steps[token].hub }
     assert_equal %w[tcp://a tcp://b], hub.session.hubs
     hub.receive("heartbeat", { "seq" => 2 })

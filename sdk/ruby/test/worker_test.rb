@@ -126,7 +126,8 @@ class WorkerTest < Minitest::Test
     begun = 0
     @registry.register("count") { begun += 1 }
     [false, true].each do |fit|
-      job = Turnout::Job.new(step("1.1", handler: "count"), @registry, on_line: proc {}, on_progress: proc {}, may_begin: -> { fit })
+      count = step("1.1", handler: "count")
+      job = Turnout::Job.new(count, @registry, on_line: proc {}, on_progress: proc {}, may_begin: -> { fit })
       pool.start(job, 0)
       assert_equal ["1.1", fit && "completed"], ended.pop.then { |token, result| [token, !result.nil? && result["status"]] }
       pool.release("1.1")
@@ -283,7 +284,8 @@ class WorkerTest < Minitest::Test
   def test_credits_are_divided_among_hubs_and_results_of_a_hub_that_is_gone_go_to_another
     other = another_hub
     work(connect: [@hub.address, other.address])
-    offered = [@hub.welcome_worker, other.welcome_worker(hub_id: "other", session: "o1")].map { |hello| hello["credits"] }
+    hellos = [@hub.welcome_worker, other.welcome_worker(hub_id: "other", session: "o1")]
+    offered = hellos.map { |hello| hello["credits"] }
     assert_equal [2, 2], offered, "no hub is offered more than its share"
     @hub.expect_credits(2)
     @hub.send_message("steps", batch(step("1.1", handler: "wait")))

@@ -150,7 +150,8 @@ module Turnout
           @connections.welcomed(connection, action.before)
         when Wire::Reconnect then connection_lost(connection, action.reason, now)
         when Wire::HubClosed
-          connection_lost(connection, connection.session.refused? ? action.reason : "it sent bye: #{action.reason}", now)
+          reason = connection.session.refused? ? action.reason : "it sent bye: #{action.reason}"
+          connection_lost(connection, reason, now)
         end
       end
     end
@@ -252,7 +253,8 @@ module Turnout
     def new_session
       orphan = ->(held_step) { @connections.session_of(held_step.hub).nil? }
       next_hello_seq = -> { @seq += 1 }
-      Wire::WorkerSession.new(@options.hello(@registry.names), @held_steps, credits: credits, next_hello_seq: next_hello_seq, orphan: orphan)
+      hello = @options.hello(@registry.names)
+      Wire::WorkerSession.new(hello, @held_steps, credits: credits, next_hello_seq: next_hello_seq, orphan: orphan)
     end
 
     def trap_signals = SIGNALS.to_h { |signal| [signal, trap(signal) { stop }] }

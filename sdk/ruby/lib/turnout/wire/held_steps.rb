@@ -10,7 +10,8 @@ module Turnout
     class HeldStep
       # The step document, its batch, the hub that gave it, and the time at which it was received.
       attr_reader :step, :token, :received_at, :lines
-      attr_accessor :batch_id, :hub, :state, :granted, :start_wanted, :start_sent_at, :result, :result_sent_at, :offset, :lines_sent_at, :unacknowledged_lines, :full
+      attr_accessor :batch_id, :hub, :state, :granted, :start_wanted, :start_sent_at, :result,
+                    :result_sent_at, :offset, :lines_sent_at, :unacknowledged_lines, :full
 
       def initialize(step, batch_id, hub, received_at)
         @step = step

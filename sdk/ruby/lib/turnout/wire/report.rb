@@ -20,7 +20,7 @@ module Turnout
         @max_bytes = max_bytes
       end
 
-      # Calls +send+ with kind and body of each message that is due; +send+ returns false for a message over the size limit.
+      # Calls +send+ with kind and body of each message that is due; +send+ returns false for one over the size limit.
       def due(held_steps, now, &send)
         send_start(held_steps, now, &send)
         held_steps.each { |each| send_lines(each, now, &send) unless each.lines.empty? }
@@ -61,7 +61,8 @@ module Turnout
 
       # Sends the lines that are due; before a result is first sent, all of them.
       def send_lines(held_step, now)
-        before_result = held_step.result && held_step.lines.size > held_step.unacknowledged_lines && held_step.result_sent_at == NEVER
+        unsent = held_step.lines.size > held_step.unacknowledged_lines
+        before_result = held_step.result && unsent && held_step.result_sent_at == NEVER
         return unless before_result || now >= lines_due(held_step)
 
         from = 0

@@ -191,7 +191,8 @@ module Turnout
 
       def on_started(body)
         body.fetch("granted", []).each { |token| @held_steps[token]&.granted = true }
-        @held_steps.forget(body.fetch("denied", []).reject { |token| @held_steps[token] && !@held_steps[token].waiting? })
+        denied = body.fetch("denied", [])
+        @held_steps.forget(denied.reject { |token| @held_steps[token] && !@held_steps[token].waiting? })
       end
 
       def on_cancel(body)

@@ -107,8 +107,10 @@ module Turnout
 
       # Logs the failure once; libzmq keeps reconnecting.
       def broken
-        @logger.warn("hub #{@address}: the encrypted connection fails; is the server key the hub's?") unless @failure_logged
+        return if @failure_logged
+
         @failure_logged = true
+        @logger.warn("hub #{@address}: the encrypted connection fails; is the server key the hub's?")
       end
 
       def connect(now)

@@ -25,13 +25,14 @@ module Turnout
       @taken = {}
 
       class << self
-        # Returns the keys, or nil if there are none. +given+ is a Hash with +server_key+ and the pair, or with +server_key+ and
-        # +key_file+; what it leaves out comes from the environment.
+        # Returns the keys, or nil if there are none. +given+ is a Hash with +server_key+ and either the pair or
+        # +key_file+; keys that it lacks come from the environment.
         def of(given, env, logger)
           environment = variables(env)
           given = (given || {}).transform_keys(&:to_s).compact
           # Only the hub's key may come from elsewhere than the pair.
-          given = (given.keys - ["server_key"]).empty? ? environment.merge(given) : environment.slice("server_key").merge(given)
+          environment = environment.slice("server_key") unless (given.keys - ["server_key"]).empty?
+          given = environment.merge(given)
           return if given.empty?
 
           file = given.delete("key_file")
