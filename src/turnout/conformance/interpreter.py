@@ -27,7 +27,7 @@ from turnout.conformance.steps import (
     measures_time,
     seconds_for,
 )
-from turnout.conformance.stream import Streaming
+from turnout.conformance.stream import StepStream
 from turnout.conformance.trace import TraceLine, brief, message_text
 
 GRACE = 1.0
@@ -70,7 +70,7 @@ class Player:
         self._pause_due: float | None = None
         """When the pause was to end that ended with the last event."""
         self._looking = False
-        self._streaming: Streaming | None = None
+        self._step_stream: StepStream | None = None
         self._ended: tuple[int, float] | None = None
         self._content: list[str] | None = None
         self._advance(now)
@@ -219,7 +219,7 @@ class Player:
             case Nothing() | Pause():
                 return False
             case Stream():
-                return self._stream(hub, step)
+                return self._advance_stream(hub, step)
             case Exit():
                 return self._exit(step)
             case File():
@@ -270,12 +270,12 @@ class Player:
             if came.kind == wanted.kind and problem_with(wanted.body, came.body, self._captured) is None:
                 raise _Decided(Verdict.FAILED, f"{brief(wanted)} came, and should not have")
 
-    def _stream(self, hub: ScriptedHub, step: Stream) -> bool:
-        if self._streaming is None:
-            self._streaming = Streaming(step.stream, hub, lambda steps: self._actions.give(hub, steps))
-        if not self._streaming.advance():
+    def _advance_stream(self, hub: ScriptedHub, step: Stream) -> bool:
+        if self._step_stream is None:
+            self._step_stream = StepStream(step.stream, hub, lambda steps: self._actions.give(hub, steps))
+        if not self._step_stream.advance():
             return False
-        self._streaming = None
+        self._step_stream = None
         return True
 
     def _exit(self, step: Exit) -> bool:
@@ -314,8 +314,8 @@ class Player:
                 return f"the file {step.file} with {step.lines}; it has {self._content}"
             case Lines() as step:
                 return f"the lines {step.texts} of {step.lines_of}; there are {self._rules.text_of(step.lines_of)}"
-            case Stream() as step if self._streaming is not None:
-                return f"{step.stream.count} results; {self._streaming.ended} came"
+            case Stream() as step if self._step_stream is not None:
+                return f"{step.stream.count} results; {self._step_stream.ended} came"
             case Nothing() as step:
                 return f"silence for {step.for_ms} ms, and heartbeats; {self._heartbeats} heartbeats came"
             case _:

@@ -14,7 +14,7 @@ MAX_OUTPUT_LENGTH = 4_000
 
 
 class Program:
-    """One process, and whatever it starts."""
+    """One process with its children."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], output: Path) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TURNOUT_CURVE_",))}
@@ -24,7 +24,7 @@ class Program:
         self._process = self._started()
 
     def start(self) -> None:
-        """Start it again; nothing of the one before is left."""
+        """Kills the process group and starts the program again."""
         self.end()
         self._process = self._started()
 
@@ -41,7 +41,7 @@ class Program:
 
     @property
     def code(self) -> int | None:
-        """Its exit code, once it has one."""
+        """The exit code, None while it runs."""
         return self._process.poll()
 
     def signal(self, name: str) -> None:
@@ -49,7 +49,7 @@ class Program:
             self._process.send_signal(signal.Signals[f"SIG{name}"])
 
     def end(self) -> None:
-        """Nothing of it is left afterwards."""
+        """Kills the process group."""
         # The group outlives its first process as long as a process is in it.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)

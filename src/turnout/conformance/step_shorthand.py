@@ -1,4 +1,4 @@
-"""Steps as scripts say them, in short. What one leaves out is varied, so that no worker can count on one value."""
+"""Expands the shorthand of steps in scripts. Fields that it lacks are varied, so that no worker relies on one value."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _VARIED: Mapping[str, tuple[Any, ...]] = {
     "index": (None, None, 0, 7),
     "saved": (None, None, {"cursor": 3}),
 }
-"""Metadata that no handler of the conformance program looks at, but ``attempt``, which comes back in the result."""
+"""Metadata that no handler of the conformance program reads, except ``attempt``, which the result repeats."""
 
 
 def batch(batch_id: str, steps: Sequence[Mapping[str, Any]], seed: str = "") -> dict[str, Any]:
-    """The body of a ``steps`` message; a token is always the same step.
+    """Returns the body of a ``steps`` message; a token is always the same step.
 
     >>> batch("b", [{"token": "7.1", "handler": "conformance.echo"}])["steps"][0]["step_name"]
     'echo'

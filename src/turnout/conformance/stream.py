@@ -1,4 +1,4 @@
-"""Many steps one after the other: as many at a time as the worker has credits, each result acknowledged as it comes."""
+"""Sends many steps, as many at a time as the worker has credits, and acknowledges each result when it arrives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from turnout.conformance.steps import Flow
 MAX_AT_ONCE = 100
 
 
-class Streaming:
-    """One stream under way; ``give`` sends steps in short."""
+class StepStream:
+    """One stream of steps; ``give`` sends steps in shorthand."""
 
     def __init__(self, flow: Flow, hub: ScriptedHub, give: Callable[[Sequence[dict[str, Any]]], None]) -> None:
         self._flow = flow
@@ -26,7 +26,7 @@ class Streaming:
         return self._given - len(self._open)
 
     def advance(self) -> bool:
-        """Takes what has come and gives what may be given; whether all results were there."""
+        """Processes arrived messages and sends steps within the credits. Returns True once all results have arrived."""
         self._acknowledge()
         while (count := min(self._hub.credits - len(self._open), self._flow.count - self._given, MAX_AT_ONCE)) > 0:
             tokens = [f"{self._flow.prefix}{self._given + number}.1" for number in range(1, count + 1)]

@@ -11,7 +11,7 @@ from turnout.conformance.steps import MessagePattern
 
 
 class TraceLine(msgspec.Struct, frozen=True):
-    """One line of what happened."""
+    """One event of a session."""
 
     seconds: float
     hub: int
@@ -28,7 +28,7 @@ def brief(wanted: MessagePattern) -> str:
 
 
 def message_text(frames: Sequence[bytes], longest: int = 600) -> str:
-    """A message for people: kind, session, body."""
+    """Returns a message as text: kind, session, body."""
     if len(frames) != 4:
         return f"{len(frames)} frames: {list(frames)!r}"[:longest]
     body = bytes(frames[2])

@@ -55,12 +55,12 @@ class Attempts:
 
     @property
     def stuck(self) -> int:
-        """Threads that bodies hold which were ended and do not return."""
+        """The number of threads whose bodies were ended and have not returned."""
         return self._python.stuck if isinstance(self._python, ThreadExecutor) else 0
 
     @property
     def free(self) -> int:
-        """How many more may begin."""
+        """The number of free slots."""
         return self._concurrency - len(self._running) - self.stuck
 
     def busy_with(self, step: Step) -> bool:
@@ -68,13 +68,13 @@ class Attempts:
         return key_of(event_of(step)) in self._running
 
     def token_of(self, key: Key) -> str | None:
-        """The token of the step with this key, while it runs."""
+        """Returns the token of the running step with this key."""
         found = self._running.get(key)
         return None if found is None else found[0].token
 
     def begin(self, steps: Sequence[tuple[Step, float]]) -> list[StepResult]:
-        """Start these, each until a moment by ``boot_time`` or not at all; returns the results of those that cannot
-        be."""
+        """Starts steps, each before a time by ``boot_time`` or not at all. Returns the results of those that cannot
+        start."""
         python: list[TaskReadyEvent] = []
         commands: list[TaskReadyEvent] = []
         refusals: list[StepResult] = []
@@ -95,7 +95,7 @@ class Attempts:
         return refusals
 
     def cancel(self, token: str) -> None:
-        """End this one: its result says so, when it is there."""
+        """Cancels a step; its result follows."""
         key = self._keys.get(token)
         if key is not None:
             event = self._running[key][1]
@@ -103,7 +103,7 @@ class Attempts:
             self._commands.cancel(event)
 
     def ended(self) -> list[tuple[Key, StepResult]]:
-        """Those that have ended since the last time, in order; each is to be let go."""
+        """Returns the results since the last call, in order; the caller releases each with ``let_go``."""
         results: list[tuple[Key, StepResult]] = []
         reported = self._reported
         while reported:
@@ -120,7 +120,7 @@ class Attempts:
         self._loader.drop(key)
 
     def stop(self, grace: float) -> None:
-        """End everything that runs; what has a process is gone when this returns."""
+        """Ends everything that runs; child processes are gone when this returns."""
 
         async def both() -> None:
             await asyncio.gather(self._python.stop(grace), self._commands.stop(grace))

@@ -18,12 +18,12 @@ log = logging.getLogger("turnout.worker")
 
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 5.0
 WELCOME_TIMEOUT = 15.0
-"""Seconds after which a hub that has not answered is tried over a new connection."""
+"""Seconds after which a hub that has not answered gets a new connection."""
 SOON = 3.0
 """Seconds after which a hub that has not answered is logged."""
 MAX_AT_ONCE = 1_000
 ROUND_SECONDS = 0.1
-"""The next message of a round is taken only before that."""
+"""Seconds after which no further message is processed in a round."""
 _WATCHED = (
     zmq.EVENT_DISCONNECTED
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -63,7 +63,7 @@ class Connection:
 
     # -- the socket -------------------------------------------------------------------------------------------------
     def open_if_due(self, context: zmq.Context[zmq.Socket[bytes]], now: float) -> bool:
-        """Connect and say hello, if it is time to; whether it was."""
+        """Connects and sends hello if that is due. Returns True if it was."""
         if self.socket is not None or now < self._opens_at or self.session.state is SessionState.REFUSED:
             return False
         socket = context.socket(zmq.DEALER)
@@ -95,7 +95,7 @@ class Connection:
             self.socket = self.monitor = None
 
     def come_back(self, now: float, reason: str) -> None:
-        """Close, and open again after a pause that grows from one time to the next."""
+        """Closes the connection and schedules another after a backoff that grows."""
         pause = self._pause * random.uniform(0.5, 1.0)
         log.info("hub %s: %s; the next try is in %.1f s", self.address, reason, pause)
         self._welcomed = False
@@ -105,7 +105,7 @@ class Connection:
         self._pause = min(2 * self._pause, MAX_BACKOFF)
 
     def welcomed(self) -> None:
-        """It answers: the next pause is a short one, unless the hub has sent a message over the limit."""
+        """Resets the backoff, unless the hub has sent a message over the limit."""
         if not self.session.over_limit:
             self._pause = INITIAL_BACKOFF
         if not self._welcomed:
@@ -123,7 +123,7 @@ class Connection:
 
     # -- messages ---------------------------------------------------------------------------------------------------
     def receive(self, now: float) -> None:
-        """Take all that is there, up to a bound: other hubs want to be answered too."""
+        """Processes messages up to a bound, so that other hubs are not delayed."""
         ends = time.monotonic() + ROUND_SECONDS
         for _ in range(MAX_AT_ONCE):
             if self.socket is None or self.session.state is SessionState.REFUSED or time.monotonic() >= ends:
@@ -155,7 +155,7 @@ class Connection:
         outbox.clear()
 
     def watch(self) -> None:
-        """Hear what has become of the connection itself."""
+        """Processes the events of the socket monitor."""
         while self.monitor is not None:
             try:
                 event = parse_monitor_message(self.monitor.recv_multipart(zmq.NOBLOCK))["event"]

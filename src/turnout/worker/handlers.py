@@ -31,14 +31,14 @@ class Handler(msgspec.Struct, frozen=True):
     retry_if: RetryPredicate | None = None
     version: str = ""
     step: str | None = None
-    """The parameter that takes the whole step, if there is one."""
+    """The parameter that takes the step, if there is one."""
     step_position: int | None = None
-    """Its place among the arguments, unless it can only be given by name."""
+    """Its index among the arguments, unless it is keyword-only."""
     conditions: Mapping[str, Callable[..., Any]] = {}
     """The predicates that it may wait for, by ``module:qualname``."""
 
     def arguments(self, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What the function is called with, but for what the engine fills."""
+        """Returns the arguments of the function, without those that the engine fills."""
         args, kwargs = step.metadata.positional, step.metadata.args
         if self.step is None:
             return args, kwargs

@@ -20,7 +20,7 @@ from turnout.worker.status import HubFigures
 log = logging.getLogger("turnout.worker")
 
 TICK = 0.2
-"""Seconds between two looks at everything that is due by time: heartbeats, repetitions, lines."""
+"""Seconds between two ticks, which send what is due by time: heartbeats, repetitions, lines."""
 MAX_DISCOVERED = 64
 """Connections to hubs that only other hubs have named."""
 CLOSE_TIMEOUT = 1.0
@@ -44,9 +44,9 @@ class Hubs:
         self._connections: list[Connection] = []
         self._polled: list[zmq.Socket[bytes]] = []
         self._shunned: dict[str, float] = {}
-        """Addresses that are not tried until then."""
+        """The times until which addresses are not connected to."""
         self._aliases: dict[str, str] = {}
-        """Other addresses of hubs that there is a connection with, by the hub: they are not tried while it lasts."""
+        """Other addresses of hubs that there is a connection with, by the hub: not used while it lasts."""
         self._hello_seqs = count(1)
         self.discovering = settings.discover
         for address in settings.connect:
@@ -70,7 +70,7 @@ class Hubs:
         return self._connections[0].address, self._connections[0].session.refusal
 
     def contacts(self, now: float) -> Mapping[str, float]:
-        """Until when steps may begin, of the hubs that there is contact with, by the hub's id."""
+        """Returns the times until which steps may begin, by the ids of the hubs in contact."""
         sessions = (each.session for each in self._connections)
         return {session.hub: session.contact_until for session in sessions if session.in_contact(now)}
 
@@ -190,7 +190,7 @@ class Hubs:
         self._connections.append(Connection(address, session, self._settings, discovered=discovered, trace=self._trace))
 
     def _orphans(self) -> Iterator[HeldStep]:
-        """What hubs gave that there is no session with now."""
+        """Returns the steps of hubs without a session."""
         known = {session.hub for session in self.open}
         return (held_step for held_step in self._held_steps if held_step.hub not in known)
 
@@ -200,7 +200,7 @@ class Hubs:
                 self._connect(address, now, discovered=True)
 
     def _one_of_each(self, connection: Connection) -> None:
-        """Two addresses of one hub: its newer session has ended the one before, and one is enough."""
+        """Closes the older of two connections to one hub: the newer session has ended the other."""
         mine = connection.session
         for each in tuple(self._connections):
             if each is not connection and each.session.hub == mine.hub and each.session.hello_seq < mine.hello_seq:
@@ -221,7 +221,7 @@ class Hubs:
         self._register()
 
     def _register(self) -> None:
-        """Poll the sockets that there are."""
+        """Registers the present sockets with the poller."""
         for socket in self._polled:
             self._poller.unregister(socket)
         self._polled = [each for one in self._connections for each in (one.socket, one.monitor) if each is not None]

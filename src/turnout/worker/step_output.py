@@ -17,7 +17,7 @@ from turnout.runtime.log_buffer import LogBuffer, LogSettings
 
 AT_ONCE = 1_000
 UNFINISHED = 0.4
-"""Seconds after which the beginning of a line counts as a line."""
+"""Seconds after which a partial line counts as a line."""
 
 MAX_PROGRESS = 16
 """Progress reports of one attempt that wait; a further one replaces the last."""
@@ -48,17 +48,17 @@ class StepOutput:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing waits."""
+        """True if no output waits."""
         return not (self._buffer.pending or self._buffer.unfinished or self._progress)
 
     def take(self, say: Said) -> None:
-        """Hand on all whole lines, in order, and beginnings of lines that were not continued."""
+        """Passes on all complete lines, in order, and partial lines that were not continued."""
         with self._lock:
             self._buffer.settle(time.time() - UNFINISHED)
         self._hand_on(say)
 
     def take_last(self, key: Key, say: Said) -> None:
-        """The attempt has ended: what it has begun counts as it is."""
+        """Passes on all output of an attempt that has ended, partial lines included."""
         with self._lock:
             self._buffer.settle(math.inf, lambda other: other[0] == key[0])
         self._hand_on(say)
@@ -79,7 +79,7 @@ class StepOutput:
 
 
 def progress_in(stream: str, text: str) -> Progress | None:
-    """What a line of the stream ``progress`` says; None for lines of other streams."""
+    """Returns the progress in a line of the stream ``progress``; None for lines of other streams."""
     return _progress(text) if stream == Stream.PROGRESS else None
 
 
