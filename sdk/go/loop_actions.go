@@ -19,7 +19,7 @@ func (l *loop) act(from *connection, now time.Time) error {
 			l.options.Logger.Printf("hub %s asks this worker to leave: %s", from.address, action.Reason)
 			l.drain(now)
 		case wire.SessionOpened:
-			l.options.Logger.Printf("hub %s welcomes this worker", from.address)
+			l.options.Logger.Printf("hub %s is there", from.address)
 			l.connections.welcomed(from, action.Before)
 		case wire.Reconnect:
 			l.lost(from, action.Reason, now)
@@ -39,7 +39,7 @@ func (l *loop) lost(from *connection, reason string, now time.Time) {
 		return
 	}
 	backoff := l.connections.failed(from, now)
-	l.options.Logger.Printf("hub %s: %s; the next connection is in %.1f s", from.address, reason, backoff.Seconds())
+	l.options.Logger.Printf("hub %s: %s; the next try is in %.1f s", from.address, reason, backoff.Seconds())
 }
 
 // refused returns an error if every hub refuses this worker.

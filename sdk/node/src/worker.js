@@ -109,7 +109,7 @@ export class Worker {
           this.#drain();
           break;
         case 'sessionOpened':
-          this.#options.logger(`hub ${connection.address} welcomes this worker`);
+          this.#options.logger(`hub ${connection.address} is there`);
           this.#hubs.welcomed(connection, action.before);
           break;
         case 'reconnect':
@@ -125,7 +125,7 @@ export class Worker {
   #lost(connection, reason, now) {
     if (this.#byeSentAt !== null) return;
     const backoff = this.#hubs.failed(connection, now) / 1000;
-    this.#options.logger(`hub ${connection.address}: ${reason}; the next connection is in ${backoff.toFixed(1)} s`);
+    this.#options.logger(`hub ${connection.address}: ${reason}; the next try is in ${backoff.toFixed(1)} s`);
   }
 
   #refused(connection, reason) {

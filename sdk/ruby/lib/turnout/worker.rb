@@ -146,7 +146,7 @@ module Turnout
           @logger.info("hub #{connection.address} asks this worker to leave: #{action.reason}")
           drain(now)
         when Wire::SessionOpened
-          @logger.info("hub #{connection.address} welcomes this worker")
+          @logger.info("hub #{connection.address} is there")
           @connections.welcomed(connection, action.before)
         when Wire::Reconnect then connection_lost(connection, action.reason, now)
         when Wire::HubClosed
@@ -161,7 +161,7 @@ module Turnout
       return if @bye_sent_at
 
       backoff = @connections.failed(connection, now)
-      @logger.info(format("hub %s: %s; the next connection is in %.1f s", connection.address, reason, backoff))
+      @logger.info(format("hub %s: %s; the next try is in %.1f s", connection.address, reason, backoff))
     end
 
     def refuse(connection, reason)
