@@ -15,7 +15,7 @@ Clock = Callable[[], float]
 
 
 class Spent:
-    """What each part takes between ``begin`` and ``end``."""
+    """The CPU seconds of each part between ``begin`` and ``end``."""
 
     def __init__(self, parts: Mapping[str, Clock | None]) -> None:
         self._parts = {name: clock for name, clock in parts.items() if clock is not None}

@@ -35,7 +35,7 @@ def fill(url: str, runs: int) -> None:
 
 
 def _template(url: str) -> NewRun:
-    """What a run of the workload is like here: one is made."""
+    """Returns a stored run of the workload as a template, from one that is run here."""
     with Runner(url, workflows=[single], handle_sigterm=False) as runner:
         handle = runner.submit(single)
         assert handle.wait(60) == "completed"

@@ -250,8 +250,8 @@ class BatchExecutor(TaskExecutor, Protocol):
 
     @property
     def capacity(self) -> int | None:
-        """How many attempts it takes at once. None: it names no number, and attempts are handed over one by one, each
-        when ``has_capacity()`` is true."""
+        """The number of attempts that it takes at once. None: it names no number, and attempts are handed over one by
+        one, each when ``has_capacity()`` is true."""
         ...
 
     def capacity_of(self, body: str) -> int | None:

@@ -88,7 +88,7 @@ class NumbersRuns(Protocol):
 
 
 class Holders(Protocol):
-    """What the orchestrator knows, and keeps in the database, of workers and of what they hold."""
+    """The orchestrator's side of workers: their sessions in the database, and the attempts that they hold."""
 
     async def open_session(self, worker: Session, about: str) -> str | None:
         """Opens the worker's session, which lasts until it ends or is not renewed. ``about`` is for people. Returns

@@ -24,7 +24,7 @@ MAX_BACKOFF = 2.0
 
 
 class DispatcherMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """What passed between the dispatcher and one executor since the start."""
+    """Counts of attempts and results of one executor since the start."""
 
     dispatched: int = 0
     results: dict[str, int] = {}

@@ -75,7 +75,7 @@ class General(Settings, frozen=True, kw_only=True):
 
 
 class RoutingTable(Settings, frozen=True, kw_only=True):
-    """Where tasks go."""
+    """The default executor and the routing rules."""
 
     table: ClassVar[str] = ROUTING
 

@@ -50,7 +50,7 @@ def health(orchestrators: Sequence[Orchestrator], counts: OpenCounts | None) -> 
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What a task asks of a worker, and which live workers have it."""
+    """The demands of a task on a worker, and the live workers that meet them."""
 
     handler: str
     labels: dict[str, str]

@@ -36,7 +36,7 @@ from turnout.runner.settings import RunnerConfig
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How one submission differs from the default."""
+    """The options of one submission."""
 
     key: str | None = None
     """The idempotency key: the same key and input give the same run; the same key with another input is refused."""

@@ -27,7 +27,7 @@ OVERHEAD = 100
 
 
 class LogSettings(Settings, frozen=True, kw_only=True):
-    """What is kept of the lines that attempts print and log."""
+    """Settings of the lines that attempts print and log: which are kept, and how many bytes."""
 
     table: ClassVar[str] = "orchestration.logs"
 

@@ -15,8 +15,8 @@ LENGTH = struct.Struct(">I")
 
 
 class Where(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where another process finds a function: the module, the name in it, and the file if the module has no name that
-    can be imported there."""
+    """The location of a function for another process: the module, the name in it, and the file if the module has no
+    name that can be imported there."""
 
     module: str
     qualname: str

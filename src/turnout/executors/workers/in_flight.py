@@ -18,7 +18,7 @@ result would count for the attempt that it copies."""
 
 
 class WorkerRecord(msgspec.Struct, eq=False):
-    """What is known of one worker, over its sessions."""
+    """The breaker and the counts of one worker, over its sessions."""
 
     breaker: ExecutorBreaker
     ended: dict[str, int]

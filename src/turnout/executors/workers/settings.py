@@ -17,7 +17,7 @@ DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 5890
 
 
 class HubSettings(Settings, frozen=True, kw_only=True):
-    """Where a hub listens, which workers may connect, and how long it waits for them."""
+    """Settings of a hub: its address, the workers that may connect, and how long it waits for them."""
 
     table: ClassVar[str] = "hub"
 

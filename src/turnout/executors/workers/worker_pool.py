@@ -25,7 +25,7 @@ from turnout.wire.worker_entries import WorkerEntry
 
 
 class WorkerSelector(msgspec.Struct, frozen=True):
-    """What tasks that wait together ask of a worker."""
+    """The demands on a worker that tasks which wait together share."""
 
     handler: str
     labels: dict[str, str]
