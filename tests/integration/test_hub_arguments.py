@@ -66,7 +66,7 @@ def nothing_is_left(runner: Runner) -> None:
 def test_a_number_that_the_codec_cannot_say_fails_its_task_and_the_hub_goes_on(store_url: str) -> None:
     with hub_of(store_url) as (runner, worker):
         handle = runner.submit(passed_on, 2**70)
-        with pytest.raises(RunFailed, match="cannot be said in msgpack"):
+        with pytest.raises(RunFailed, match="cannot be encoded in msgpack"):
             handle.result()
         assert [one.attempt for one in handle.tasks()] == [1]
         # Only a hub whose clock still goes notices that a worker is silent.
