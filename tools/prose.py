@@ -19,8 +19,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("src/turnout", "tools", "benchmarks", "examples")
-COMMANDS = ROOT / "src" / "turnout" / "cli"
-"""Docstrings of its functions are help texts, which are imperative as on every command line."""
 PAGES = ("docs", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
 
 PEOPLE = r"\b(?:who|whom|whoever|nobody|somebody|anybody|everybody|himself|herself)\b"
@@ -83,8 +81,8 @@ def findings_in(path: Path) -> Iterator[tuple[int, str, str]]:
     """Yields the line, the word found and what to write instead."""
     if path.suffix == ".py":
         for line, word in openings_of(ast.parse(path.read_text(encoding="utf-8"))):
-            imperative = IMPERATIVES.fullmatch(word) and COMMANDS not in path.parents
-            if QUESTIONS.fullmatch(word) or imperative:
+            # The docstring of a command is its help, which tells users what they can do.
+            if QUESTIONS.fullmatch(word) or (IMPERATIVES.fullmatch(word) and "cli" not in path.parts):
                 yield line, f"{word} …", "state a fact: Returns …, True if …, Sends …"
     for line, text, opens_module in texts_of(path) if path.suffix == ".py" else page_texts(path):
         if opens_module and re.match(r"[^.\n]*\?", text):

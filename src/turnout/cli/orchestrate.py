@@ -93,7 +93,7 @@ def run_orchestrator(
     from turnout.orchestration.settings import EngineSettings
     from turnout.runner.settings import configuration, url_in
 
-    configure_logging(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.adoption"))
+    configure_logging(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.claims"))
     config = configuration()
     check_folder(database or url_in(config))
     workflows = _workflows(config, targets)

@@ -20,7 +20,7 @@ from turnout.orchestration.stages.stage import WorkQueue
 from turnout.orchestration.stages.takeover import Takeover
 from turnout.rate_limited_log import RateLimitedLog
 
-log = logging.getLogger("turnout.adoption")
+log = logging.getLogger("turnout.claims")
 
 INITIAL_BACKOFF, MAX_BACKOFF = 0.5, 5.0
 """Seconds until the reload of a run is retried."""

@@ -29,7 +29,7 @@ from turnout.orchestration.stages.claims import Claims
 from turnout.orchestration.stages.pending_submissions import SubmissionReplies
 from turnout.orchestration.stages.results import Shadows
 
-log = logging.getLogger("turnout.settlement")
+log = logging.getLogger("turnout.commits")
 
 
 class Commits:

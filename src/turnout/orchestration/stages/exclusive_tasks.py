@@ -23,7 +23,7 @@ from turnout.orchestration.active_runs import ActiveRun, PendingResult
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.stages.capacity import CapacityQueue
 
-log = logging.getLogger("turnout.suspects")
+log = logging.getLogger("turnout.exclusive")
 
 CLOSED = BreakerState.CLOSED.value
 ISOLATED = "lost twice: in a process of its own"

@@ -16,7 +16,7 @@ from turnout.model.verdict import checked_condition
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
 
-log = logging.getLogger("turnout.turns")
+log = logging.getLogger("turnout.scheduler")
 shadow_log = logging.getLogger("turnout.shadow")
 
 MAX_REMEMBERED = 10_000

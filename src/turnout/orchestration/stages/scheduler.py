@@ -29,7 +29,7 @@ from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.results import ResultCheck
 from turnout.orchestration.stages.task_starter import TaskStarter
 
-log = logging.getLogger("turnout.turns")
+log = logging.getLogger("turnout.scheduler")
 
 TRANSITION_RETRY_INTERVAL = 1.0
 """Seconds until a transition that raised is retried."""

@@ -26,7 +26,7 @@ from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.pending_submissions import PendingSubmissions, not_started
 from turnout.orchestration.stages.task_starter import TaskStarter
 
-log = logging.getLogger("turnout.admission")
+log = logging.getLogger("turnout.submission")
 
 
 class StoredVersions:

@@ -30,7 +30,7 @@ AWAY_KINDS = frozenset({"worker", "poller"})
 """Sessions that hold attempts without driving runs. They may be alive although their lease was not renewed."""
 MIN_GRACE = 8.0
 """Seconds, however short the lease: a worker may try to reach its hub every 5 s only."""
-log = logging.getLogger("turnout.adoption")
+log = logging.getLogger("turnout.claims")
 
 
 def grace(holder: Holder | None, *, gone: bool) -> float:
