@@ -43,6 +43,7 @@ format: $(READY)
 lint: $(READY)
 	@echo "== lint"
 	@$(VENV)/bin/ruff check .
+	@$(RUN) tools/prose.py
 
 imports: $(READY)
 	@echo "== import directions"

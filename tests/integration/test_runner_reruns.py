@@ -123,7 +123,7 @@ def test_a_rerun_of_a_completed_run_with_nothing_changed_is_refused(runner, pipe
     run.wait(20)
     before = rows_in(store_url)
     for changes in ({}, {"input": {}}, {"input": {"factor": 1}}):
-        with pytest.raises(InvalidInput, match=r"from_task=… .* changed input") as caught:
+        with pytest.raises(InvalidInput, match="name the task to start from, or change the input") as caught:
             run.rerun(**changes)
         assert caught.value.code == "nothing_to_rerun"
     assert rows_in(store_url) == before

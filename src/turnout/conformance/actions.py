@@ -22,7 +22,7 @@ class Post(msgspec.Struct, frozen=True):
 
 
 class Drop(msgspec.Struct, frozen=True):
-    """Close the hub's socket, and open it again unless ``down``."""
+    """The hub's socket is closed, and opened again unless ``down``."""
 
     hub: int
     down: bool
@@ -33,11 +33,11 @@ class Kill(msgspec.Struct, frozen=True):
 
 
 class Relaunch(msgspec.Struct, frozen=True):
-    """Start the program again; the one before has ended."""
+    """The program is started again; the process before has ended."""
 
 
 class Look(msgspec.Struct, frozen=True):
-    """Read this file and call ``looked`` with its content."""
+    """This file is read, and ``looked`` is called with its content."""
 
     file: str
 

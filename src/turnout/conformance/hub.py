@@ -132,7 +132,7 @@ class ScriptedHub:
 
     # -- what comes -------------------------------------------------------------------------------------------------
     def receive(self, number: int, route: bytes, frames: Sequence[bytes]) -> ReceivedMessage:
-        """Take a message; raises Broken if it should not be."""
+        """Receives a message; raises Broken if it breaks a rule."""
         codec = self._codec if route == self._route else JSON
         try:
             unpacked = unpack(frames, codec)

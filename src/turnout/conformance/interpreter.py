@@ -77,7 +77,7 @@ class Player:
 
     @property
     def acts(self) -> list[Act]:
-        """What is to be done, until it is taken."""
+        """The actions to perform, until ``take_acts`` takes them."""
         return self._actions.acts
 
     def take_acts(self) -> list[Act]:
@@ -118,7 +118,7 @@ class Player:
         self._advance(now)
 
     def looked(self, lines: list[str] | None, now: float) -> None:
-        """What is in the file that was to be looked at; None: it is not there."""
+        """Called with the lines of the file of a ``Look``; None if there is no such file."""
         self._observe(now)
         step = self._step
         self._looking = False
@@ -211,7 +211,7 @@ class Player:
                 return False
 
     def _play(self, step: Step, now: float) -> bool:
-        """Whether the step is done."""
+        """Performs the step. True if it is done."""
         hub = self._hubs[step.hub]
         match step:
             case Expect():
@@ -258,7 +258,7 @@ class Player:
         return False
 
     def _candidates(self, hub: ScriptedHub, step: Expect, after: int) -> list[ReceivedMessage]:
-        """What has come of this kind, once it has come over as many connections as the step says."""
+        """Returns the messages of this kind, once as many connections as the step names have sent one."""
         of_kind = [each for each in hub.mailbox if each.kind == step.expect.kind and each.number > after]
         if step.connections == 1:
             return of_kind
@@ -322,7 +322,7 @@ class Player:
                 return "the next step"
 
     def _nearest(self, step: Expect) -> str:
-        """What came instead."""
+        """Returns what came in place of the expected message."""
         of_kind = [each for each in self._hubs[step.hub].mailbox if each.kind == step.expect.kind]
         if not of_kind:
             return f"; no {step.expect.kind} came"

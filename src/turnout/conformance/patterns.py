@@ -10,7 +10,7 @@ _ABSENT: Final = object()
 
 
 class Mismatch(Exception):
-    """Where a value is not what the pattern asks for."""
+    """Raised when a value does not match its pattern; names the path to it."""
 
 
 def match(pattern: Any, value: Any, captured: Captured) -> None:
@@ -27,7 +27,7 @@ def match(pattern: Any, value: Any, captured: Captured) -> None:
 
 
 def problem_with(pattern: Any, value: Any, captured: Mapping[str, Any]) -> str | None:
-    """Why the value does not match; None if it does."""
+    """Returns the reason why the value does not match; None if it does."""
     try:
         _match(pattern, value, dict(captured), "")
     except Mismatch as mismatch:
@@ -116,7 +116,7 @@ def _unordered(argument: Any, value: Any, captured: Captured, path: str) -> None
 
 
 def _assign(patterns: Sequence[Any], values: Sequence[Any], captured: Captured) -> bool:
-    """Whether every pattern finds a value of its own."""
+    """True if every pattern matches a value of its own."""
     if not patterns:
         return True
     for number, value in enumerate(values):

@@ -42,7 +42,7 @@ NO_IPV6 = "this machine has no IPv6"
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a session went."""
+    """The outcome of one session."""
 
     session: str
     about: str
@@ -88,7 +88,7 @@ def _judged(plays: Sequence[Outcome]) -> Outcome:
 
 
 def _play_once(session: Session, command: Sequence[str], patience: float) -> Outcome:
-    """Start the program, play the session, end the program."""
+    """Starts the program, plays the session and ends the program."""
     with optional_packages():
         from turnout.conformance.sockets import Keys, has_ipv6, new_keys, opened
 
@@ -188,7 +188,7 @@ def _oversize() -> str:
 
 
 def _act(player: Player, sockets: Sockets, program: Program, folder: Path) -> None:
-    """Do what the script says; each time a file is looked at there may be more."""
+    """Performs the actions of the script. Reading a file may add more."""
     player.acting(time.monotonic())
     for act in player.take_acts():
         match act:

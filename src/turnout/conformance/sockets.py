@@ -71,7 +71,7 @@ class Sockets:
         return f"{host}:{router.bind_to_random_port(host, LOWEST_PORT, HIGHEST_PORT, 1_000)}"
 
     def receive(self, wait_ms: int) -> Iterator[tuple[int, bytes, list[bytes]]]:
-        """What has come: hub, route, frames."""
+        """Yields the messages that have arrived: hub, route, frames."""
         poller = zmq.Poller()
         for socket in (*self._open.values(), *([self._zap] if self._zap is not None else [])):
             poller.register(socket, zmq.POLLIN)
@@ -140,7 +140,7 @@ def _patiently_bind(socket: zmq.Socket[bytes], address: str) -> None:
 
 
 def has_ipv6() -> bool:
-    """Whether this machine can listen on its IPv6 loopback."""
+    """True if this machine can listen on its IPv6 loopback."""
     try:
         create_server(("::1", 0), family=AF_INET6).close()
     except OSError:

@@ -70,14 +70,14 @@ class Greet(_Step, frozen=True, kw_only=True):
 
 
 class Give(_Step, frozen=True, kw_only=True):
-    """Send steps, in short (``giving``)."""
+    """Sends steps, written in short (``step_shorthand``)."""
 
     give: list[dict[str, Any]]
     session: str = ""
 
 
 class Answer(_Step, frozen=True, kw_only=True):
-    """What the hub answers by itself from now on."""
+    """Sets what the hub answers by itself from now on."""
 
     answer: dict[str, bool]
 
@@ -97,7 +97,7 @@ class Signal(_Step, frozen=True, kw_only=True):
 
 
 class Launch(_Step, frozen=True, kw_only=True):
-    """Start the program again, after it has ended."""
+    """Starts the program again after it has ended."""
 
     launch: Literal["again"]
 
@@ -111,7 +111,7 @@ class Flow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stream(_Step, frozen=True, kw_only=True):
-    """Give these steps as the worker's credits allow, and acknowledge each result, until all have come."""
+    """Sends these steps as the worker's credits allow and acknowledges each result, until all have come."""
 
     stream: Flow
     within_ms: int = 6 * WITHIN_MS
@@ -177,7 +177,7 @@ BY_KEY: dict[str, type[Any]] = {
 
 
 def seconds_for(step: Step) -> float:
-    """How long a step may take that waits for something to come."""
+    """Returns the time limit of a step that waits for a message."""
     match step:
         case Expect():
             usual = HELLO_WITHIN_MS if step.expect.kind == "hello" else WITHIN_MS

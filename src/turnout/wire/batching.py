@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class NotEncodable(msgspec.Struct, frozen=True):
-    """Why one of them cannot travel."""
+    """The reason why one item cannot be encoded."""
 
     kind: str
     reason: str

@@ -68,7 +68,7 @@ def salvage_msgpack(body: bytes) -> StepResults | None:
 
 
 def _count(array: memoryview) -> int:
-    """How many items an array of MessagePack has, without a look at them; raises ValueError if it is none."""
+    """Returns the number of items of a MessagePack array without decoding them. Raises ValueError for other values."""
     head = array[0] if len(array) else 0
     if head & 0xF0 == 0x90:
         return head & 0x0F

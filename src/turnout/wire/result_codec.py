@@ -171,7 +171,7 @@ def _named(kind: str, error: ErrorInfo) -> ErrorInfo:
 
 
 def _times(took_ms: float | None, now: float | None) -> dict[str, float]:
-    """When it began and ended, by the clock of the caller."""
+    """Returns when the attempt began and ended, by the clock of the caller."""
     if now is None:
         return {}
     took = took_ms / 1000 if took_ms is not None and math.isfinite(took_ms) else 0.0

@@ -100,8 +100,9 @@ msgspec.convert({"step_id": "", "status": "failed", "error": {}, "metadata": {}}
 
 
 def channel_of(number: int) -> bytes:
-    """How frames on this channel begin. No channel's frames begin like those of another, and to readers of JSON, which
-    skip spaces, all are the same.
+    """Returns the first bytes of frames on this channel.
+
+    No channel's frames begin like those of another. For readers of JSON, which skip spaces, all are the same.
 
     >>> channel_of(0), channel_of(2)
     (b'steps {', b'steps   {')
@@ -167,9 +168,11 @@ def _number(id: str) -> int | str:
 
 
 def read_results(frame: bytes, wanted: Callable[[str], bool] = lambda batch_id: True) -> Heard:
-    """What a handler answered; raises Malformed, never anything else. One result that makes no sense is an error of its
-    step, so that it is not lost: asked again, its handler would only say the same. Of batches that are not
-    ``wanted`` no result is read."""
+    """Returns the results that a handler sent. Raises Malformed and no other error.
+
+    An invalid result becomes an error of its step: a retry would bring the same. Results of batches that are not
+    ``wanted`` are not read.
+    """
     return _read(frame, RESULTS, lambda text: _heard(text, wanted))
 
 

@@ -53,7 +53,7 @@ class SessionState(StrEnum):
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """End the handler of this token; with ``drop`` its result is not needed."""
+    """The handler of this token is to end; with ``drop`` its result is not needed."""
 
     token: str
     reason: str
@@ -140,7 +140,7 @@ class WorkerSession:
 
     @property
     def contact_until(self) -> float:
-        """When the contact is over, unless the hub answers again."""
+        """The time at which contact is lost unless the hub answers again."""
         return self.contact + FENCE * self._lease
 
     def may_come_back(self, now: float) -> bool:

@@ -78,7 +78,7 @@ class CurveKeys(msgspec.Struct, frozen=True):
 
 
 class WorkerSettings(Settings, frozen=True, kw_only=True):
-    """What a worker is made of. Everything has a default but the hubs."""
+    """The settings of a worker. Everything but the hubs has a default."""
 
     connect: tuple[str, ...]
     """Addresses of hubs, such as ``tcp://127.0.0.1:5890``."""
