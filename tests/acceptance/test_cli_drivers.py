@@ -13,7 +13,10 @@ from turnout import AsyncRunner, Runner
 
 pytestmark = pytest.mark.timeout(900)
 
-SAID = "not driven: start the program again, or `turnout orchestrate FILE`, or `turnout runs resume RUN --here`"
+SAID = (
+    "not driven: start the program again, or `turnout orchestrate FILE`, "
+    "or `turnout runs resume RUN --here --target FILE`"
+)
 
 
 async def driver_awaited(url: str, run_id: str) -> str:
@@ -27,7 +30,9 @@ def test_all_commands_agree_on_a_run_whose_orchestrator_was_killed(tmp_path: Pat
     try:
         assert orchestrator.stdout is not None
         assert orchestrator.stdout.readline()
-        run_id = project.run("run", "flows.py:waiting", "-p", "file=go", "--no-wait", "--json").json["run_id"]
+        stored = project.run("run", "flows.py:waiting", "-p", "file=go", "--no-wait")
+        assert stored.err == "stored; a live orchestrator starts it if it has this workflow\n", stored
+        run_id = stored.out.strip()
         until((tmp_path / "go.waiting").exists)
         assert project.run("runs", "ls", "--json").json[0]["driver"] == "driven"
         assert project.run("health", "--json").json["runs"] == {"unfinished": 1, "not_driven": 0}

@@ -252,7 +252,27 @@ def test_the_configuration_check_refuses_what_an_orchestrator_refuses(tmp_path: 
     )
     assert (checked.code, checked.error) == (started.code, started.error)
     assert checked.code == 2 and checked.error["code"] == "unknown_executor"
+    assert checked.error["message"].startswith('turnout.toml: routing.rules, rule 1 "**" names executor "nowhere"')
     assert doctor.code == 2 and '"nowhere"' in {each["name"]: each for each in doctor.json["checks"]}["routing"]["said"]
+
+
+@pytest.mark.parametrize("url", ["mysql://x", "postgres//oops", "sqlite://runs.db", "postgresql://ada:s3cret@[bad/x"])
+def test_the_configuration_check_refuses_a_database_url_that_cannot_be_read(tmp_path: Path, url: str) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").write_text(f'database = "{url}"\n')
+    checked, listed = project.run_all([["config", "check", "--json"], ["runs", "ls", "--json"]])
+    assert (checked.code, checked.error["code"]) == (listed.code, listed.error["code"]) == (2, "bad_database_url")
+    assert checked.error["message"] == f"turnout.toml: database: {listed.error['message']}"
+    assert "s3cret" not in checked.err
+    by_variable = project.run("config", "check", "--json", TURNOUT_DATABASE=url)
+    assert by_variable.error["message"] == f"TURNOUT_DATABASE: database: {listed.error['message']}"
+
+
+def test_the_configuration_check_does_not_connect_to_the_database(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    for url in ("postgresql://ada@127.0.0.1:1/x", "sqlite:///later.db"):
+        assert project.run("config", "check", TURNOUT_DATABASE=url).code == 0
+    assert not (tmp_path / "later.db").exists()
 
 
 def test_a_configuration_in_yaml_is_checked_and_used(in_yaml: Project) -> None:

@@ -37,10 +37,18 @@ def test_a_mistyped_path_is_an_error_and_no_file_is_made(project: Project) -> No
     for done in project.run_all([[*each.split(), "-d", url] for each in LOOKING]):
         assert done.code == 5 and done.out == "", done
         assert "error[database_not_found]: there is no database" in done.err, done
-        assert str(project.folder / "data" / "turnuot.db") in done.err and "`turnout run`" in done.err, done
+        assert str(project.folder / "data" / "turnuot.db") in done.err and "hint: make the folder" in done.err, done
     assert files(project.folder) == before
     by_variable = project.run("runs", "ls", "--json", TURNOUT_DATABASE=url)
     assert by_variable.code == 5 and by_variable.error["code"] == "database_not_found"
+    doctor = project.run("doctor", "-d", url)
+    assert "make the folder, or correct --database" in doctor.out and "the first run makes it" not in doctor.out, doctor
+
+
+def test_a_run_makes_what_is_missing_in_a_folder_that_exists_or_is_the_default_one(project: Project) -> None:
+    for url in ("sqlite:///turnuot.db", "sqlite:///.turnout/turnout.db"):
+        done = project.run("runs", "ls", "-d", url)
+        assert done.code == 5 and "hint: `turnout run` makes it" in done.err, done
 
 
 def test_the_file_that_was_meant_is_named(project: Project) -> None:

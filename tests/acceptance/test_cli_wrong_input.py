@@ -111,7 +111,11 @@ def test_with_json_the_error_is_json(project: Project) -> None:
         ("database = ", "malformed_toml", "is not TOML"),
         ("databse = 'x'", "unknown_setting", "did you mean 'database'?"),
         ("[executors.a]\nuse = 'thred'", "bad_executor", "did you mean 'thread'?"),
-        ("[[routing.rules]]\npattern = '**'\nexecutor = 'nowhere'", "unknown_executor", "nowhere"),
+        (
+            "[[routing.rules]]\npattern = '**'\nexecutor = 'nowhere'",
+            "unknown_executor",
+            'turnout.toml: routing.rules, rule 1 "**" names executor "nowhere"',
+        ),
     ],
 )
 def test_a_wrong_configuration_is_explained(tmp_path: Path, text: str, code: str, said: str) -> None:

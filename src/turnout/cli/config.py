@@ -11,6 +11,7 @@ import typer
 
 from turnout.cli.options import Group, Json
 from turnout.cli.output import print_json, print_line, print_rows
+from turnout.errors import InvalidSetting
 from turnout.model.texts import json_text
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def show(
 def check(as_json: Json = False) -> None:
     """Check that an orchestrator would start with this configuration.
 
-    The file is right, the executors can be made, and the rules can work with the workflows.
+    The file is right, the database URL can be read, the executors can be made, and the rules can work with the
+    workflows. Nothing connects to the database.
     """
     from turnout.runner.settings import configuration
 
@@ -147,4 +149,20 @@ def check_config(config: Config) -> list[str]:
 
         CurveAuthenticator.of(config.hub)
     check_worker(config, os.environ)
+    _check_database(config)
     return warnings
+
+
+def _check_database(config: Config) -> None:
+    """Raises InvalidSetting if the configured database URL cannot be read. Does not connect."""
+    from turnout.store import connect
+
+    entry = config.entries.get(("database",))
+    if entry is None or not entry.value:
+        return
+    try:
+        connect(entry.value, create=False).close()
+    except InvalidSetting as error:
+        raise InvalidSetting(
+            f"{entry.origin}: {config.spelled('database')}: {error.message}", code=error.code, key="database"
+        ) from error

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turnout.cli.format import MARKS, format_duration, format_time_of_day, one_line, short_id, workflow_name
+from turnout.cli.format import (
+    MARKS,
+    format_count,
+    format_duration,
+    format_time_of_day,
+    one_line,
+    short_id,
+    workflow_name,
+)
 from turnout.cli.health_tables import (
     database_lines,
     event_lines,
@@ -69,7 +77,7 @@ def frame(
 def _head(found: Sequence[Orchestrator], now: float, width: int) -> Line:
     condition = worst_condition(found)
     mark, style = MARKS[condition]
-    count = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}"
+    count = format_count(len(found), "orchestrator")
     return cut(
         [("turnout top", "bold"), (f"  {format_time_of_day(now)}  {count}  ", "dim"), (f"{mark} {condition}", style)],
         width,
@@ -97,7 +105,7 @@ def run_lines(runs: OpenRuns, now: float, width: int, most: int) -> list[Line]:
             width,
         )
     if total > len(listed):
-        lines.append(cut([(f"… and {total - len(listed):,} more runs", "dim")], width))
+        lines.append(cut([(f"… and {format_count(total - len(listed), 'more run')}", "dim")], width))
     return lines
 
 

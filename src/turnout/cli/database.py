@@ -19,6 +19,7 @@ from turnout.store import connect
 
 DEFAULT_FOLDER = ".turnout"
 """The folder of a project's default database."""
+FOLDER_HINT = "make the folder, or correct --database or TURNOUT_DATABASE"
 MAX_RUNS_CHECKED = 1_000
 """The latest open runs that are checked for one workflow."""
 
@@ -26,9 +27,15 @@ MAX_RUNS_CHECKED = 1_000
 @contextmanager
 def open_store(database: str | None) -> Iterator[Store]:
     """Yields the open store. Raises DatabaseNotFound if the database does not exist."""
-    store = connect(database_url(database), create=False)
+    url = database_url(database)
+    store = connect(url, create=False)
     try:
-        store.open()
+        try:
+            store.open()
+        except DatabaseNotFound as error:
+            if missing_folder(url) is not None:
+                error.fields["hint"] = FOLDER_HINT
+            raise
         yield store
     finally:
         store.close()
@@ -53,17 +60,26 @@ def store_if_there(database: str | None, *, configured: bool = True) -> Iterator
 
 def check_folder(url: str) -> None:
     """Raises DatabaseNotFound if the folder of an SQLite database does not exist. ``.turnout`` is made by Turnout."""
+    folder = missing_folder(url)
+    if folder is not None:
+        file = _sqlite_file(url)
+        raise DatabaseNotFound(
+            f"there is no folder {folder} for the database {file.name}", path=str(file), hint=FOLDER_HINT
+        )
+
+
+def missing_folder(url: str) -> Path | None:
+    """Returns the folder of an SQLite database if it does not exist and Turnout does not make it; else None."""
     if not url.startswith("sqlite:///") or ":memory:" in url:
-        return
-    file = Path(url.removeprefix("sqlite:///").partition("?")[0])
-    folder = file.absolute().parent
+        return None
+    folder = _sqlite_file(url).absolute().parent
     if folder.is_dir() or (folder.name == DEFAULT_FOLDER and folder.parent.is_dir()):
-        return
-    raise DatabaseNotFound(
-        f"there is no folder {folder} for the database {file.name}",
-        path=str(file),
-        hint="make the folder, or correct --database or TURNOUT_DATABASE",
-    )
+        return None
+    return folder
+
+
+def _sqlite_file(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///").partition("?")[0])
 
 
 def count_not_driven(database: str | None, workflow: str) -> int:

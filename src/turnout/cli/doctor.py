@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turnout.cli.failure import Exit
-from turnout.cli.format import MARKS
+from turnout.cli.format import MARKS, format_count
 from turnout.cli.options import Database, Json
 from turnout.cli.output import print_json, print_rows
 from turnout.errors import DatabaseNotFound, TurnoutError
@@ -129,6 +129,7 @@ def _routing(config: Config) -> Iterator[Check]:
 
 
 def _database(database: str | None) -> Iterator[Check]:
+    from turnout.cli.database import FOLDER_HINT, missing_folder
     from turnout.runner.settings import configuration, database_url
     from turnout.store import connect
     from turnout.store.database import shown_url
@@ -152,7 +153,8 @@ def _database(database: str | None) -> Iterator[Check]:
         if database is None and configuration().get("database") is None:
             yield Check("database", Grade.GOOD, f"{shown_url(url)}: does not exist yet, the first run makes it")
         else:
-            yield Check("database", Grade.FAIR, f"{error.message}; the first run makes it")
+            remedy = "the first run makes it" if missing_folder(url) is None else FOLDER_HINT
+            yield Check("database", Grade.FAIR, f"{error.message}; {remedy}")
     except TurnoutError as error:
         yield Check("database", Grade.BAD, f"{shown_url(url)}: {error.message}")
     finally:
@@ -175,7 +177,7 @@ def _orchestrators(store: Store) -> Check:
     from turnout.runner.open_runs import open_counts
 
     counts = open_counts(store)
-    text = f"{len(live_orchestrators(store))} alive, {counts.unfinished} unfinished runs"
+    text = f"{len(live_orchestrators(store))} alive, {format_count(counts.unfinished, 'unfinished run')}"
     if not counts.not_driven:
         return Check("orchestrators", Grade.GOOD, text)
     return Check("orchestrators", Grade.FAIR, f"{text}, {counts.not_driven} of them {NOT_DRIVEN}")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from turnout.cli.format import format_count
 from turnout.cli.options import Database, Json, Target
 
 
@@ -88,6 +89,6 @@ def explain(
                 [(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")]
             )
     if left and not as_json:
-        print_line([(f"{left:,} unfinished run{'' if left == 1 else 's'} of it {NOT_DRIVEN}", "yellow")])
+        print_line([(f"{format_count(left, 'unfinished run')} of it {NOT_DRIVEN}", "yellow")])
     for warning in () if as_json else warnings.values():
         print_line([(f"warning: {warning}", "yellow")])

@@ -15,12 +15,12 @@ from turnout.authoring.registry import Registry, children_of
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.database import check_folder
 from turnout.cli.failure import Exit, exit_code, report
-from turnout.cli.format import MARKS, short_id
+from turnout.cli.format import MARKS, format_count, short_id
 from turnout.cli.interrupt import Interrupt
 from turnout.cli.logs import LineQueue
 from turnout.cli.output import print_json, print_line, print_result, stdout_for_json
 from turnout.cli.watch import WatchedRun, follow, summary
-from turnout.errors import RunError, RunFailed
+from turnout.errors import RunError, RunFailed, StoreError
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import to_json_value as json_value
 from turnout.orchestration.settings import EngineSettings
@@ -73,7 +73,9 @@ class Foreground(msgspec.Struct, frozen=True):
         for failure in failures[:MAX_SHOWN_FAILURES]:
             _print_failure(failure)
         if len(failures) > MAX_SHOWN_FAILURES:
-            print_line(f"\n… and {len(failures) - MAX_SHOWN_FAILURES:,} more tasks that failed", to=sys.stderr)
+            print_line(
+                f"\n… and {format_count(len(failures) - MAX_SHOWN_FAILURES, 'more task')} that failed", to=sys.stderr
+            )
         report(error.code, first, None, as_json=False)
         if not failures and type(error) is RunFailed:
             print_line(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)
@@ -176,15 +178,25 @@ class Hints(msgspec.Struct, frozen=True):
         return shlex.join((*words, "--database", self.database))
 
 
-def print_submitted(run_id: str, *, as_json: bool, existing: RunView | None = None) -> int:
+def print_submitted(runner: Runner, run_id: str, *, as_json: bool, existing: RunView | None = None) -> int:
     """Prints the id of a run that was stored for another orchestrator, or of one that existed already."""
     if as_json:
         print_json({"run_id": run_id, "state": "pending" if existing is None else str(existing.state)})
     else:
         print_line(run_id)
         if existing is None:
-            print_line("stored; it starts when a Runner with this workflow is there", to=sys.stderr)
+            print_line(f"stored; {_start_condition(runner)}", to=sys.stderr)
     return Exit.OK
+
+
+def _start_condition(runner: Runner) -> str:
+    try:
+        alive = bool(runner.core.admin.orchestrators())
+    except StoreError:  # The run is stored: an outage after that is no failure of the command.
+        alive = False
+    if alive:
+        return "a live orchestrator starts it if it has this workflow"
+    return "it starts when a Runner with this workflow is there"
 
 
 def print_existing(view: RunView) -> None:

@@ -69,6 +69,15 @@ def format_size(count: int) -> str:
     return f"{count / 1e6:.0f} MB" if count < 1e9 else f"{count / 1e9:.1f} GB"
 
 
+def format_count(count: int, noun: str) -> str:
+    """Returns a number with its noun.
+
+    >>> [format_count(each, "run") for each in (0, 1, 1200)]
+    ['0 runs', '1 run', '1,200 runs']
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def short_id(run_id: str) -> str:
     return run_id[:SHORT_ID]
 

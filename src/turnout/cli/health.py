@@ -19,7 +19,7 @@ def health(as_json: Json = False, database: Database = None) -> int:
     """
     from turnout.cli.database import StatusReader
     from turnout.cli.failure import Exit
-    from turnout.cli.format import MARKS, format_duration
+    from turnout.cli.format import MARKS, format_count, format_duration
     from turnout.cli.health_tables import database_lines, pool_lines, trouble_lines
     from turnout.cli.output import print_json, print_line, width_of
     from turnout.model.driver import NOT_DRIVEN
@@ -37,11 +37,11 @@ def health(as_json: Json = False, database: Database = None) -> int:
     else:
         mark, style = MARKS[condition]
         up = format_duration(document["coordinator"]["uptime_seconds"])
-        count = f"{len(found)} orchestrator{'' if len(found) == 1 else 's'}"
+        count = format_count(len(found), "orchestrator")
         summary = f"{count}, up {up}" if found else "no orchestrator is alive"
         print_line([(f"{mark} {condition}", style), (f"  {summary}", "dim")])
         if not_driven:
-            print_line([(f"  {not_driven:,} unfinished run{'' if not_driven == 1 else 's'} {NOT_DRIVEN}", "yellow")])
+            print_line([(f"  {format_count(not_driven, 'unfinished run')} {NOT_DRIVEN}", "yellow")])
         if found:
             width = width_of()
             for section in (trouble_lines, pool_lines, database_lines):

@@ -7,7 +7,15 @@ from typing import Any
 
 import msgspec
 
-from turnout.cli.format import BREAKER_STYLES, MARKS, format_duration, format_size, format_time_of_day, one_line
+from turnout.cli.format import (
+    BREAKER_STYLES,
+    MARKS,
+    format_count,
+    format_duration,
+    format_size,
+    format_time_of_day,
+    one_line,
+)
 from turnout.cli.output import Column, Line, Span, cut, table
 from turnout.model.executor_status import ExecutorStatus, PoolStatus
 from turnout.model.figures import TableColumn, Unit, table_columns
@@ -153,7 +161,7 @@ def worker_lines(found: Sequence[Orchestrator], width: int, most: int = MAX_WORK
         width,
     )
     if len(ranked) > most:
-        lines.append(cut([(f"… and {len(ranked) - most:,} more workers", "dim")], width))
+        lines.append(cut([(f"… and {format_count(len(ranked) - most, 'more worker')}", "dim")], width))
     return lines
 
 

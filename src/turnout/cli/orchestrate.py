@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from turnout.cli.failure import Exit
+from turnout.cli.format import format_count
 from turnout.cli.options import Database, Json, LogLevel
 from turnout.cli.output import configure_logging, print_json, print_line, stdout_for_json
 from turnout.errors import HubUnavailable, InvalidSetting
@@ -76,7 +77,8 @@ class Ready(msgspec.Struct, frozen=True):
     def text(self) -> str:
         hub = f"hub {self.hub}" if self.hub else "no hub"
         key = f", public key {self.public_key}" if self.public_key else ""
-        return f"ready: orchestrator {self.orchestrator}, {len(self.workflows)} workflows, {hub}{key}, {self.database}"
+        count = format_count(len(self.workflows), "workflow")
+        return f"ready: orchestrator {self.orchestrator}, {count}, {hub}{key}, {self.database}"
 
 
 def run_orchestrator(

@@ -27,6 +27,7 @@ def prune(
     """
     from turnout.cli.database import open_store
     from turnout.cli.failure import Exit
+    from turnout.cli.format import format_count
     from turnout.cli.output import confirmed, print_json, print_line
     from turnout.model.durations import seconds
     from turnout.model.states import RUN_TERMINAL
@@ -35,7 +36,7 @@ def prune(
     age = seconds(older_than, "--older-than")
     with open_store(database) as store:
         found = len(store.expired_runs(store.clock() - age, sorted(RUN_TERMINAL), MAX_COUNTED))
-    many = f"{found:,}{' or more' if found == MAX_COUNTED else ''} runs"
+    many = f"{found:,} or more runs" if found == MAX_COUNTED else format_count(found, "run")
     if dry_run:
         if as_json:
             print_json({"runs": found, "deleted": False})
@@ -50,7 +51,7 @@ def prune(
     if as_json:
         print_json({"runs": gone.runs, "deleted": True, "rows": gone.rows, "workflows": gone.workflows})
     else:
-        print_line(f"{gone.runs:,} runs deleted, {gone.rows:,} rows of theirs")
+        print_line(f"{format_count(gone.runs, 'run')} deleted, {format_count(gone.rows, 'row')} of theirs")
     return Exit.OK
 
 

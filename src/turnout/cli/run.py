@@ -63,7 +63,7 @@ def run(
         if existing is not None and not as_json:
             print_existing(existing)
         if no_wait:
-            return print_submitted(handle.id, as_json=as_json, existing=existing)
+            return print_submitted(runner, handle.id, as_json=as_json, existing=existing)
         if key is not None:
             runner.core.admin.take(handle.id)
         spec = runner.core.submitter.graph_of(workflow).spec

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.cli.format import MARKS, format_duration, format_time, one_line
+from turnout.cli.format import MARKS, format_count, format_duration, format_time, one_line
 from turnout.cli.logs import format_line, format_progress
 from turnout.cli.output import Line, plain, print_line, print_rows
 from turnout.cli.tree import NO_PROGRESS, lines, nodes, remedies
@@ -133,14 +133,14 @@ def print_run(run: RunFacts) -> None:
     for task in failed[:MAX_SHOWN_FAILURES]:
         _print_error(task)
     if len(failed) > MAX_SHOWN_FAILURES:
-        print_line(f"\n… and {len(failed) - MAX_SHOWN_FAILURES:,} more tasks that failed")
+        print_line(f"\n… and {format_count(len(failed) - MAX_SHOWN_FAILURES, 'more task')} that failed")
 
 
 def print_attempts(attempts: Sequence[AttemptView]) -> None:
     """Prints executor, decision and outcome of each attempt; only the last if there are too many."""
     listed = attempts[-MAX_ATTEMPTS_LISTED:]
     if len(listed) < len(attempts):
-        print_line([(f"… {len(attempts) - len(listed):,} attempts before these", "dim")])
+        print_line([(f"… {format_count(len(attempts) - len(listed), 'attempt')} before these", "dim")])
     rows: list[Line] = []
     # If some attempts never began, the numbers in the bodies differ from those under which lines are stored.
     differ = any(one.number != one.attempt for one in attempts)

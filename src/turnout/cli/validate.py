@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from turnout.cli.format import format_count
 from turnout.cli.options import Json
 
 
@@ -85,8 +86,8 @@ def _line(each: dict[str, Any]) -> list[tuple[str, str]]:
         name = f" {each['workflow']}" if "workflow" in each else ""
         return [(f"✗ {each['target']}{name}: error[{error['code']}]: {error['message']}", "red")]
     names = ", ".join(map(_parameter, each["parameters"]))
-    count = len(each["tasks"])
-    return [("✓ ", "green"), (f"{each['workflow']}({names})", ""), (f"  {count} task{'s'[: count != 1]}", "dim")]
+    count = format_count(len(each["tasks"]), "task")
+    return [("✓ ", "green"), (f"{each['workflow']}({names})", ""), (f"  {count}", "dim")]
 
 
 def _parameter(each: dict[str, Any]) -> str:

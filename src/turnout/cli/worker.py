@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from turnout.cli.failure import Exit
+from turnout.cli.format import format_count
 from turnout.cli.options import LogLevel
 from turnout.cli.output import configure_logging, print_line
 from turnout.model.durations import seconds
@@ -142,7 +143,7 @@ def _ability(names: Sequence[str]) -> str:
 
     if tuple(names) == (SHELL_HANDLER,):
         return "commands only (--import names modules with tasks)"
-    return "1 handler" if len(names) == 1 else f"{len(names)} handlers"
+    return format_count(len(names), "handler")
 
 
 def _print_message(direction: str, address: str, frames: Sequence[bytes], codec: str) -> None:

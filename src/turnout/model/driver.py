@@ -7,7 +7,10 @@ from enum import StrEnum
 from turnout.model.rows import Holder
 from turnout.model.states import RunState
 
-NOT_DRIVEN = "not driven: start the program again, or `turnout orchestrate FILE`, or `turnout runs resume RUN --here`"
+NOT_DRIVEN = (
+    "not driven: start the program again, or `turnout orchestrate FILE`, "
+    "or `turnout runs resume RUN --here --target FILE`"
+)
 
 
 class Driver(StrEnum):

@@ -82,10 +82,21 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     return dispatcher
 
 
-def validate_all(dispatcher: DefaultDispatcher, registry: Registry) -> list[str]:
+def validate_all(dispatcher: DefaultDispatcher, registry: Registry, rules_origin: str | None = None) -> list[str]:
     """Checks the rules against the executors and all workflows, at the start of a Runner and in ``turnout config
-    check``. Returns warnings; raises for what cannot work."""
-    return dispatcher.validate(spec for name in registry.workflows if (spec := registry.spec_of(name)))
+    check``. Returns warnings; raises for what cannot work, with the origin of the rules if a rule is wrong."""
+    specs = (spec for name in registry.workflows if (spec := registry.spec_of(name)))
+    return _validate(dispatcher, specs, rules_origin)
+
+
+def _validate(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec], rules_origin: str | None) -> list[str]:
+    try:
+        return dispatcher.validate(specs)
+    except InvalidRouting as error:
+        if rules_origin is None or "rule" not in error.fields:
+            raise
+        message = f"{rules_origin}: routing.rules, {error.message}"
+        raise InvalidRouting(message, code=error.code, **error.fields) from error
 
 
 def executors_of(
@@ -174,11 +185,11 @@ class Plan:
     def check(self, workflow: Workflow[..., Any]) -> tuple[WorkflowSpec, list[str]]:
         """Returns the workflow as a value, and warnings; raises what would keep it from running."""
         spec = workflow.spec_for(self._tenant)
-        return spec, self._dispatcher.validate([spec])
+        return spec, _validate(self._dispatcher, [spec], self._settings.rules_origin)
 
     def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
         """Returns warnings about these workflows together, by the function that a Runner calls when it starts."""
-        return validate_all(self._dispatcher, registry_of(workflows, self._tenant))
+        return validate_all(self._dispatcher, registry_of(workflows, self._tenant), self._settings.rules_origin)
 
     def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
         """Returns where each task goes, by the function that decides it in a run."""

@@ -78,7 +78,7 @@ class Core:
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
         dispatcher = make_dispatcher(config)
         if config.drives:
-            validate_all(dispatcher, self.registry)
+            validate_all(dispatcher, self.registry, config.rules_origin)
         return dispatcher
 
     def _workers_executor(self) -> WorkersExecutor | None:

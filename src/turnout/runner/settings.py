@@ -26,7 +26,7 @@ from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
-from turnout.runner.config_schema import HUB
+from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
 from turnout.runner.targets import search_in
 
@@ -40,6 +40,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
 
     database_url: str
     routing: RoutingConfig | None = None
+    rules_origin: str | None = None
+    """The file or variable that the rules come from; None: the program gave them."""
     executors: Mapping[str, TaskExecutor] = {}
     workflows: Iterable[Workflow[..., Any]] | None = None
     tenant: str = DEFAULT_TENANT
@@ -92,6 +94,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     configured: dict[str, Any] = {
         "database_url": url_in(found),
         "routing": found.routing,
+        "rules_origin": None if "routing" in given or RULES not in found.entries else found.entries[RULES].origin,
         "tenant": found.get("tenant"),
         "polling": found.get("polling"),
         "settings": found.orchestration,

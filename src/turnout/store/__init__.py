@@ -12,7 +12,7 @@ from turnout.store.database import shown_url
 
 def connect(url: str, *, lanes: int = 8, connections: int = 10, create: bool = True) -> Store:
     """Returns the store for ``sqlite:///relative/path``, ``sqlite:////absolute/path``, ``sqlite:///:memory:`` or
-    ``postgresql://user@host/database``. It is not opened yet.
+    ``postgresql://user@host/database``. It is not opened yet. Raises InvalidSetting for any other URL.
 
     With ``create=False`` opening it creates nothing: it raises DatabaseNotFound if there is no store.
 

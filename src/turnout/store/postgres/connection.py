@@ -40,7 +40,7 @@ class PostgresDatabase:
     dialect: Dialect = "postgres"
 
     def __init__(self, url: str, settings: PostgresSettings) -> None:
-        self._url = url
+        self._given = _parsed(url)
         self._settings = settings
         blocks = load_blocks("postgres")
         # Few writes need all parts, and every part of a statement costs time, also if it finds no rows.
@@ -79,7 +79,7 @@ class PostgresDatabase:
         """Returns a new connection with the timeouts and planner settings."""
         if self._closed:
             raise StoreUnreachable("the store is closed")
-        given = _parsed(self._url)
+        given = self._given
         with translated():
             options = f"{given.get('options') or ''} {self._settings.options()}".strip()
             arguments: dict[str, Any] = {**self._settings.connection(), **given, "options": options}
