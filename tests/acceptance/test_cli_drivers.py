@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,28 @@ SAID = (
     "not driven: start the program again, or `turnout orchestrate FILE`, "
     "or `turnout runs resume RUN --here --target FILE`"
 )
+
+
+SCRIPT = """
+import os
+from pathlib import Path
+from turnout import Runner, task, workflow
+
+@task
+def die_once() -> str:
+    if not Path("died").exists():
+        Path("died").touch()
+        os._exit(9)
+    return "lives"
+
+@workflow
+def job() -> str:
+    return die_once()
+
+if __name__ == "__main__":
+    with Runner() as runner:
+        runner.run(job)
+"""
 
 
 async def driver_awaited(url: str, run_id: str) -> str:
@@ -64,3 +88,15 @@ def test_all_commands_agree_on_a_run_whose_orchestrator_was_killed(tmp_path: Pat
         assert watching.get(run_id).driver() == "not_needed"
     again = project.run("runs", "resume", run_id, "--here", "--target", "flows.py")
     assert again.code == 2 and "error[run_ended]" in again.err and "completed already" in again.err, again
+
+
+def test_the_advice_for_a_run_that_is_not_driven_works_for_a_script(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "turnout.toml").unlink()
+    (tmp_path / "job.py").write_text(SCRIPT)
+    command = [sys.executable, "job.py"]
+    died = subprocess.run(command, cwd=tmp_path, env=project.environment(), timeout=PATIENCE, check=False)
+    assert died.returncode == 9
+    assert SAID in project.run("runs", "ls", COLUMNS="250").out
+    here = project.run("runs", "resume", "last", "--here", "--target", "job.py", "--json")
+    assert here.code == 0 and here.json["result"] == "lives", here
