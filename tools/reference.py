@@ -147,19 +147,22 @@ def errors_part() -> list[str]:
     return table(("exception", "code", "exit code", "raised when", "remedy"), rows)
 
 
-def raised_codes() -> set[str]:
-    """Returns every code that the source gives to an exception, or to the error of a task, as a literal."""
-    found: set[str] = set()
+def raised_codes() -> dict[str, set[str]]:
+    """Returns every code that the source gives to an exception, or to the error of a task, as a literal, with the names
+    of the exceptions of ``turnout.errors`` that are called with it."""
+    kinds = {kind.__name__ for kind in exceptions()}
+    found: dict[str, set[str]] = {}
     for file in sorted((ROOT / "src" / "turnout").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 given = [each.value for each in node.keywords if each.arg == "code"]
-                if isinstance(node.func, ast.Name) and node.func.id in ("_refuse", "Problem") and len(node.args) > 1:
+                called = node.func.id if isinstance(node.func, ast.Name) else ""
+                if called in ("_refuse", "Problem") and len(node.args) > 1:
                     given += node.args
-                found |= {
-                    each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)
-                }
-    return {code for code in found if re.fullmatch(r"[a-z]+(_[a-z]+)+", code)}
+                for each in given:
+                    if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                        found.setdefault(each.value, set()).update({called} & kinds)
+    return {code: raised for code, raised in found.items() if re.fullmatch(r"[a-z]+(_[a-z]+)+", code)}
 
 
 def wait_reasons_part() -> list[str]:

@@ -193,9 +193,22 @@ def test_the_api_reference_has_every_exception() -> None:
 def test_every_error_code_is_in_its_page_with_cause_and_remedy() -> None:
     rows = re.findall(r"^\| (`.*?) \| [^|]+ \| [^|]+ \|$", (DOCS / "reference/errors.md").read_text(), re.MULTILINE)
     listed = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
-    codes = reference.raised_codes()
+    codes = set(reference.raised_codes())
     of_classes = {kind.code for kind in reference.exceptions()}
     assert len(codes) > 90 and sorted(codes - listed - of_classes) == []
+
+
+def test_every_error_code_is_listed_with_the_exceptions_that_have_it() -> None:
+    kinds, raised = {kind.__name__ for kind in reference.exceptions()}, reference.raised_codes()
+    sections = (DOCS / "reference/errors.md").read_text().partition("\n## Codes\n")[2].split("\n### ")
+    wrong: list[str] = []
+    for section in sections:
+        heading, _, rows = section.partition("\n| code |")
+        for codes, cause in re.findall(r"^\| (`.*?) \| ([^|]+) \|", rows, re.MULTILINE):
+            listed = {word for word in re.findall(r"`(\w+)`", heading + cause) if word in kinds}
+            for code in re.findall(r"`(\w+)`", codes):
+                wrong += [f"{code}: {missing}" for missing in sorted(raised.get(code, set()) - listed)]
+    assert len(sections) > 7 and wrong == []
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=named)

@@ -37,13 +37,13 @@ class ThreadExecutor(LocalExecutor[Attempt]):
     """The default executor.
 
     Every attempt that it accepts brings exactly one result, except those that still run when the grace of ``stop`` is
-    over: they end with the process. The thread that takes an attempt out of ``_live`` reports its result; all others
-    drop theirs.
+    over: they end with the process.
 
     A thread cannot be killed. When a sync body is cancelled or exceeds its timeout, the attempt ends at once and
     ``info.cancelled`` asks the body to return; until it does, its thread stays taken and ``capacity`` is one less.
     """
 
+    # The thread that takes an attempt out of _live reports its result; all others drop theirs.
     kinds: frozenset[str] = frozenset({"python"})
     isolates: bool = False
     trusted: bool = True
