@@ -8,12 +8,14 @@ import itertools
 import math
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 
+from tests.conformance.store_rows import OWNER, begin, completed, new_run, update
 from tests.faults.children import eventually
 from tests.faults.counted import Bodies
 from tests.faults.guarantees import check_history
@@ -170,6 +172,22 @@ def test_a_server_without_room_for_one_more_connection_slows_us_down_until_it_ha
         demand.end()
         assert not demand.failures, "a call failed although others of its pool were served"
         check_history(url)
+
+
+def test_a_lane_that_gets_no_connection_of_its_own_commits_over_one_of_the_pool(restarted_server: OwnServer) -> None:
+    """A ledger that begins to use a second lane while the server is full does not wait until the server has room."""
+    with restarted_server.database() as url, contextlib.closing(PostgresStore(url)) as store, ExitStack() as stack:
+        store.open()
+        with contextlib.suppress(psycopg.OperationalError):
+            while True:
+                stack.enter_context(contextlib.closing(psycopg.connect(restarted_server.dsn)))
+        begin(store, OWNER)
+        run = new_run()
+        with ThreadPoolExecutor(1) as lane:
+            inserted = lane.submit(store.commit, [run]).result(PATIENCE)
+            more = new_run()
+            both = lane.submit(store.commit, [more, update(run.run_id, completed())]).result(PATIENCE)
+        assert [outcome.applied for outcome in (*inserted, *both)] == [True, True, True]
 
 
 def test_readers_in_the_same_program_and_the_orchestrator_do_not_starve_one_another(

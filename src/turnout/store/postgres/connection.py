@@ -119,9 +119,19 @@ class PostgresDatabase:
 
     def statement(self, block: str, params: dict[str, Any]) -> Rows:
         """Runs one statement of the ledger, which is its own transaction: one round trip."""
-        connection = self.own("ledger")
-        with translated():
+        with self.for_ledger() as connection, translated():
             return self._run(connection, block, params)
+
+    @contextmanager
+    def for_ledger(self) -> Iterator[Connection]:
+        """Yields the calling lane's own connection; one of the pool's if the server has no room for one more."""
+        try:
+            connection = self.own("ledger")
+        except StoreUnreachable:
+            with self.pool.lend() as lent:
+                yield lent.connection
+            return
+        yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[Execute]:

@@ -44,11 +44,11 @@ class PostgresLedger:
 
     def _both(self, insert: dict[str, Any], block: str, update: dict[str, Any]) -> tuple[Rows, Rows]:
         """Runs two statements in one transaction, sent together."""
-        connection = self._database.own("ledger")
-        with translated(), connection.pipeline(), connection.transaction():
-            first = self._database.execute(connection, "insert_batch", insert)
-            second = self._database.execute(connection, block, update)
-        return first.fetchall(), second.fetchall()
+        with self._database.for_ledger() as connection:
+            with translated(), connection.pipeline(), connection.transaction():
+                first = self._database.execute(connection, "insert_batch", insert)
+                second = self._database.execute(connection, block, update)
+            return first.fetchall(), second.fetchall()
 
     def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:
         """Returns outcomes of runs that existed already, or whose parent does not wait for them; the others applied."""
