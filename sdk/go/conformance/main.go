@@ -40,7 +40,7 @@ func sleep(ctx context.Context, step *worker.Step) (any, error) {
 func say(ctx context.Context, step *worker.Step) (any, error) {
 	var config struct {
 		Lines []string
-		MS    int64
+		MS    *int64
 	}
 	if err := step.DecodeConfig(&config); err != nil {
 		return nil, err
@@ -48,7 +48,10 @@ func say(ctx context.Context, step *worker.Step) (any, error) {
 	for _, line := range config.Lines {
 		step.Logf("%s", line)
 	}
-	return len(config.Lines), wait(ctx, config.MS)
+	if config.MS != nil {
+		return len(config.Lines), wait(ctx, *config.MS)
+	}
+	return len(config.Lines), nil
 }
 
 func large(_ context.Context, step *worker.Step) (any, error) {

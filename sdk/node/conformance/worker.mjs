@@ -24,7 +24,7 @@ handler('conformance.retry_after', () => {
 handler('conformance.sleep', ({ config, signal }) => sleep(config.ms, 'slept', { signal }));
 handler('conformance.say', async (step) => {
   for (const line of step.config.lines) step.log(line, 'stdout');
-  await sleep(step.config.ms ?? 0, null, { signal: step.signal });
+  if (step.config.ms !== undefined) await sleep(step.config.ms, null, { signal: step.signal });
   return step.config.lines.length;
 });
 handler('conformance.progress', (step) => {

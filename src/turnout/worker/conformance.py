@@ -48,11 +48,12 @@ def sleep(step: Step, info: TaskInfo) -> str:
 
 
 @handler("conformance.say")
-def say(step: Step, info: TaskInfo) -> int:
+def say(step: Step, info: TaskInfo, **_: Any) -> int:
     lines: list[str] = step.handler_config["lines"]
     for line in lines:
         print(line)  # noqa: T201 - what a handler prints is what is looked for
-    info.wait_cancelled(step.handler_config.get("ms", 0) / 1000)
+    if "ms" in step.handler_config:
+        info.wait_cancelled(step.handler_config["ms"] / 1000)
     return len(lines)
 
 
