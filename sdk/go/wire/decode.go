@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -16,70 +17,117 @@ func DecodeStep(document []byte) (*Step, error) {
 	return step, decode(document, step, "step")
 }
 
-// decode reads an object into a struct, strictly: encoding/json accepts null for any type, ignores missing fields and
-// the case of names. The tag "wire" is the rule for a field besides its type: "required",
-// "true" (its default), "object", "object or null". Pointers may be null, raw JSON may be anything.
-func decode(raw []byte, into any, path string) error {
-	if !utf8.Valid(raw) {
-		return fmt.Errorf("%s is not UTF-8", path)
-	}
-	return assign(bytes.TrimSpace(raw), reflect.ValueOf(into).Elem(), path)
+// fault is what is wrong with a part of a document. Its path is put together while the error is returned: most
+// documents have none.
+type fault struct {
+	path, text string
+	limit      error // ErrOverLimit, or nil
 }
 
-var rawType = reflect.TypeOf(json.RawMessage(nil))
+func (f *fault) Error() string {
+	if f.limit != nil {
+		return f.limit.Error() + ": " + f.path + f.text
+	}
+	return f.path + f.text
+}
 
-func assign(raw []byte, into reflect.Value, path string) error {
-	if into.Type() == rawType {
-		into.SetBytes(raw)
-		return nil
+func (f *fault) Unwrap() error { return f.limit }
+
+func (f *fault) in(path string) *fault {
+	f.path = path + f.path
+	return f
+}
+
+// decode reads an object into a struct, strictly: encoding/json accepts null for any type, ignores missing fields and
+// the case of names. The tag "wire" is the rule for a field besides its type: "required",
+// "true" (its default), "object", "object or null". Pointers may be null, raw JSON may be anything. The syntax is
+// checked once, for the whole document; raw JSON is a part of it, not a copy.
+func decode(raw []byte, into any, path string) error {
+	if !utf8.Valid(raw) {
+		return &fault{path: path, text: " is not UTF-8"}
 	}
-	if into.Kind() == reflect.Pointer {
-		if isNull(raw) {
-			return nil
-		}
-		into.Set(reflect.New(into.Type().Elem()))
-		return assign(raw, into.Elem(), path)
+	if !json.Valid(raw) {
+		var none json.RawMessage
+		return fmt.Errorf("%s: %w", path, json.Unmarshal(raw, &none))
 	}
-	if isNull(raw) {
-		return fmt.Errorf("%s must not be null", path)
-	}
-	switch into.Kind() {
-	case reflect.Struct:
-		return assignStruct(raw, into, path)
-	case reflect.Slice:
-		return assignSlice(raw, into, path)
-	case reflect.Map:
-		return assignMap(raw, into, path)
-	}
-	if err := json.Unmarshal(raw, into.Addr().Interface()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if found := assign(bytes.TrimSpace(raw), reflect.ValueOf(into).Elem()); found != nil {
+		return found.in(path)
 	}
 	return nil
 }
 
-func assignStruct(raw []byte, into reflect.Value, path string) error {
-	var found map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+var rawType = reflect.TypeOf(json.RawMessage(nil))
+
+func assign(raw []byte, into reflect.Value) *fault {
+	if into.Type() == rawType {
+		into.SetBytes(raw)
+		return nil
 	}
-	for index, field := range fieldsOf(into.Type()) {
-		value, there := found[field.name]
-		switch {
-		case !there && field.rule == "required":
-			return fmt.Errorf("%s.%s is missing", path, field.name)
-		case !there:
-			fill(into.Field(index), field.rule)
+	kind := into.Kind()
+	if raw[0] == 'n' {
+		if kind == reflect.Pointer {
+			return nil
+		}
+		return &fault{text: " must not be null"}
+	}
+	switch kind {
+	case reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		return assign(raw, into.Elem())
+	case reflect.Struct:
+		return assignStruct(raw, into)
+	case reflect.Slice:
+		return assignSlice(raw, into)
+	case reflect.Map:
+		return assignMap(raw, into)
+	}
+	return assignPlain(raw, into)
+}
+
+// assignPlain reads a text, a number or a truth value. encoding/json reads what is escaped, and names what is wrong.
+func assignPlain(raw []byte, into reflect.Value) *fault {
+	switch into.Kind() {
+	case reflect.String:
+		if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+			into.SetString(string(raw[1 : len(raw)-1]))
+			return nil
+		}
+	case reflect.Int, reflect.Int64:
+		if number, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			into.SetInt(number)
+			return nil
+		}
+	}
+	if err := json.Unmarshal(raw, into.Addr().Interface()); err != nil {
+		return &fault{text: ": " + err.Error()}
+	}
+	return nil
+}
+
+func assignStruct(raw []byte, into reflect.Value) *fault {
+	if raw[0] != '{' {
+		return &fault{text: " must be an object"}
+	}
+	fields := fieldsOf(into.Type())
+	var given uint64 // a bit for each field
+	for object := (members{raw: raw, at: 1}); object.next(); {
+		index := fields.index(object.name)
+		if index < 0 {
 			continue
-		case field.rule == "object" && value[0] != '{',
-			field.rule == "object or null" && value[0] != '{' && !isNull(value):
-			return fmt.Errorf("%s.%s must be an %s", path, field.name, field.rule)
 		}
-		if err := checkList(value, field.name, path); err != nil {
-			return err
+		given |= 1 << index
+		if found := fields[index].assign(object.value, into.Field(index)); found != nil {
+			return found
 		}
-		if err := assign(value, into.Field(index), path+"."+field.name); err != nil {
-			return err
+	}
+	for index := range fields {
+		if given&(1<<index) != 0 {
+			continue
 		}
+		if fields[index].rule == "required" {
+			return &fault{path: "." + fields[index].name, text: " is missing"}
+		}
+		fill(into.Field(index), fields[index].rule)
 	}
 	return nil
 }
@@ -97,52 +145,77 @@ func fill(field reflect.Value, rule string) {
 	}
 }
 
-func assignSlice(raw []byte, into reflect.Value, path string) error {
-	var found []json.RawMessage
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+func assignSlice(raw []byte, into reflect.Value) *fault {
+	if raw[0] != '[' {
+		return &fault{text: " must be a list"}
 	}
-	into.Set(reflect.MakeSlice(into.Type(), len(found), len(found)))
-	for index, value := range found {
-		if err := assign(value, into.Index(index), fmt.Sprintf("%s[%d]", path, index)); err != nil {
-			return err
+	size, index := count(raw), 0
+	into.Set(reflect.MakeSlice(into.Type(), size, size))
+	for list := (members{raw: raw, at: 1}); list.next(); index++ {
+		if found := assign(list.value, into.Index(index)); found != nil {
+			return found.in("[" + strconv.Itoa(index) + "]")
 		}
 	}
 	return nil
 }
 
-func assignMap(raw []byte, into reflect.Value, path string) error {
-	var found map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+func assignMap(raw []byte, into reflect.Value) *fault {
+	if raw[0] != '{' {
+		return &fault{text: " must be an object"}
 	}
-	into.Set(reflect.MakeMapWithSize(into.Type(), len(found)))
-	for name, value := range found {
-		member := reflect.New(into.Type().Elem()).Elem()
-		if err := assign(value, member, path+"."+name); err != nil {
-			return err
+	into.Set(reflect.MakeMap(into.Type()))
+	member := reflect.New(into.Type().Elem()).Elem()
+	for object := (members{raw: raw, at: 1}); object.next(); {
+		member.Set(reflect.Zero(member.Type()))
+		if found := assign(object.value, member); found != nil {
+			return found.in("." + string(object.name))
 		}
-		into.SetMapIndex(reflect.ValueOf(name), member)
+		into.SetMapIndex(reflect.ValueOf(string(object.name)), member)
 	}
 	return nil
 }
 
-func isNull(raw []byte) bool { return string(raw) == "null" }
-
+// field is a field of a struct: its name in a document, and the rule for it.
 type field struct{ name, rule string }
 
-var known sync.Map // reflect.Type → []field
-
-func fieldsOf(of reflect.Type) []field {
-	if found, ok := known.Load(of); ok {
-		return found.([]field)
+func (f *field) assign(raw []byte, into reflect.Value) *fault {
+	isObject := raw[0] == '{'
+	if (f.rule == "object" && !isObject) || (f.rule == "object or null" && !isObject && raw[0] != 'n') {
+		return &fault{path: "." + f.name, text: " must be an " + f.rule}
 	}
-	fields := make([]field, of.NumField())
-	for index := range fields {
+	if found := checkList(raw, f.name); found != nil {
+		return found
+	}
+	if found := assign(raw, into); found != nil {
+		return found.in("." + f.name)
+	}
+	return nil
+}
+
+type fields []field
+
+// index returns the field of this name, -1 if there is none.
+func (f fields) index(name []byte) int {
+	for index := range f {
+		if f[index].name == string(name) {
+			return index
+		}
+	}
+	return -1
+}
+
+var known sync.Map // reflect.Type → fields
+
+func fieldsOf(of reflect.Type) fields {
+	if found, ok := known.Load(of); ok {
+		return found.(fields)
+	}
+	made := make(fields, of.NumField())
+	for index := range made {
 		tag := of.Field(index).Tag
 		name, _, _ := strings.Cut(tag.Get("json"), ",")
-		fields[index] = field{name, tag.Get("wire")}
+		made[index] = field{name, tag.Get("wire")}
 	}
-	known.Store(of, fields)
-	return fields
+	known.Store(of, made)
+	return made
 }

@@ -22,46 +22,14 @@ var limits = map[string]int{
 	"versions": maxNames, "codecs": maxNames, "hubs": maxNames,
 }
 
-// checkList returns ErrOverLimit for a list, as valid JSON, over its limit, before memory for its members is allocated.
-func checkList(raw []byte, field, path string) error {
+// checkList returns a fault for a list, as valid JSON, over its limit, before memory for its members is allocated.
+func checkList(raw []byte, field string) *fault {
 	most, bounded := limits[field]
-	if !bounded || len(raw) == 0 || raw[0] != '[' {
+	if !bounded || raw[0] != '[' {
 		return nil
 	}
-	if count := members(raw); count > most {
-		return fmt.Errorf("%w: %s has %d %s; the limit is %d", ErrOverLimit, path, count, field, most)
+	if found := count(raw); found > most {
+		return &fault{text: fmt.Sprintf(" has %d %s; the limit is %d", found, field, most), limit: ErrOverLimit}
 	}
 	return nil
-}
-
-// members counts the members of a list in valid JSON. An empty list counts as one, which no limit excludes.
-func members(raw []byte) int {
-	count, depth := 1, 0
-	for index := 0; index < len(raw); index++ {
-		switch raw[index] {
-		case '"':
-			index = endOfText(raw, index)
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		case ',':
-			if depth == 1 {
-				count++
-			}
-		}
-	}
-	return count
-}
-
-// endOfText returns the index of the quote that ends the text which begins here.
-func endOfText(raw []byte, start int) int {
-	index := start + 1
-	for index < len(raw) && raw[index] != '"' {
-		if raw[index] == '\\' {
-			index++
-		}
-		index++
-	}
-	return index
 }

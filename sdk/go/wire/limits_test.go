@@ -84,8 +84,8 @@ func TestNestingIsBounded(t *testing.T) {
 }
 
 func TestCommasInTextsAndInMembersAreNoMembers(t *testing.T) {
-	if count := members([]byte(`["a,\",b", {"c": [1, 2]}, [3, 4]]`)); count != 3 {
-		t.Errorf("%d members instead of 3", count)
+	if found := count([]byte(`["a,\",b", {"c": [1, 2]}, [3, 4]]`)); found != 3 {
+		t.Errorf("%d members instead of 3", found)
 	}
 }
 
