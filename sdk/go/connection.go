@@ -102,8 +102,10 @@ func (c *connection) connect(now time.Time) error {
 	return nil
 }
 
-// flush sends what is due. A full queue drops messages: the session repeats what matters.
-func (c *connection) flush(now time.Time) {
+// flush sends what is new about changed steps, and what is due. A full queue drops messages: the session repeats what
+// matters.
+func (c *connection) flush(changed []*wire.HeldStep, now time.Time) {
+	c.session.Report(changed, now)
 	c.session.Tick(now)
 	for _, frames := range c.session.Outbox {
 		if c.dealer != nil {

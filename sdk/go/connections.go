@@ -22,6 +22,7 @@ type connections struct {
 	aliases      map[*connection][]*connection // retired connections by the one that has the session with their hub
 	ignoredUntil map[string]time.Time          // the times until which addresses that gave no answer are not connected to
 	kept         map[string]time.Time          // the times until which the steps of each hub remain its own
+	openHubs     string                        // the hubs with an open session at the last refresh
 	discover     bool                          // whether to connect to the hubs that a hub names
 	newSession   func() *wire.WorkerSession
 	open         func(address string) (*dealer, error)
@@ -92,9 +93,21 @@ func (c *connections) sessionOf(hub string) *wire.WorkerSession {
 // silent for longer than its lease, so that it has given them to other workers.
 func (c *connections) gone(hub string, now time.Time) bool { return now.After(c.kept[hub]) }
 
-// refresh extends the leases of connected hubs, and connects to the hubs that they name.
+// refresh extends the leases of connected hubs, and connects to the hubs that they name. What a hub gave that has no
+// session any more is reported to all others.
 func (c *connections) refresh(now time.Time) {
-	for _, each := range c.opened() {
+	opened := c.opened()
+	hubs := ""
+	for _, each := range opened {
+		hubs += each.session.Hub + "\n"
+	}
+	if hubs != c.openHubs {
+		c.openHubs = hubs
+		for _, each := range opened {
+			each.session.CheckAll()
+		}
+	}
+	for _, each := range opened {
 		c.kept[each.session.Hub] = now.Add(each.session.Lease)
 		if c.discover {
 			c.follow(each, now)

@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// Credits for each slot, so that the next step is there when a slot becomes free.
-	creditsPerSlot = 2
 	// Lines, progress and results in the inbox; handlers that add more block.
 	maxInbox   = 10_000
 	byeTimeout = time.Second
@@ -35,14 +33,13 @@ type loop struct {
 	heldSteps   *wire.HeldSteps
 	connections *connections
 	pool        *pool
+	prefetch    prefetch
 	inbox       chan event
 	wakeup      *wakeup
 	over        chan struct{}
 	stops       int32
 	helloSeq    int64
-	deadline    time.Time // the next time at which a step must be checked
-	free        int       // slots that are still free in this round
-	full        bool      // of unacknowledged results
+	full        bool // of unacknowledged results
 	draining    bool
 	stopBy      time.Time // the end of the grace period, once it drains
 	byeSentAt   time.Time // zero before bye is sent
@@ -130,13 +127,22 @@ func (l *loop) round(now time.Time) error {
 		l.reportStuck(stuck)
 	}
 	l.connections.refresh(now)
+	if l.draining {
+		l.returnAll()
+	} else {
+		l.beginSteps(now)
+	}
+	if l.prefetch.isDue(now) {
+		l.prefetch.tick(l.options.Concurrency-l.pool.stuck, now)
+		l.returnSteps(now)
+	}
 	l.connections.divide(l.credits())
-	l.beginSteps(now)
 	if l.draining {
 		l.finishDrain(now)
 	}
+	changed := l.heldSteps.TakeChanged()
 	for _, each := range l.connections.all() {
-		each.flush(now)
+		each.flush(changed, now)
 		if err := l.act(each, now); err != nil {
 			return err
 		}
@@ -148,7 +154,10 @@ func (l *loop) wait() error {
 	if l.ended || len(l.inbox) > 0 {
 		return nil
 	}
-	due := earliest(earliest(l.pool.nextDue(), l.deadline), l.stopBy)
+	due := earliest(earliest(l.pool.nextDue(), l.prefetch.nextDue(l.heldSteps.Len() == 0)), l.stopBy)
+	if !l.byeSentAt.IsZero() {
+		due = earliest(due, l.byeSentAt.Add(byeTimeout))
+	}
 	for _, each := range l.connections.list {
 		due = earliest(due, each.nextDue())
 	}
@@ -184,6 +193,7 @@ func (l *loop) takeInbox() {
 		switch {
 		case message.result != nil:
 			l.pool.release(message.token)
+			l.prefetch.ended++
 			l.heldSteps.Finish(message.token, message.result)
 		case message.progress != nil:
 			if heldStep := l.heldSteps.Get(message.token); heldStep != nil {
@@ -208,11 +218,11 @@ func (l *loop) credits() int {
 	if l.full {
 		limit /= 2
 	}
-	l.full = len(l.heldSteps.Select(func(each *wire.HeldStep) bool { return each.State == wire.Done })) >= limit
+	l.full = l.heldSteps.Unacknowledged() >= limit
 	if l.draining || l.full {
 		return 0
 	}
-	return creditsPerSlot * (l.options.Concurrency - l.pool.stuck)
+	return l.prefetch.credits(l.options.Concurrency - l.pool.stuck)
 }
 
 func earliest(one, other time.Time) time.Time {

@@ -6,6 +6,8 @@ import (
 	"github.com/turnout-workflows/turnout/sdk/go/wire"
 )
 
+const late = "its deadline had passed before it could begin"
+
 // The actions of the loop: requests of hubs, steps that begin or are returned, and shutdown.
 
 func (l *loop) act(from *connection, now time.Time) error {
@@ -53,43 +55,63 @@ func (l *loop) refused(from *connection, reason string) error {
 	return nil
 }
 
+// beginSteps begins steps while slots are free, in the order of arrival. A granted step counts as begun, even if this
+// worker dies: leave is requested when a slot is free.
 func (l *loop) beginSteps(now time.Time) {
-	l.deadline, l.free = wire.Later, l.pool.free()
-	for _, heldStep := range l.heldSteps.Select(func(each *wire.HeldStep) bool { return each.State == wire.Waiting }) {
-		l.beginOrReturn(heldStep, now)
+	free := l.pool.free()
+	l.heldSteps.EachWaiting(func(heldStep *wire.HeldStep) bool {
+		if free <= 0 {
+			return false
+		}
+		session := l.connections.sessionOf(heldStep.Hub)
+		switch {
+		case heldStep.IsLate(now):
+			l.heldSteps.ReturnStep(heldStep.Token(), late)
+		case session == nil || !session.InContact(time.Now()):
+		case heldStep.Granted:
+			free--
+			l.heldSteps.Begin(heldStep)
+			l.pool.start(newJob(l.base, heldStep.Step, l.options.Registry, l))
+		default:
+			free--
+			l.heldSteps.RequestStart(heldStep)
+		}
+		return true
+	})
+}
+
+// returnAll returns all steps that have not begun.
+func (l *loop) returnAll() {
+	l.heldSteps.EachWaiting(func(each *wire.HeldStep) bool {
+		l.heldSteps.ReturnStep(each.Token(), "the worker is stopping")
+		return true
+	})
+}
+
+// returnSteps returns steps that cannot begin here soon, so that other workers get them.
+func (l *loop) returnSteps(now time.Time) {
+	l.heldSteps.EachWaiting(func(each *wire.HeldStep) bool {
+		if reason := l.returnReason(each, now); reason != "" {
+			l.heldSteps.ReturnStep(each.Token(), reason)
+		}
+		return true
+	})
+	for _, each := range waitTooLong(l.heldSteps, l.options.Concurrency, now) {
+		l.heldSteps.ReturnStep(each.Token(), "it is not its turn for long")
 	}
 }
 
-// beginOrReturn begins a step, returns it, or leaves it waiting.
-func (l *loop) beginOrReturn(heldStep *wire.HeldStep, now time.Time) {
-	session := l.connections.sessionOf(heldStep.Hub)
-	deadline, limited := heldStep.Deadline()
+// returnReason returns why a step that waits is returned, "" if it is not.
+func (l *loop) returnReason(heldStep *wire.HeldStep, now time.Time) string {
 	switch {
-	case l.draining:
-		l.heldSteps.ReturnStep(heldStep.Token(), "the worker is stopping")
-	case limited && !now.Before(deadline):
-		l.heldSteps.ReturnStep(heldStep.Token(), "its deadline had passed before it could begin")
+	case heldStep.IsLate(now):
+		return late
 	case l.pool.stuck == l.options.Concurrency:
-		l.heldSteps.ReturnStep(heldStep.Token(), "all slots are held by handlers that do not return")
-	case session == nil && len(l.connections.opened()) > 0 && l.connections.gone(heldStep.Hub, now):
-		l.heldSteps.ReturnStep(heldStep.Token(), "its hub is gone")
-	case l.free > 0 && session != nil && session.InContact(time.Now()):
-		l.free--
-		l.begin(heldStep)
-	case limited:
-		l.deadline = earliest(l.deadline, deadline)
+		return "all slots are held by handlers that do not return"
+	case len(l.connections.opened()) > 0 && l.connections.sessionOf(heldStep.Hub) == nil && l.connections.gone(heldStep.Hub, now):
+		return "its hub is gone"
 	}
-}
-
-// begin starts a step that may begin. A granted step counts as begun, even if this worker dies: leave is requested when
-// a slot is free.
-func (l *loop) begin(heldStep *wire.HeldStep) {
-	if !heldStep.Granted {
-		heldStep.StartWanted = true
-		return
-	}
-	heldStep.State = wire.Running
-	l.pool.start(newJob(l.base, heldStep.Step, l.options.Registry, l))
+	return ""
 }
 
 // reportStuck reports a handler that did not end when it was stopped. It holds its slot until it ends.
@@ -114,8 +136,9 @@ func (l *loop) abandon() {
 	for _, each := range l.heldSteps.Select(func(each *wire.HeldStep) bool { return each.State == wire.Running }) {
 		l.heldSteps.Finish(each.Token(), wire.Unable(each.Step, wire.Lost, "its worker was stopped"))
 	}
+	changed := l.heldSteps.TakeChanged()
 	for _, each := range l.connections.list {
-		each.flush(time.Now())
+		each.flush(changed, time.Now())
 	}
 }
 
@@ -130,6 +153,5 @@ func (l *loop) finishDrain(now time.Time) {
 			each.session.Bye("drained")
 		}
 	}
-	l.deadline = l.byeSentAt.Add(byeTimeout)
-	l.ended = len(l.connections.opened()) == 0 || !now.Before(l.deadline)
+	l.ended = len(l.connections.opened()) == 0 || !now.Before(l.byeSentAt.Add(byeTimeout))
 }

@@ -29,7 +29,7 @@ type Options struct {
 	Connect     []string          // addresses of hubs; TURNOUT_CONNECT, comma-separated
 	Name        string            // for people; TURNOUT_WORKER_NAME
 	Labels      map[string]string // TURNOUT_WORKER_LABELS, as gpu=true,zone=a
-	Concurrency int               // handlers at once, 4; twice as many steps are held; TURNOUT_WORKER_CONCURRENCY
+	Concurrency int               // handlers at once, 4; twice as many steps are held, more while they are quick; TURNOUT_WORKER_CONCURRENCY
 	Curve       *Curve            // TURNOUT_CURVE_SERVER_KEY, TURNOUT_CURVE_PUBLIC_KEY, TURNOUT_CURVE_SECRET_KEY
 	// KeyFile is a file as turnout keys generate makes it, in place of the worker's own pair in Curve;
 	// TURNOUT_CURVE_KEY_FILE.

@@ -24,6 +24,8 @@ type HeldStep struct {
 	StartWanted bool // a slot is free for it: leave to begin may be requested
 	Result      *Result
 
+	waiting                                            *list.Element // its place among those that wait
+	changed                                            bool          // it has news for its hub
 	receivedAt, startSentAt, resultSentAt, linesSentAt time.Time
 	lines                                              []Line
 	offset                                             int // lines that the hub has acknowledged
@@ -37,13 +39,10 @@ func (h *HeldStep) Token() string { return h.Step.Metadata.Token }
 // needsStart returns whether the step needs leave to begin and could begin now.
 func (h *HeldStep) needsStart() bool { return h.State == Waiting && h.StartWanted && !h.Granted }
 
-// Deadline returns the time after which the result is not needed, if there is one.
-func (h *HeldStep) Deadline() (time.Time, bool) {
+// IsLate returns whether the deadline of the step has passed: its result is not needed, so it need not begin.
+func (h *HeldStep) IsLate(now time.Time) bool {
 	limit := h.Step.Metadata.DeadlineMS
-	if limit == nil {
-		return time.Time{}, false
-	}
-	return h.receivedAt.Add(milliseconds(*limit)), true
+	return limit != nil && now.Sub(h.receivedAt) >= milliseconds(*limit)
 }
 
 // resetSent makes everything due again, for a new session.
@@ -51,11 +50,17 @@ func (h *HeldStep) resetSent() {
 	h.startSentAt, h.resultSentAt, h.linesSentAt, h.unacknowledgedLines = time.Time{}, time.Time{}, time.Time{}, 0
 }
 
+// WaitedFor returns how long ago the step was received.
+func (h *HeldStep) WaitedFor(now time.Time) time.Duration { return now.Sub(h.receivedAt) }
+
 // HeldSteps holds the steps of a worker over all its hubs, in the order of arrival. A token begins once; its result
 // stays until it is acknowledged.
 type HeldSteps struct {
 	order    *list.List
 	table    map[string]*list.Element
+	waiting  *list.List // those that have not begun
+	changed  []*HeldStep
+	done     int
 	finished map[string]struct{}
 	ring     []string // the finished tokens, the oldest at next
 	next     int
@@ -63,11 +68,46 @@ type HeldSteps struct {
 
 // NewHeldSteps returns an empty HeldSteps.
 func NewHeldSteps() *HeldSteps {
-	return &HeldSteps{order: list.New(), table: map[string]*list.Element{}, finished: map[string]struct{}{}}
+	return &HeldSteps{
+		order: list.New(), table: map[string]*list.Element{}, waiting: list.New(), finished: map[string]struct{}{},
+	}
 }
 
 // Len returns the number of steps.
 func (h *HeldSteps) Len() int { return h.order.Len() }
+
+// Unacknowledged returns the number of steps with a result.
+func (h *HeldSteps) Unacknowledged() int { return h.done }
+
+// EachWaiting calls act for the steps that have not begun, in the order of arrival, until act returns false. The step
+// may stop waiting meanwhile.
+func (h *HeldSteps) EachWaiting(act func(*HeldStep) bool) {
+	for each := h.waiting.Front(); each != nil; {
+		next := each.Next()
+		if !act(each.Value.(*HeldStep)) {
+			return
+		}
+		each = next
+	}
+}
+
+// TakeChanged returns the steps that have a result, lines or a wish to begin which their hub may not have been sent,
+// and were not returned before.
+func (h *HeldSteps) TakeChanged() []*HeldStep {
+	changed := h.changed
+	h.changed = nil
+	for _, each := range changed {
+		each.changed = false
+	}
+	return changed
+}
+
+func (h *HeldSteps) change(heldStep *HeldStep) {
+	if !heldStep.changed {
+		heldStep.changed = true
+		h.changed = append(h.changed, heldStep)
+	}
+}
 
 // Get returns the step of a token, nil if there is none.
 func (h *HeldSteps) Get(token string) *HeldStep {
@@ -99,13 +139,39 @@ func (h *HeldSteps) Add(step *Step, batchID, hub string, now time.Time) bool {
 	heldStep := &HeldStep{Step: step, BatchID: batchID, Hub: hub, State: Waiting, receivedAt: now}
 	heldStep.Granted = !step.Metadata.ConfirmStart
 	h.table[token] = h.order.PushBack(heldStep)
+	heldStep.waiting = h.waiting.PushBack(heldStep)
 	return true
+}
+
+// RequestStart is called when a slot is free for a step that needs leave to begin. A granted step counts as begun, even
+// if this worker dies.
+func (h *HeldSteps) RequestStart(heldStep *HeldStep) {
+	if !heldStep.StartWanted {
+		heldStep.StartWanted = true
+		h.change(heldStep)
+	}
+}
+
+// Begin is called when the handler of a step is started.
+func (h *HeldSteps) Begin(heldStep *HeldStep) {
+	heldStep.State = Running
+	h.stopWaiting(heldStep)
+}
+
+func (h *HeldSteps) stopWaiting(heldStep *HeldStep) {
+	if heldStep.waiting != nil {
+		h.waiting.Remove(heldStep.waiting)
+		heldStep.waiting = nil
+	}
 }
 
 // Finish sets a step's result; the first one counts.
 func (h *HeldSteps) Finish(token string, result *Result) {
 	if heldStep := h.Get(token); heldStep != nil && heldStep.Result == nil {
 		heldStep.Result, heldStep.State, heldStep.resultSentAt = result, Done, time.Time{}
+		h.done++
+		h.stopWaiting(heldStep)
+		h.change(heldStep)
 	}
 }
 
@@ -121,9 +187,13 @@ func (h *HeldSteps) Forget(tokens []string) []string {
 	var running []string
 	for _, token := range tokens {
 		if heldStep := h.Get(token); heldStep != nil {
-			if heldStep.State == Running {
+			switch heldStep.State {
+			case Running:
 				running = append(running, token)
+			case Done:
+				h.done--
 			}
+			h.stopWaiting(heldStep)
 			h.order.Remove(h.table[token])
 			delete(h.table, token)
 		}
@@ -161,6 +231,7 @@ func (h *HeldSteps) AddLine(token, stream, text string) {
 		line = Line{"log", "… lines are missing here …"}
 	}
 	heldStep.lines = append(heldStep.lines, line)
+	h.change(heldStep)
 }
 
 // AcknowledgeLines drops the lines before next, which the hub has.
@@ -177,5 +248,6 @@ func (h *HeldSteps) AcknowledgeLines(token string, next int) {
 		heldStep.lines = append([]Line(nil), heldStep.lines[count:]...)
 		heldStep.offset += count
 		heldStep.unacknowledgedLines, heldStep.full, heldStep.linesSentAt = 0, false, time.Time{}
+		h.change(heldStep)
 	}
 }

@@ -58,6 +58,7 @@ func (h *hub) give(steps ...Step) *hub { return h.receive(&Steps{"b1", Version, 
 
 func (h *hub) pass(time time.Duration) *hub {
 	h.now = h.now.Add(time)
+	h.session.Report(h.heldSteps.TakeChanged(), h.now)
 	h.session.Tick(h.now)
 	return h
 }

@@ -27,6 +27,7 @@ func (s *WorkerSession) onWelcome(message *Welcome, now time.Time) {
 	for _, each := range s.ownSteps() {
 		each.resetSent()
 	}
+	s.CheckAll()
 	s.SendHeartbeat(now)
 }
 

@@ -54,6 +54,7 @@ type WorkerSession struct {
 	heartbeat                            time.Duration
 	maxBytes                             int64
 	report                               report
+	reportDue                            time.Time // when all own steps are to be checked for what is due
 }
 
 // NewWorkerSession returns a closed session. nextHelloSeq numbers the connections of the process; orphan returns true for
@@ -123,7 +124,24 @@ func (s *WorkerSession) Bye(reason string) {
 	}
 }
 
-// Tick sends what is due.
+// Report sends what is new about those of these steps that are this hub's.
+func (s *WorkerSession) Report(changed []*HeldStep, now time.Time) {
+	if s.State == Open {
+		s.reportDue = earlier(s.reportDue, s.sendDue(s.own(changed), now))
+	}
+}
+
+// CheckAll makes the next Tick check all own steps: the hubs that the worker has a session with have changed, and so may
+// have the steps without one.
+func (s *WorkerSession) CheckAll() { s.reportDue = time.Time{} }
+
+// sendDue sends what is due about these steps, and returns when there is something to send again.
+func (s *WorkerSession) sendDue(ownSteps []*HeldStep, now time.Time) time.Time {
+	s.report.due(ownSteps, now)
+	return s.report.next(ownSteps)
+}
+
+// Tick sends what is due by time.
 func (s *WorkerSession) Tick(now time.Time) {
 	switch s.State {
 	case Greeting:
@@ -140,7 +158,9 @@ func (s *WorkerSession) Tick(now time.Time) {
 		if now.Sub(s.heartbeatSentAt) >= s.heartbeat {
 			s.SendHeartbeat(now)
 		}
-		s.report.due(s.ownSteps(), now)
+		if !now.Before(s.reportDue) {
+			s.reportDue = s.sendDue(s.ownSteps(), now)
+		}
 	}
 }
 
@@ -150,7 +170,7 @@ func (s *WorkerSession) NextDue() time.Time {
 	case Greeting:
 		return earlier(s.helloSentAt.Add(helloInterval), s.opened.Add(s.fence()))
 	case Open:
-		return earlier(earlier(s.heartbeatSentAt.Add(s.heartbeat), s.Contact.Add(s.fence())), s.report.next(s.ownSteps()))
+		return earlier(earlier(s.heartbeatSentAt.Add(s.heartbeat), s.Contact.Add(s.fence())), s.reportDue)
 	}
 	return Later
 }
@@ -216,8 +236,22 @@ func (s *WorkerSession) sendHello(now time.Time) {
 	}
 }
 
-func (s *WorkerSession) ownSteps() []*HeldStep {
-	return s.heldSteps.Select(func(each *HeldStep) bool { return each.Hub == s.Hub || s.orphan(each) })
+// isOwn returns whether a step is reported to this hub: it gave the step, or the hub that did is gone.
+func (s *WorkerSession) isOwn(heldStep *HeldStep) bool {
+	return heldStep.Hub == s.Hub || s.orphan(heldStep)
+}
+
+func (s *WorkerSession) ownSteps() []*HeldStep { return s.heldSteps.Select(s.isOwn) }
+
+// own returns those of these steps that are held and reported to this hub.
+func (s *WorkerSession) own(heldSteps []*HeldStep) []*HeldStep {
+	var found []*HeldStep
+	for _, each := range heldSteps {
+		if s.isOwn(each) && s.heldSteps.Get(each.Token()) == each {
+			found = append(found, each)
+		}
+	}
+	return found
 }
 
 func (s *WorkerSession) listed() []Held {

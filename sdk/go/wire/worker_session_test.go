@@ -99,7 +99,7 @@ func TestAStepThatNeedsLeaveAsksForItUntilItIsAnswered(t *testing.T) {
 	hub.pass(0)
 	same(t, "sent before a slot is free", hub.sentKinds(), []string{})
 	for _, token := range []string{"1.1", "2.1"} {
-		hub.heldSteps.Get(token).StartWanted = true
+		hub.heldSteps.RequestStart(hub.heldSteps.Get(token))
 	}
 	hub.pass(0)
 	hub.pass(2 * time.Second)
@@ -112,7 +112,7 @@ func TestAStepThatNeedsLeaveAsksForItUntilItIsAnswered(t *testing.T) {
 
 func TestCancelReturnsWhatWaitsAndStopsWhatRuns(t *testing.T) {
 	hub := newHub(t).welcome().give(step("1.1"), step("2.1"))
-	hub.heldSteps.Get("2.1").State = Running
+	hub.heldSteps.Begin(hub.heldSteps.Get("2.1"))
 	hub.cleared()
 	hub.receive(&Cancel{[]string{"1.1", "2.1", "3.1"}, "enough"})
 	same(t, "outcome", hub.heldSteps.Get("1.1").Result.Metadata.Outcome, Returned)
@@ -121,7 +121,7 @@ func TestCancelReturnsWhatWaitsAndStopsWhatRuns(t *testing.T) {
 
 func TestWhatIsReleasedIsStoppedAndForgotten(t *testing.T) {
 	hub := newHub(t).welcome().give(step("1.1"), step("2.1"))
-	hub.heldSteps.Get("2.1").State = Running
+	hub.heldSteps.Begin(hub.heldSteps.Get("2.1"))
 	hub.cleared()
 	hub.welcome("1.1", "2.1")
 	same(t, "held", hub.heldSteps.Len(), 0)
@@ -243,6 +243,34 @@ func TestWhatAHubGaveThatIsGoneIsReportedToThisOne(t *testing.T) {
 	same(t, "reported", sent[len(sent)-1].(*Heartbeat).InFlight, []Held{{"gone.1", Waiting}})
 	hub.give(step("gone.1"))
 	same(t, "its hub", hub.heldSteps.Get("gone.1").Hub, "hub")
+}
+
+func TestTheResultOfAHubThatGoesLaterIsSentWhenAllStepsAreChecked(t *testing.T) {
+	hub := newHub(t).welcome()
+	held := step("other.1")
+	hub.heldSteps.Add(&held, "b", "other", hub.now)
+	hub.finish("other.1")
+	hub.cleared()
+	hub.pass(0)
+	same(t, "sent", hub.sentKinds(), []string{})
+	hub.orphans["other"] = true
+	hub.session.CheckAll()
+	hub.pass(0)
+	same(t, "sent when it is gone", hub.sentKinds(), []string{"results"})
+}
+
+func TestWhatWasReportedIsNotNewAgain(t *testing.T) {
+	hub := newHub(t).welcome().give(step("1.1"), step("2.1"))
+	hub.finish("1.1")
+	hub.heldSteps.AddLine("2.1", "log", "one")
+	same(t, "changed", len(hub.heldSteps.TakeChanged()), 2)
+	same(t, "changed since", len(hub.heldSteps.TakeChanged()), 0)
+	hub.finish("2.1")
+	hub.receive(&Ack{[]string{"2.1"}})
+	hub.cleared()
+	hub.session.Report(hub.heldSteps.TakeChanged(), hub.now)
+	same(t, "sent of what is acknowledged", hub.sentKinds(), []string{})
+	same(t, "unacknowledged", hub.heldSteps.Unacknowledged(), 1)
 }
 
 func TestAHeartbeatTakesOverWhatAHubGaveThatIsGoneAndSaysWhichHubsThereAre(t *testing.T) {
