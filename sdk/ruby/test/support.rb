@@ -82,6 +82,7 @@ class SessionUnderTest
 
   def pass(seconds)
     @now += seconds
+    @session.report(@held_steps.take_changed, @now)
     @session.tick(@now)
   end
 

@@ -13,9 +13,8 @@ class WorkerSessionTest < Minitest::Test
   end
 
   def finish(token)
-    held_step = @held_steps[token]
-    held_step.state = "running"
-    @held_steps.finish(token, Results.completed(held_step.step, "output"))
+    @held_steps.begin(token)
+    @held_steps.finish(token, Results.completed(@held_steps[token].step, "output"))
   end
 
   # -- coming in ------------------------------------------------------------------------------------------------------
@@ -127,7 +126,7 @@ class WorkerSessionTest < Minitest::Test
     @hub.welcome_worker.receive("steps", batch(step("1.1", confirm_start: true), step("2.1", confirm_start: true)))
     @hub.cleared.pass(0)
     assert_empty @hub.sent, "leave is not requested before a slot is free"
-    @held_steps.each { |each| each.start_wanted = true }
+    @held_steps.each { |each| @held_steps.request_start(each.token) }
     @hub.pass(0)
     @hub.pass(2)
     assert_equal [["start", { "tokens" => ["1.1", "2.1"] }]] * 2, @hub.sent
@@ -139,7 +138,7 @@ class WorkerSessionTest < Minitest::Test
 
   def test_cancel_returns_what_waits_and_stops_what_runs
     @hub.welcome_worker.receive("steps", batch(step("1.1"), step("2.1")))
-    @held_steps["2.1"].state = "running"
+    @held_steps.begin("2.1")
     @hub.cleared.receive("cancel", { "tokens" => ["1.1", "2.1", "9.9"], "reason" => "changed my mind" })
     assert_equal "returned", @held_steps["1.1"].result["metadata"]["outcome"]
     assert_equal [Stop.new("2.1", "changed my mind", false)], @hub.actions
@@ -147,7 +146,7 @@ class WorkerSessionTest < Minitest::Test
 
   def test_what_a_welcome_releases_is_stopped_and_forgotten
     @hub.welcome_worker.receive("steps", batch(step("1.1"), step("2.1")))
-    @held_steps["2.1"].state = "running"
+    @held_steps.begin("2.1")
     @hub.cleared.welcome_worker(release: ["1.1", "2.1"])
     assert_empty @held_steps
     assert_includes @hub.actions, Stop.new("2.1", "its result is not needed any more", true)
@@ -221,6 +220,26 @@ class WorkerSessionTest < Minitest::Test
     assert_empty @hub.sent
   end
 
+  def test_what_was_reported_is_not_new_again
+    @hub.welcome_worker.receive("steps", batch(step("1.1"), step("2.1")))
+    finish("1.1")
+    @held_steps.add_line("2.1", "log", "one")
+    assert_equal %w[1.1 2.1], @held_steps.take_changed.map(&:token)
+    assert_empty @held_steps.take_changed
+    finish("2.1")
+    @hub.receive("ack", { "tokens" => ["2.1"] })
+    assert_empty @held_steps.take_changed
+    assert_equal 1, @held_steps.unacknowledged
+  end
+
+  def test_a_step_that_may_not_begin_now_waits_again_in_its_place
+    @hub.welcome_worker.receive("steps", batch(step("1.1"), step("2.1")))
+    @held_steps.begin("1.1")
+    assert_equal ["2.1"], @held_steps.waiting.map(&:token)
+    @held_steps.wait_again("1.1")
+    assert_equal ["1.1", "2.1"], @held_steps.waiting.map(&:token)
+  end
+
   # -- lines ----------------------------------------------------------------------------------------------------------
   def test_lines_carry_their_offset_and_are_repeated_until_the_hub_has_them
     @hub.welcome_worker.receive("steps", batch(step("1.1")))
@@ -270,6 +289,20 @@ class WorkerSessionTest < Minitest::Test
     assert_equal [{ "token" => "9.1", "state" => "waiting" }], hub.sent.last[1]["in_flight"]
     hub.receive("steps", batch(step("9.1")))
     assert_equal "hub", hub.held_steps["9.1"].hub
+  end
+
+  def test_the_result_of_a_hub_that_goes_later_is_sent_when_all_steps_are_checked
+    gone = []
+    hub = SessionUnderTest.new(orphan: ->(held_step) { gone.include?(held_step.hub) })
+    hub.held_steps.add(step("9.1"), "b9", "other", hub.now)
+    hub.welcome_worker.cleared
+    hub.held_steps.finish("9.1", Results.completed(step("9.1"), "output"))
+    hub.pass(0)
+    assert_empty hub.sent
+    gone << "other"
+    hub.session.check_all
+    hub.pass(0)
+    assert_equal ["results"], hub.sent_kinds
   end
 
   def test_a_heartbeat_takes_over_what_a_hub_gave_that_is_gone_and_says_which_hubs_there_are

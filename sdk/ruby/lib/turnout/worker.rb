@@ -7,6 +7,7 @@ require "turnout/worker/capture"
 require "turnout/worker/connections"
 require "turnout/worker/options"
 require "turnout/worker/pool"
+require "turnout/worker/prefetch"
 require "turnout/worker/wakeup"
 
 module Turnout
@@ -15,14 +16,13 @@ module Turnout
   # The thread that calls +run+ owns the sockets and all held steps. Handlers run in the threads of a Pool and reach it
   # through a queue and a pipe.
   class Worker
-    # Credits for each slot, so that the next step is there when a slot becomes free.
-    CREDITS_PER_SLOT = 2
     # Lines, progress and results in the inbox; handlers that add more block.
     MAX_INBOX = 10_000
     BYE_TIMEOUT = 1.0
     # With so many unacknowledged results the credits are 0 until half of them are acknowledged.
     MAX_UNACKNOWLEDGED = 1_000
     SIGNALS = %w[TERM INT].freeze
+    LATE = "its deadline had passed before it could begin"
 
     attr_reader :options
 
@@ -36,6 +36,7 @@ module Turnout
       @held_steps = Wire::HeldSteps.new
       @inbox = SizedQueue.new(MAX_INBOX)
       @wakeup = Wakeup.new
+      @prefetch = Prefetch.new
       @stops = 0
       @seq = 0
     end
@@ -80,7 +81,8 @@ module Turnout
       @held_steps.select(&:running?).each do |each|
         @held_steps.finish(each.token, Wire::Results.unable(each.step, "lost", "its worker was stopped"))
       end
-      @connections.each { |each| each.flush(clock) }
+      changed = @held_steps.take_changed
+      @connections.each { |each| each.flush(changed, clock) }
     end
 
     def round(now)
@@ -92,12 +94,18 @@ module Turnout
       end
       drain(now) if @stops.positive?
       @connections.refresh(now)
-      @connections.divide(credits)
-      begin_steps(now)
       @pool.tick(now) { |job, error| report_stuck(job, error) }
+      @draining ? return_all : begin_steps(now)
+      tick(now) if @prefetch.due?(now)
+      @connections.divide(credits)
       finish_drain(now) if @draining
+      flush(now)
+    end
+
+    def flush(now)
+      changed = @held_steps.take_changed
       @connections.to_a.each do |connection|
-        connection.flush(now)
+        connection.flush(changed, now)
         act(connection, now)
       end
     end
@@ -105,7 +113,8 @@ module Turnout
     def wait
       return if @ended || !@inbox.empty? || @connections.any?(&:readable?)
 
-      due = [@pool.next_due, @deadline || Float::INFINITY, @stop_by || Float::INFINITY, *@connections.map(&:next_due)].min - clock
+      due = [@pool.next_due, @prefetch.next_due(@held_steps.empty?), @stop_by || Float::INFINITY,
+             @bye_due || Float::INFINITY, *@connections.map(&:next_due)].min - clock
       IO.select([@wakeup.io, *@connections.ios], nil, nil, due.clamp(0, 60)) if due.positive?
     end
 
@@ -131,10 +140,10 @@ module Turnout
     # A step without a result may not begin any more now, and waits again.
     def finished(token, result)
       @pool.release(token)
-      return @held_steps.finish(token, result) if result
+      return @held_steps.wait_again(token) unless result
 
-      held_step = @held_steps[token]
-      held_step.state = "waiting" if held_step&.running?
+      @prefetch.ended
+      @held_steps.finish(token, result)
     end
 
     # -- actions of hubs ----------------------------------------------------------------------------------------------
@@ -158,7 +167,7 @@ module Turnout
 
     def connection_lost(connection, reason, now)
       return refuse(connection, reason) if connection.session.refused?
-      return if @bye_sent_at
+      return if @bye_due
 
       backoff = @connections.failed(connection, now)
       @logger.info(format("hub %s: %s; the next try is in %.1f s", connection.address, reason, backoff))
@@ -175,40 +184,57 @@ module Turnout
     # -- running steps ------------------------------------------------------------------------------------------------
     # The number of steps to ask for in all.
     def credits
-      unacknowledged = @held_steps.count(&:done?)
-      @full = unacknowledged >= (@full ? MAX_UNACKNOWLEDGED / 2 : MAX_UNACKNOWLEDGED)
-      @draining || @full ? 0 : CREDITS_PER_SLOT * (@options.concurrency - @pool.stuck)
+      @full = @held_steps.unacknowledged >= (@full ? MAX_UNACKNOWLEDGED / 2 : MAX_UNACKNOWLEDGED)
+      @draining || @full ? 0 : @prefetch.credits(@options.concurrency - @pool.stuck)
     end
 
+    # Begins steps while slots are free, in the order of arrival.
     def begin_steps(now)
-      @deadline = nil
-      @free = @pool.free
-      @held_steps.select(&:waiting?).each { |held_step| begin_or_return(held_step, now) }
+      free = @pool.free
+      return unless free.positive?
+
+      @held_steps.waiting.each do |held_step|
+        next @held_steps.return_step(held_step.token, LATE) if held_step.late?(now)
+
+        session = @connections.session_of(held_step.hub)
+        next unless session&.in_contact?(clock)
+
+        # A granted step counts as begun, even if this worker dies: leave is requested when a slot is free.
+        held_step.granted ? start(held_step, session, now) : @held_steps.request_start(held_step.token)
+        free -= 1
+        break if free.zero?
+      end
     end
 
-    # Begins the step, returns it, or leaves it waiting.
-    def begin_or_return(held_step, now)
-      session = @connections.session_of(held_step.hub)
-      if @draining
-        @held_steps.return_step(held_step.token, "the worker is stopping")
-      elsif held_step.deadline && now >= held_step.deadline
-        @held_steps.return_step(held_step.token, "its deadline had passed before it could begin")
+    def return_all
+      @held_steps.waiting.each { |each| @held_steps.return_step(each.token, "the worker is stopping") }
+    end
+
+    # Adapts the credits, and returns steps that cannot begin here soon, so that other workers get them.
+    def tick(now)
+      @prefetch.tick(@options.concurrency - @pool.stuck, now)
+      @held_steps.waiting.each do |each|
+        reason = return_reason(each, now) and @held_steps.return_step(each.token, reason)
+      end
+      Prefetch.waiting_too_long(@held_steps.waiting, @options.concurrency, now).each do |each|
+        @held_steps.return_step(each.token, "it is not its turn for long")
+      end
+    end
+
+    # Returns why a step that waits is returned, nil if it is not.
+    def return_reason(held_step, now)
+      if held_step.late?(now)
+        LATE
       elsif @pool.stuck == @options.concurrency
-        @held_steps.return_step(held_step.token, "all slots are held by handlers that do not return")
-      elsif session.nil? && @connections.any_open? && @connections.gone?(held_step.hub, now)
-        @held_steps.return_step(held_step.token, "its hub is gone")
-      elsif @free.positive? && session&.in_contact?(clock)
-        @free -= 1
-        # A granted step counts as begun, even if this worker dies: leave is requested when a slot is free.
-        held_step.granted ? start(held_step, session, now) : held_step.start_wanted = true
-      else
-        @deadline = [@deadline, held_step.deadline].compact.min
+        "all slots are held by handlers that do not return"
+      elsif @connections.any_open? && @connections.session_of(held_step.hub).nil? && @connections.gone?(held_step.hub, now)
+        "its hub is gone"
       end
     end
 
     def start(held_step, session, now)
-      held_step.state = "running"
       token = held_step.token
+      @held_steps.begin(token)
       @pool.start(Job.new(
         held_step.step, @registry, may_begin: -> { session.in_contact?(clock) },
         on_line: ->(stream, text) { post(:line, token, stream, text) },
@@ -237,10 +263,9 @@ module Turnout
     def finish_drain(now)
       return unless @held_steps.empty? && @pool.idle?
 
-      @connections.each { |each| each.session.bye("drained") } if @bye_sent_at.nil?
-      @bye_sent_at ||= now
-      @deadline = @bye_sent_at + BYE_TIMEOUT
-      @ended = !@connections.any_open? || now >= @deadline
+      @connections.each { |each| each.session.bye("drained") } if @bye_due.nil?
+      @bye_due ||= now + BYE_TIMEOUT
+      @ended = !@connections.any_open? || now >= @bye_due
     end
 
     def close

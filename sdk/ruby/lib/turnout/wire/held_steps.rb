@@ -38,10 +38,10 @@ module Turnout
       def done? = @state == "done"
       def listed = { "token" => @token, "state" => @state }
 
-      # The time after which its result is not needed, so that it need not begin; nil if there is none.
-      def deadline
+      # True if its deadline has passed: its result is not needed, so it need not begin.
+      def late?(now)
         milliseconds = @step["metadata"]["deadline_ms"]
-        milliseconds && @received_at + milliseconds / 1000.0
+        !milliseconds.nil? && now - @received_at >= milliseconds / 1000.0
       end
     end
 
@@ -57,7 +57,12 @@ module Turnout
 
       def initialize
         @table = {}
+        # Those that have not begun, in the order of their arrival.
+        @waiting = {}
+        # Those with a result, lines or a wish to begin which their hub may not have been sent.
+        @changed = {}
         @finished = {}
+        @done = 0
       end
 
       def [](token) = @table[token]
@@ -65,12 +70,46 @@ module Turnout
       def empty? = @table.empty?
       def each(&block) = @table.each_value(&block)
 
+      # The number of steps with a result.
+      def unacknowledged = @done
+      def waiting = @waiting.values
+
+      # Returns the steps with news for their hub that were not returned before.
+      def take_changed
+        changed, @changed = @changed.values, {}
+        changed
+      end
+
       # Adds a step. Returns nil for a token that is held, or was: it does not begin again.
       def add(step, batch_id, hub, now)
         token = step["metadata"]["token"]
         return if @table.key?(token) || @finished.key?(token)
 
-        @table[token] = HeldStep.new(step, batch_id, hub, now)
+        @table[token] = @waiting[token] = HeldStep.new(step, batch_id, hub, now)
+      end
+
+      # Called when a slot is free for a step that needs leave to begin. A granted step counts as begun, even if this
+      # worker dies.
+      def request_start(token)
+        held_step = @table.fetch(token)
+        return if held_step.start_wanted
+
+        held_step.start_wanted = true
+        @changed[token] = held_step
+      end
+
+      # Called when the handler of a step is started.
+      def begin(token)
+        @waiting.delete(token).state = "running"
+      end
+
+      # Called when a step that was to begin may not begin any more now.
+      def wait_again(token)
+        held_step = @table[token]
+        return unless held_step&.running?
+
+        held_step.state = "waiting"
+        @waiting = @table.select { |_token, each| each.waiting? }
       end
 
       # Records the result; the first one counts.
@@ -81,6 +120,9 @@ module Turnout
         held_step.result = result
         held_step.state = "done"
         held_step.result_sent_at = NEVER
+        @done += 1
+        @waiting.delete(token)
+        @changed[token] = held_step
       end
 
       # Finishes a step that will not begin here.
@@ -92,7 +134,11 @@ module Turnout
       def forget(tokens)
         running = tokens.select do |token|
           @finished[token] = true
-          @table.delete(token)&.running?
+          held_step = @table.delete(token) or next
+          @done -= 1 if held_step.done?
+          @waiting.delete(token)
+          @changed.delete(token)
+          held_step.running?
         end
         @finished.shift while @finished.size > MAX_REMEMBERED
         running
@@ -106,6 +152,7 @@ module Turnout
         held_step.full = held_step.lines.size >= MAX_LINES
         line = held_step.full ? ["log", "… lines are missing here …"] : [stream, shortened(text)]
         held_step.lines << { "stream" => line[0], "text" => line[1] }
+        @changed[token] = held_step
       end
 
       # Drops the lines before +next_line+, which the hub has.
@@ -121,6 +168,7 @@ module Turnout
         held_step.unacknowledged_lines = 0
         held_step.full = false
         held_step.lines_sent_at = NEVER
+        @changed[token] = held_step
       end
 
       private

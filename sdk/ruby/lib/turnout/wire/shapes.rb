@@ -56,17 +56,20 @@ module Turnout
       class Fields
         include Checked
 
-        MISSING = Object.new.freeze
-
         def initialize(required = {}, optional = {})
           @required = required
-          @optional = optional
+          @shapes = { **required, **optional }
         end
 
         def fits?(value)
-          OBJECT.fits?(value) &&
-            @required.all? { |name, shape| shape.fits?(value.fetch(name, MISSING)) } &&
-            @optional.all? { |name, shape| (found = value.fetch(name, MISSING)).equal?(MISSING) || shape.fits?(found) }
+          return false unless value.is_a?(Hash)
+
+          value.each_pair do |name, each|
+            shape = @shapes[name]
+            return false unless shape ? shape.fits?(each) : name.is_a?(String)
+          end
+          @required.each_key { |name| return false unless value.key?(name) }
+          true
         end
 
         def problem(value, path)
@@ -75,8 +78,7 @@ module Turnout
           missing = @required.keys.find { |name| !value.key?(name) }
           return "#{path}.#{missing} is missing" if missing
 
-          fields = { **@required, **@optional }
-          name, shape = fields.find { |each, found| value.key?(each) && !found.fits?(value[each]) }
+          name, shape = @shapes.find { |each, found| value.key?(each) && !found.fits?(value[each]) }
           shape.problem(value[name], "#{path}.#{name}")
         end
       end

@@ -36,6 +36,8 @@ module Turnout
         @hubs = []
         @lease = DEFAULT_LEASE
         @contact = @opened = @hello_sent_at = @heartbeat_sent_at = NEVER
+        # The time at which all own steps are checked for what is due.
+        @report_due = NEVER
         @malformed = 0
         @over_limit = false
         @outbox = []
@@ -97,7 +99,16 @@ module Turnout
         send_message("bye", { "reason" => reason }) if open?
       end
 
-      # Sends what is due.
+      # Sends what is new about those of these held steps that are this hub's.
+      def report(changed, now)
+        @report_due = [@report_due, send_due(changed.select { |each| own?(each) }, now)].min if open?
+      end
+
+      # Makes the next +tick+ check all own steps: the hubs that the worker has a session with have changed, and so may
+      # have the steps without one.
+      def check_all = @report_due = NEVER
+
+      # Sends what is due by time.
       def tick(now)
         case @state
         when :greeting
@@ -110,7 +121,7 @@ module Turnout
           return reconnect(format("no answer for %.1f s", now - @contact)) if now - @contact >= fence
 
           send_heartbeat(now) if now - @heartbeat_sent_at >= @heartbeat
-          @report.due(own_steps, now) { |kind, body| send_message(kind, body) }
+          @report_due = send_due(own_steps, now) if now >= @report_due
         end
       end
 
@@ -118,7 +129,7 @@ module Turnout
       def next_due
         case @state
         when :greeting then [@hello_sent_at + HELLO_INTERVAL, @opened + fence].min
-        when :open then [@heartbeat_sent_at + @heartbeat, @contact + fence, @report.next_due(own_steps)].min
+        when :open then [@heartbeat_sent_at + @heartbeat, @contact + fence, @report_due].min
         else Float::INFINITY
         end
       end
@@ -222,6 +233,7 @@ module Turnout
         @actions << SessionOpened.new(@hub, before == @hub || before.empty? ? nil : before)
         forget(body.fetch("release", []), "its result is not needed any more")
         own_steps.each { |each| each.result_sent_at = each.start_sent_at = each.lines_sent_at = NEVER }
+        check_all
         send_heartbeat(now)
       end
 
@@ -250,7 +262,15 @@ module Turnout
         @outbox << Frames.pack("hello", @hello.merge(changes), "")
       end
 
-      def own_steps = @held_steps.select { |each| each.hub == @hub || @orphan.call(each) }
+      # True for a step that is reported to this hub: it gave the step, or the hub that did is gone.
+      def own?(held_step) = held_step.hub == @hub || @orphan.call(held_step)
+      def own_steps = @held_steps.select { |each| own?(each) }
+
+      # Sends what is due about these steps. Returns the time at which there is something to send again.
+      def send_due(own_steps, now)
+        @report.due(own_steps, now) { |kind, body| send_message(kind, body) }
+        @report.next_due(own_steps)
+      end
 
       def forget(tokens, reason)
         @held_steps.forget(tokens).each { |token| @actions << Stop.new(token, reason, true) }

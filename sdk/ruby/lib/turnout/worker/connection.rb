@@ -48,7 +48,9 @@ module Turnout
         end
       end
 
-      def flush(now)
+      # Sends what is new about changed steps, and what is due.
+      def flush(changed, now)
+        @session.report(changed, now)
         @session.tick(now)
         return @session.outbox.clear if @socket.nil?
 

@@ -27,6 +27,8 @@ module Turnout
         @ignored_until = {}
         # The times until which the steps of each hub remain its own; a hub that was replaced is not in here.
         @kept = {}
+        # The hubs with an open session at the last refresh.
+        @open_hubs = []
         options.connect.each { |address| add(address) }
       end
 
@@ -42,9 +44,14 @@ module Turnout
       # for longer than its lease, so that it has given them to other workers.
       def gone?(hub, now) = now > @kept.fetch(hub, Wire::NEVER)
 
-      # Extends the leases of connected hubs, and connects to the hubs that they name.
+      # Extends the leases of connected hubs, and connects to the hubs that they name. What a hub gave that has no session
+      # any more is reported to all others.
       def refresh(now)
-        @list.select(&:open?).each do |each|
+        open = @list.select(&:open?)
+        hubs = open.map { |each| each.session.hub }
+        open.each { |each| each.session.check_all } if hubs != @open_hubs
+        @open_hubs = hubs
+        open.each do |each|
           @kept[each.session.hub] = now + each.session.lease
           discover(each, now)
         end

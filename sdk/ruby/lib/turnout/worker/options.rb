@@ -21,7 +21,7 @@ module Turnout
 
       # +connect+:: addresses of hubs: text (comma-separated) or a list
       # +labels+:: a Hash, or text ("gpu=true,zone=a")
-      # +concurrency+:: how many handlers run at once; twice as many steps are held
+      # +concurrency+:: how many handlers run at once; twice as many steps are held, and more while they are quick
       # +curve+:: a Hash with +server_key+ and either +key_file+ or +public_key+ and +secret_key+
       # +capture+:: whether what handlers write to $stdout and $stderr goes to the run's log
       # +discover+:: whether to connect to the other hubs that a hub names

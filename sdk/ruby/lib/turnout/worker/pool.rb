@@ -7,6 +7,10 @@ module Turnout
   class Worker
     # Runs handlers in as many threads as the worker has slots. A thread that cannot be stopped keeps its slot, so that
     # there are never more handlers than slots.
+    #
+    # At most one thread is woken at a time, and the one that wakes wakes the next if there is another job. While handlers
+    # keep the VM lock, one thread therefore runs all of them, without a switch between threads for each; as soon as one
+    # waits for something, the next is at work.
     class Pool
       # A running handler; +deadline+ is the time of its next check.
       Running = Struct.new(:job, :deadline, :stopping, :stuck)
@@ -18,7 +22,11 @@ module Turnout
         @grace = grace
         @ended = ended
         @running = {}
-        @queue = Queue.new
+        @jobs = []
+        # Idle threads wait on it: a member is a call to look for a job.
+        @calls = Queue.new
+        # True if there is a call that no thread has followed yet.
+        @calling = false
         @threads = Array.new(slots) { |number| Thread.new { serve(number) } }
       end
 
@@ -34,7 +42,8 @@ module Turnout
       def start(job, now)
         milliseconds = job.document["metadata"]["timeout_ms"]
         @running[job.token] = Running.new(job, milliseconds && now + milliseconds / 1000.0, false, false)
-        @queue << job
+        @jobs << job
+        call_thread
       end
 
       # Frees the slot of this token.
@@ -73,13 +82,13 @@ module Turnout
 
       # Called when all handlers have ended.
       def close
-        @queue.close
+        @calls.close
         @threads.each(&:join)
       end
 
       # Kills the threads of handlers that still run.
       def kill
-        @queue.close
+        @calls.close
         @threads.each(&:kill)
       end
 
@@ -89,14 +98,32 @@ module Turnout
         Thread.current.name = "turnout-#{number}"
         job = nil
         Thread.handle_interrupt(Interruption => :never) do
-          while (job = @queue.pop)
+          while (job = next_job)
             # Another handler may have held the VM lock since this one was queued.
             @ended.call(job.token, (Capture.during(job.step) { job.perform } if job.may_begin?))
             job = nil
           end
         end
       ensure
-        replace(number, job) if job && !@queue.closed?
+        replace(number, job) if job && !@calls.closed?
+      end
+
+      # Returns the next job, waiting for it; nil if the pool is closed.
+      def next_job
+        until (job = @jobs.shift)
+          @calls.pop or return
+          # Cleared before the next look: what was added while it was set is found.
+          @calling = false
+        end
+        call_thread unless @jobs.empty?
+        job
+      end
+
+      def call_thread
+        return if @calling || @calls.closed?
+
+        @calling = true
+        @calls << true
       end
 
       # Replaces a thread that its handler has ended.
