@@ -54,7 +54,7 @@ export interface WorkerOptions {
   name?: string;
   /** An object, or text: `gpu=true,zone=a`. TURNOUT_WORKER_LABELS. */
   labels?: string | Record<string, string | number | boolean>;
-  /** How many handlers run at once, 4; twice as many steps are held. TURNOUT_WORKER_CONCURRENCY. */
+  /** How many handlers run at once, 4; twice as many steps are held, and more while they are quick. TURNOUT_WORKER_CONCURRENCY. */
   concurrency?: number;
   /**
    * The hub's public key and the worker's own pair, Z85 text; the pair may be in a file of `turnout keys generate`.

@@ -75,8 +75,9 @@ export class Connection {
     on('handshake:error:other', broken);
   }
 
-  /** Sends what is due. A full queue drops messages: the session repeats what matters. */
-  flush(now) {
+  /** Sends what is new about changed steps, and what is due. A full queue drops messages: the session repeats them. */
+  flush(changed, now) {
+    this.session.report(changed, now);
     this.session.tick(now);
     for (const frames of this.session.outbox.splice(0)) this.#socket?.send(frames).catch(() => {});
   }

@@ -35,8 +35,12 @@ export class HeldStep {
     this.granted = step.metadata.confirm_start !== true;
     /** True if a slot is free for it: leave to begin may be requested. */
     this.startWanted = false;
-    /** The time after which its result is not needed, so that it need not begin. */
-    this.deadline = receivedAt + (step.metadata.deadline_ms ?? Infinity);
+    this.receivedAt = receivedAt;
+  }
+
+  /** Returns whether its deadline has passed: its result is not needed, so it need not begin. */
+  isLate(now) {
+    return now - this.receivedAt >= (this.step.metadata.deadline_ms ?? Infinity);
   }
 
   /** True if the step needs leave to begin and could begin now. */
@@ -52,10 +56,35 @@ export class HeldStep {
 export class HeldSteps {
   /** @type {Map<string, HeldStep>} */
   #table = new Map();
+  /** Those that have not begun, in the order of their arrival. */
+  #waiting = new Map();
+  /** Those with a result, lines or a wish to begin which their hub may not have been sent. */
+  #changed = new Set();
   #finished = new Set();
+  #done = 0;
 
   get size() {
     return this.#table.size;
+  }
+
+  /** The number of steps with a result. */
+  get unacknowledged() {
+    return this.#done;
+  }
+
+  /** @returns {HeldStep[]} */
+  get waiting() {
+    return [...this.#waiting.values()];
+  }
+
+  /**
+   * Returns the steps with news for their hub that were not returned before.
+   * @returns {HeldStep[]}
+   */
+  takeChanged() {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    return changed;
   }
 
   /** @returns {HeldStep | undefined} */
@@ -76,8 +105,33 @@ export class HeldSteps {
   add(step, batchId, hub, now) {
     const { token } = step.metadata;
     if (this.#table.has(token) || this.#finished.has(token)) return false;
-    this.#table.set(token, new HeldStep(step, batchId, hub, now));
+    const heldStep = new HeldStep(step, batchId, hub, now);
+    this.#table.set(token, heldStep);
+    this.#waiting.set(token, heldStep);
     return true;
+  }
+
+  /**
+   * Called when a slot is free for a step that needs leave to begin. A granted step counts as begun, even if this worker
+   * dies.
+   */
+  requestStart(heldStep) {
+    if (heldStep.startWanted) return;
+    heldStep.startWanted = true;
+    this.#changed.add(heldStep);
+  }
+
+  /** Called when the handler of a step is started. */
+  begin(heldStep) {
+    heldStep.state = 'running';
+    this.#waiting.delete(heldStep.token);
+  }
+
+  /** Called when a step that was to begin may not begin any more now. */
+  waitAgain(heldStep) {
+    if (this.#table.get(heldStep.token) !== heldStep || heldStep.state !== 'running') return;
+    heldStep.state = 'waiting';
+    this.#waiting = new Map([...this.#table].filter(([, each]) => each.state === 'waiting'));
   }
 
   /** Records the result; the first one counts. */
@@ -87,6 +141,9 @@ export class HeldSteps {
     heldStep.result = result;
     heldStep.state = 'done';
     heldStep.resultSentAt = NEVER;
+    this.#done += 1;
+    this.#waiting.delete(token);
+    this.#changed.add(heldStep);
   }
 
   /** Finishes a step that will not begin here. */
@@ -98,7 +155,11 @@ export class HeldSteps {
   forget(tokens) {
     const running = tokens.filter((token) => this.#table.get(token)?.state === 'running');
     for (const token of tokens) {
+      const heldStep = this.#table.get(token);
+      if (heldStep?.state === 'done') this.#done -= 1;
       this.#table.delete(token);
+      this.#waiting.delete(token);
+      this.#changed.delete(heldStep);
       this.#finished.add(token);
     }
     for (const token of this.#finished) {
@@ -114,6 +175,7 @@ export class HeldSteps {
     if (heldStep === undefined || heldStep.full || heldStep.result !== null) return;
     heldStep.full = heldStep.lines.length >= MAX_LINES;
     heldStep.lines.push(heldStep.full ? MISSING : { stream, text: shortened(text) });
+    this.#changed.add(heldStep);
   }
 
   /** Drops the lines before `next`, which the hub has. */
@@ -127,6 +189,7 @@ export class HeldSteps {
     heldStep.unacknowledgedLines = 0;
     heldStep.full = false;
     heldStep.linesSentAt = NEVER;
+    this.#changed.add(heldStep);
   }
 }
 

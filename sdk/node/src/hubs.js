@@ -22,6 +22,8 @@ export class Hubs {
   #ignoredUntil = new Map();
   /** The times until which the steps of each hub remain its own; a hub that was replaced is not in here. */
   #kept = new Map();
+  /** The hubs with an open session at the last refresh. */
+  #openHubs = '';
 
   /** `make` makes the Connection of an address; its second argument is true if a hub has named the address. */
   constructor(addresses, make, { discover = true } = {}) {
@@ -51,9 +53,16 @@ export class Hubs {
     return now > (this.#kept.get(hub) ?? NEVER);
   }
 
-  /** Extends the leases of connected hubs, and connects to the hubs that they name. */
+  /**
+   * Extends the leases of connected hubs, and connects to the hubs that they name. What a hub gave that has no session any
+   * more is reported to all others.
+   */
   refresh(now) {
-    for (const each of this.list.filter(({ isOpen }) => isOpen)) {
+    const open = this.list.filter(({ isOpen }) => isOpen);
+    const hubs = open.map(({ session }) => session.hub).join('\n');
+    if (hubs !== this.#openHubs) for (const { session } of open) session.checkAll();
+    this.#openHubs = hubs;
+    for (const each of open) {
       this.#kept.set(each.session.hub, now + each.session.lease);
       if (this.#discovering) this.#discover(each, now);
     }

@@ -42,6 +42,8 @@ export class WorkerSession {
   #heartbeat = 0;
   #maxBytes = Infinity;
   #report = new Report(HELLO_INTERVAL, Infinity);
+  /** The time at which all own steps are checked for what is due. */
+  #reportDue = NEVER;
 
   /**
    * @param {object} hello the fields of hello that stay the same
@@ -116,7 +118,21 @@ export class WorkerSession {
     if (this.isOpen) this.#send('bye', { reason });
   }
 
-  /** Sends what is due. */
+  /** Sends what is new about those of these held steps that are this hub's. */
+  report(changed, now) {
+    if (!this.isOpen) return;
+    this.#reportDue = Math.min(this.#reportDue, this.#sendDue(changed.filter((each) => this.#isOwn(each)), now));
+  }
+
+  /**
+   * Makes the next `tick` check all own steps: the hubs that the worker has a session with have changed, and so may have
+   * the steps without one.
+   */
+  checkAll() {
+    this.#reportDue = NEVER;
+  }
+
+  /** Sends what is due by time. */
   tick(now) {
     if (this.state === 'greeting') {
       if (now - this.#opened >= this.#fence) this.#reconnect('no answer to hello');
@@ -128,7 +144,7 @@ export class WorkerSession {
         return;
       }
       if (now - this.#contact.heartbeatSentAt >= this.#heartbeat) this.sendHeartbeat(now);
-      this.#report.due(this.#ownSteps(), now, (kind, body) => this.#send(kind, body));
+      if (now >= this.#reportDue) this.#reportDue = this.#sendDue(this.#ownSteps(), now);
     }
   }
 
@@ -137,7 +153,7 @@ export class WorkerSession {
     if (this.state === 'greeting') return Math.min(this.#helloSentAt + HELLO_INTERVAL, this.#opened + this.#fence);
     if (!this.isOpen) return Infinity;
     const { heartbeatSentAt, last } = this.#contact;
-    return Math.min(heartbeatSentAt + this.#heartbeat, last + this.#fence, this.#report.nextDue(this.#ownSteps()));
+    return Math.min(heartbeatSentAt + this.#heartbeat, last + this.#fence, this.#reportDue);
   }
 
   /** Processes a message; never throws. */
@@ -240,6 +256,7 @@ export class WorkerSession {
     this.actions.push(sessionOpened(this.hub, before));
     this.#forget(body.release ?? [], 'its result is not needed any more');
     for (const each of this.#ownSteps()) each.resultSentAt = each.startSentAt = each.linesSentAt = NEVER;
+    this.checkAll();
     this.sendHeartbeat(now);
   }
 
@@ -265,8 +282,19 @@ export class WorkerSession {
     this.outbox.push(pack('hello', { ...this.#hello, ...changes }, ''));
   }
 
+  /** Returns whether a step is reported to this hub: it gave the step, or the hub that did is gone. */
+  #isOwn(heldStep) {
+    return heldStep.hub === this.hub || this.#isOrphan(heldStep);
+  }
+
   #ownSteps() {
-    return this.#heldSteps.filter((each) => each.hub === this.hub || this.#isOrphan(each));
+    return this.#heldSteps.filter((each) => this.#isOwn(each));
+  }
+
+  /** Sends what is due about these steps. Returns the time at which there is something to send again. */
+  #sendDue(ownSteps, now) {
+    this.#report.due(ownSteps, now, (kind, body) => this.#send(kind, body));
+    return this.#report.nextDue(ownSteps);
   }
 
   #listed() {

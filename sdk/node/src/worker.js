@@ -9,16 +9,16 @@ import { WorkerSession } from './worker-session.js';
 import { Loop } from './loop.js';
 import { hello, options } from './options.js';
 import { Pool } from './pool.js';
+import { Prefetch, waitingTooLong } from './prefetch.js';
 import { registry as everyHandler } from './registry.js';
 import { unable } from './results.js';
 
-/** Credits for each slot, so that the next step is there when a slot becomes free. */
-const CREDITS_PER_SLOT = 2;
 const BYE_TIMEOUT = 1_000;
 /** With so many unacknowledged results the credits are 0 until half of them are acknowledged. */
 const MAX_UNACKNOWLEDGED = 1_000;
 /** Milliseconds after which steps of one round wait for the next: a handler has blocked the event loop. */
 const MAX_BLOCKED = 50;
+const LATE = 'its deadline had passed before it could begin';
 
 export class Worker {
   #registry;
@@ -27,6 +27,7 @@ export class Worker {
   #heldSteps = new HeldSteps();
   #hubs;
   #pool;
+  #prefetch = new Prefetch();
   #loop;
   #settle;
   #helloSeq = 0;
@@ -53,6 +54,7 @@ export class Worker {
     });
     this.#hello = hello(this.#options, this.#registry.names);
     this.#pool = new Pool(concurrency, killGrace, (token, result) => {
+      this.#prefetch.ended();
       this.#heldSteps.finish(token, result);
       this.#loop.wake();
     });
@@ -80,16 +82,19 @@ export class Worker {
         this.#act(each, now);
       }
       this.#hubs.refresh(now);
-      this.#hubs.divide(this.#credits());
-      const deadline = this.#begin(now);
       this.#pool.tick(now);
+      if (this.#draining) this.#returnAll();
+      else this.#begin(now);
+      if (this.#prefetch.isDue(now)) this.#tick(now);
+      this.#hubs.divide(this.#credits());
       const byeDue = this.#finishDrain(now);
+      const changed = this.#heldSteps.takeChanged();
       for (const each of [...this.#hubs.list]) {
-        each.flush(now);
+        each.flush(changed, now);
         this.#act(each, now);
       }
       const due = this.#hubs.list.map((each) => each.nextDue);
-      return Math.min(deadline, byeDue, this.#stopBy, this.#pool.nextDue, ...due);
+      return Math.min(byeDue, this.#stopBy, this.#pool.nextDue, this.#prefetch.nextDue(this.#heldSteps.size === 0), ...due);
     } catch (error) {
       this.#settle.reject(error);
       this.#close();
@@ -138,39 +143,52 @@ export class Worker {
   // -- running steps -------------------------------------------------------------------------------------------------
   /** Returns the number of steps to ask for in all. */
   #credits() {
-    const unacknowledged = this.#heldSteps.filter((each) => each.state === 'done').length;
+    const { unacknowledged } = this.#heldSteps;
     this.#full = unacknowledged >= (this.#full ? MAX_UNACKNOWLEDGED / 2 : MAX_UNACKNOWLEDGED);
-    return this.#draining || this.#full ? 0 : CREDITS_PER_SLOT * this.#options.concurrency;
+    return this.#draining || this.#full ? 0 : this.#prefetch.credits(this.#options.concurrency);
   }
 
-  /** Begins, returns or leaves each waiting step. Returns the first deadline of those that still wait. */
+  /** Begins steps while slots are free, in the order of arrival. */
   #begin(now) {
-    let deadline = Infinity;
     let { free } = this.#pool;
-    for (const heldStep of this.#heldSteps.filter((each) => each.state === 'waiting')) {
+    if (free <= 0) return;
+    for (const heldStep of this.#heldSteps.waiting) {
       const session = this.#hubs.sessionOf(heldStep.hub);
-      const reason = this.#returnReason(heldStep, session, now);
-      if (reason !== null) this.#heldSteps.returnStep(heldStep.token, reason);
-      else if (free > 0 && session?.inContact(performance.now())) {
-        free -= 1;
+      if (heldStep.isLate(now)) this.#heldSteps.returnStep(heldStep.token, LATE);
+      else if (session?.inContact(performance.now())) {
         // A granted step counts as begun, even if this worker dies: leave is requested when a slot is free.
         if (heldStep.granted) this.#start(heldStep, session, now);
-        else heldStep.startWanted = true;
-      } else deadline = Math.min(deadline, heldStep.deadline);
+        else this.#heldSteps.requestStart(heldStep);
+        free -= 1;
+        if (free === 0) return;
+      }
     }
-    return deadline;
   }
 
-  #returnReason({ deadline, hub }, session, now) {
-    if (this.#draining) return 'the worker is stopping';
-    if (now >= deadline) return 'its deadline had passed before it could begin';
-    if (session === undefined && this.#hubs.anyOpen && this.#hubs.isGone(hub, now)) return 'its hub is gone';
-    return null;
+  #returnAll() {
+    for (const { token } of this.#heldSteps.waiting) this.#heldSteps.returnStep(token, 'the worker is stopping');
+  }
+
+  /** Adapts the credits, and returns steps that cannot begin here soon, so that other workers get them. */
+  #tick(now) {
+    const { concurrency } = this.#options;
+    this.#prefetch.tick(concurrency, now);
+    for (const heldStep of this.#heldSteps.waiting) {
+      if (heldStep.isLate(now)) this.#heldSteps.returnStep(heldStep.token, LATE);
+      else if (this.#isGone(heldStep.hub, now)) this.#heldSteps.returnStep(heldStep.token, 'its hub is gone');
+    }
+    for (const { token } of waitingTooLong(this.#heldSteps.waiting, concurrency, now)) {
+      this.#heldSteps.returnStep(token, 'it is not its turn for long');
+    }
+  }
+
+  #isGone(hub, now) {
+    return this.#hubs.anyOpen && this.#hubs.sessionOf(hub) === undefined && this.#hubs.isGone(hub, now);
   }
 
   #start(heldStep, session, now) {
     const { token } = heldStep;
-    heldStep.state = 'running';
+    this.#heldSteps.begin(heldStep);
     const listener = {
       onLine: (stream, text) => {
         this.#heldSteps.addLine(token, stream, text);
@@ -190,7 +208,7 @@ export class Worker {
     const now = performance.now();
     this.#began ??= now;
     if (now - this.#began < MAX_BLOCKED && session.inContact(now)) return true;
-    heldStep.state = 'waiting';
+    this.#heldSteps.waitAgain(heldStep);
     this.#loop.wake();
     return false;
   }
@@ -209,7 +227,8 @@ export class Worker {
     for (const { token, step } of this.#heldSteps.filter((each) => each.state === 'running')) {
       this.#heldSteps.finish(token, unable(step, 'lost', 'its worker was stopped'));
     }
-    for (const each of this.#hubs.list) each.flush(now);
+    const changed = this.#heldSteps.takeChanged();
+    for (const each of this.#hubs.list) each.flush(changed, now);
     this.#settle.resolve('stopped');
     return Infinity;
   }
@@ -233,7 +252,7 @@ export class Worker {
 
   #connection(address, discovered) {
     const session = new WorkerSession(this.#hello, this.#heldSteps, {
-      credits: share(CREDITS_PER_SLOT * this.#options.concurrency, this.#options.connect.length),
+      credits: share(this.#prefetch.credits(this.#options.concurrency), this.#options.connect.length),
       nextHelloSeq: () => (this.#helloSeq += 1),
       isOrphan: (heldStep) => this.#hubs.sessionOf(heldStep.hub) === undefined,
     });

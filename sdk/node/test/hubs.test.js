@@ -13,6 +13,10 @@ class FakeConnection {
     this.discovered = discovered;
     this.session = { isRefused: false, hub: '', hubs: [], lease: 15_000, credits: -1, helloSeq: 0 };
     this.session.sendHeartbeat = () => {};
+    this.session.checks = 0;
+    this.session.checkAll = () => {
+      this.session.checks += 1;
+    };
     this.isOpen = false;
   }
 
@@ -123,4 +127,18 @@ test('a hub is gone after its lease, or when another has answered at its address
   assert.deepEqual([hubs.isGone('one', 16_000), hubs.isGone('one', 16_001)], [false, true]);
   hubs.welcomed(a.opened('two', 2), 'one');
   assert.equal(hubs.isGone('one', 2_000), true);
+});
+
+test('all steps are checked when the hubs that there is a session with have changed', () => {
+  const [a, b] = hubs.list;
+  const checks = () => {
+    hubs.refresh(0);
+    return [a.session.checks, b.session.checks];
+  };
+  a.opened('one', 1);
+  assert.deepEqual([checks(), checks()], [[1, 0], [1, 0]]);
+  b.opened('two', 2);
+  assert.deepEqual(checks(), [2, 1]);
+  hubs.failed(a, 0);
+  assert.deepEqual([checks(), checks()], [[2, 2], [2, 2]]);
 });

@@ -76,6 +76,7 @@ export class SessionUnderTest {
 
   pass(milliseconds) {
     this.now += milliseconds;
+    this.session.report(this.heldSteps.takeChanged(), this.now);
     this.session.tick(this.now);
     return this;
   }
@@ -104,7 +105,7 @@ export class SessionUnderTest {
   }
 
   finish(token, output = 'output') {
-    this.heldSteps.get(token).state = 'running';
+    this.heldSteps.begin(this.heldSteps.get(token));
     this.heldSteps.finish(token, completed(this.heldSteps.get(token).step, output));
   }
 }

@@ -121,7 +121,7 @@ test('a step that must be confirmed asks again, and may begin when it is granted
   const asking = [step('1.1', { confirm_start: true }), step('2.1', { confirm_start: true })];
   hub.welcomeWorker().receive('steps', batch(asking)).cleared();
   assert.deepEqual(hub.pass(0).sent(), [], 'leave is not requested before a slot is free');
-  for (const each of hub.heldSteps) each.startWanted = true;
+  for (const each of hub.heldSteps) hub.heldSteps.requestStart(each);
   assert.deepEqual(hub.pass(0).pass(2_000).sent(), Array(2).fill(['start', { tokens: ['1.1', '2.1'] }]));
   assert.equal(hub.heldSteps.get('1.1').granted, false);
   hub.receive('started', { granted: ['1.1'], denied: ['2.1'] });
@@ -131,7 +131,7 @@ test('a step that must be confirmed asks again, and may begin when it is granted
 
 test('cancel returns what waits and stops what runs', () => {
   hub.welcomeWorker().receive('steps', batch([step('1.1'), step('2.1')])).cleared();
-  hub.heldSteps.get('2.1').state = 'running';
+  hub.heldSteps.begin(hub.heldSteps.get('2.1'));
   hub.receive('cancel', { tokens: ['1.1', '2.1', '9.9'], reason: 'changed my mind' });
   assert.equal(hub.heldSteps.get('1.1').result.metadata.outcome, 'returned');
   assert.deepEqual(hub.actions(), [{ type: 'stop', token: '2.1', reason: 'changed my mind' }]);
@@ -139,7 +139,7 @@ test('cancel returns what waits and stops what runs', () => {
 
 test('what a welcome releases is stopped and forgotten', () => {
   hub.welcomeWorker().receive('steps', batch([step('1.1'), step('2.1')]));
-  hub.heldSteps.get('2.1').state = 'running';
+  hub.heldSteps.begin(hub.heldSteps.get('2.1'));
   hub.cleared().welcomeWorker({ release: ['1.1', '2.1'] });
   assert.equal(hub.heldSteps.size, 0);
   assert.deepEqual(hub.actions().at(-1), { type: 'stop', token: '2.1', reason: 'its result is not needed any more' });
@@ -216,6 +216,26 @@ test('messages of an old session are ignored', () => {
   assert.deepEqual(hub.sent(), []);
 });
 
+test('what was reported is not new again', () => {
+  hub.welcomeWorker().receive('steps', batch([step('1.1'), step('2.1')]));
+  hub.finish('1.1');
+  hub.heldSteps.addLine('2.1', 'log', 'one');
+  assert.deepEqual(hub.heldSteps.takeChanged().map(({ token }) => token), ['1.1', '2.1']);
+  assert.deepEqual(hub.heldSteps.takeChanged(), []);
+  hub.finish('2.1');
+  hub.receive('ack', { tokens: ['2.1'] });
+  assert.deepEqual(hub.heldSteps.takeChanged(), []);
+  assert.equal(hub.heldSteps.unacknowledged, 1);
+});
+
+test('a step that may not begin now waits again in its place', () => {
+  hub.welcomeWorker().receive('steps', batch([step('1.1'), step('2.1')]));
+  hub.heldSteps.begin(hub.heldSteps.get('1.1'));
+  assert.deepEqual(hub.heldSteps.waiting.map(({ token }) => token), ['2.1']);
+  hub.heldSteps.waitAgain(hub.heldSteps.get('1.1'));
+  assert.deepEqual(hub.heldSteps.waiting.map(({ token }) => token), ['1.1', '2.1']);
+});
+
 // -- lines -----------------------------------------------------------------------------------------------------------
 test('lines carry their offset and are repeated until the hub has them', () => {
   hub.welcomeWorker().receive('steps', batch([step('1.1')])).cleared();
@@ -257,6 +277,18 @@ test('what a hub gave that is gone is reported to this one', () => {
   assert.deepEqual(other.welcomeWorker().sent().at(-1)[1].in_flight, [{ token: '9.1', state: 'waiting' }]);
   other.receive('steps', batch([step('9.1')]));
   assert.equal(other.heldSteps.get('9.1').hub, 'hub');
+});
+
+test('the result of a hub that goes later is sent when all steps are checked', () => {
+  const gone = [];
+  const other = new SessionUnderTest({ isOrphan: (heldStep) => gone.includes(heldStep.hub) });
+  other.heldSteps.add(step('9.1'), 'b9', 'other', other.now);
+  other.welcomeWorker().cleared();
+  other.finish('9.1');
+  assert.deepEqual(other.pass(0).sent(), []);
+  gone.push('other');
+  other.session.checkAll();
+  assert.deepEqual(other.pass(0).kinds(), ['results']);
 });
 
 test('a heartbeat takes over what a hub gave that is gone, and says which hubs there are', () => {
