@@ -57,13 +57,13 @@ def _submission(run_id: str, steps: int) -> RunWrite:
         owner=SESSION,
         insert=new,
         run=RunRow(state=RunState.RUNNING, started_at=now),
-        tasks=[_running(0, 3, now, was=None, name="step0"), *waiting],
-        history=[HistoryRow(1, -1, None, "running"), *_started(0, 2)],
+        tasks=[_running(0, 2, now, was=None, name="step0"), *waiting],
+        history=[HistoryRow(1, -1, None, "running"), _started(0, 2)],
     )
 
 
 def _advance(run_id: str, step: int, steps: int) -> RunWrite:
-    now, seq = time.time(), 4 + 3 * step
+    now, seq = time.time(), 3 + 2 * step
     done = TaskRow(
         pos=step,
         state=TaskState.COMPLETED,
@@ -80,8 +80,8 @@ def _advance(run_id: str, step: int, steps: int) -> RunWrite:
     )
     write = RunWrite(run_id=run_id, epoch=1, tasks=[done], history=[HistoryRow(seq, step, "running", "completed", 1)])
     if step + 1 < steps:
-        write.tasks.append(_running(step + 1, seq + 2, now, was=TaskState.PENDING))
-        write.history += _started(step + 1, seq + 1)
+        write.tasks.append(_running(step + 1, seq + 1, now, was=TaskState.PENDING))
+        write.history.append(_started(step + 1, seq + 1))
     else:
         write.run = RunRow(state=RunState.COMPLETED, was=RunState.RUNNING, started_at=now, finished_at=now)
         write.history.append(HistoryRow(seq + 1, -1, "running", "completed"))
@@ -103,8 +103,8 @@ def _running(pos: int, seq: int, now: float, *, was: TaskState | None, name: str
     )
 
 
-def _started(pos: int, seq: int) -> list[HistoryRow]:
-    return [HistoryRow(seq, pos, "pending", "ready"), HistoryRow(seq + 1, pos, "ready", "running", 1, DETAIL)]
+def _started(pos: int, seq: int) -> HistoryRow:
+    return HistoryRow(seq, pos, "pending", "running", 1, DETAIL)
 
 
 def main() -> None:

@@ -125,7 +125,7 @@ def test_the_history_has_every_move_in_order(prepared: Prepared) -> None:
     moves = found.json["moves"]
     assert found.json["run_id"] == prepared.good
     assert all(set(move) == {"at", "task", "old", "new", "attempt", "detail"} for move in moves)
-    assert [move["new"] for move in moves if move["task"] == "tell"] == ["ready", "running", "completed"]
+    assert [move["new"] for move in moves if move["task"] == "tell"] == ["running", "completed"]
     assert (moves[-1]["task"], moves[-1]["new"]) == (None, "completed")
     assert [at["at"] for at in moves] == sorted(at["at"] for at in moves)
     assert "✓ completed" in text.out

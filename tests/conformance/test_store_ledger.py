@@ -164,7 +164,7 @@ def test_a_finished_run_has_no_owner(store: Store, run: RunWrite) -> None:
     assert stored.seq == 5
 
 
-def test_folded_moves_keep_a_history_row_each(store: Store, run: RunWrite) -> None:
+def test_every_move_of_a_commit_is_in_the_history(store: Store, run: RunWrite) -> None:
     image = TaskRow(pos=1, state=TaskState.RUNNING, was=TaskState.PENDING, attempt=1, seq=6)
     write = update(run.run_id, completed(), image)
     write.history = [write.history[0], HistoryRow(5, 1, "pending", "ready"), HistoryRow(6, 1, "ready", "running", 1)]
@@ -320,6 +320,65 @@ def test_a_completed_row_has_nothing_left_of_what_its_attempt_had_beside_its_sta
     )
     assert store.commit([update(write.run_id, image)])[0].applied
     assert store.tasks(write.run_id) == [msgspec.structs.replace(image, was=None, was_attempt=0)]
+
+
+def test_a_started_row_keeps_what_its_earlier_attempts_left_and_nothing_of_its_wait(store: Store) -> None:
+    begin(store)
+    waiting = TaskRow(
+        pos=0,
+        name="first",
+        state=TaskState.READY,
+        attempt=3,
+        failures=1,
+        crashes=1,
+        losses=1,
+        reason="no_capacity",
+        retry_in=0.0,
+        executor="gpu",
+        decision="a rule of then",
+        labels={"gpu": "true"},
+        error=ErrorInfo("ValueError", "of an earlier attempt"),
+        seq=3,
+        memo='{"saved":"1"}',
+    )
+    write = new_run(tasks=[waiting])
+    insert(store, write)
+    image = msgspec.structs.replace(
+        waiting,
+        state=TaskState.RUNNING,
+        was=TaskState.READY,
+        was_attempt=3,
+        attempt=4,
+        reason=None,
+        retry_in=None,
+        executor="default",
+        decision="it is the default",
+        labels=None,
+        holder=OWNER,
+        dispatched_at=1.0,
+        seq=4,
+    )
+    assert store.commit([update(write.run_id, image)])[0].applied
+    assert store.tasks(write.run_id) == [msgspec.structs.replace(image, was=None, was_attempt=0)]
+
+
+@pytest.mark.parametrize("text", ["line\nfeed", "tab\t", "bell\a", '"\\\\"', "{a,b}", "NULL", "é☃", '\\n \\"'])
+def test_every_text_is_kept_as_it_is(store: Store, run: RunWrite, text: str) -> None:
+    output = msgspec.json.encode(text).decode()
+    start = TaskRow(
+        pos=1,
+        state=TaskState.RUNNING,
+        was=TaskState.PENDING,
+        attempt=1,
+        executor=text,
+        decision=text,
+        holder=text,
+        seq=5,
+    )
+    assert store.commit([update(run.run_id, completed(output=output), start)])[0].applied
+    second = store.tasks(run.run_id)[1]
+    assert store.outputs(run.run_id, [0]) == {0: output}
+    assert (second.executor, second.decision, second.holder) == (text, text, text)
 
 
 def test_text_that_only_looks_like_an_escape_is_kept(store: Store, run: RunWrite) -> None:

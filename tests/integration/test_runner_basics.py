@@ -273,8 +273,8 @@ def test_the_history_of_a_run_holds_every_move_in_order_and_only_legal_ones(runn
     assert [row.seq for row in rows] == sorted(row.seq for row in rows)
     moves = {pos: [(row.old, row.new) for row in rows if row.pos == pos] for pos in (-1, 0, 1)}
     assert moves[-1][0][0] is None and moves[-1][-1][1] == "completed"
-    assert [new for _, new in moves[0]] == ["ready", "running", "ready", "running", "ready", "running", "completed"]
-    assert [new for _, new in moves[1]] == ["ready", "running", "completed"]
+    assert [new for _, new in moves[0]] == ["running", "ready", "running", "ready", "running", "completed"]
+    assert [new for _, new in moves[1]] == ["running", "completed"]
     for pos, some in moves.items():
         legal = RUN_MOVES if pos == -1 else TASK_MOVES
         for old, new in some:

@@ -18,9 +18,9 @@ from turnout.errors import StoreError, StoreUnreachable
 from turnout.model.rows import RunRow, RunWrite, Session, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.store import connect
-from turnout.store.database import json_list
+from turnout.store.database import json_list, json_text
 from turnout.store.postgres import PostgresStore
-from turnout.store.postgres.ledger import _text  # pyright: ignore[reportPrivateUsage]
+from turnout.store.postgres.ledger import statements_of
 from turnout.store.queries import load_blocks
 
 
@@ -86,6 +86,12 @@ def adopt(connection: psycopg.Connection[Any], run_id: str) -> None:
         connection.execute(blocks[block].encode(), {"ids": json_list([run_id]), "session": "peer"})
 
 
+def execute_apart(connection: psycopg.Connection[Any], write: RunWrite) -> None:
+    """The statement of the ledger for this write, in a transaction that stays open."""
+    (statement,) = statements_of([write])
+    connection.execute(load_blocks("postgres")[statement.block].encode(), {**statement.params, "wake": "[]"})
+
+
 # -- DECISIONS 2: adoption against the old owner's write -------------------------------------------------------------
 def test_an_old_owners_write_that_waits_for_the_adopters_lock_changes_nothing(
     store: PostgresStore, other: psycopg.Connection[Any], postgres_url: str
@@ -132,8 +138,7 @@ def test_an_adopter_waits_for_the_old_owners_write_and_reads_what_it_left(
     begin(store, "peer")
     write = new_run(owner=None)
     insert(store, write)
-    params = {"writes": _text([update(write.run_id, completed())]), "wake": "[]"}
-    other.execute(load_blocks("postgres")["update_batch"].encode(), params)
+    execute_apart(other, update(write.run_id, completed()))
     claim = Background(lambda: store.claim_runs("peer", [WORKFLOW], 10, 1000))
     wait_until_blocked(postgres_url)
     other.commit()
@@ -181,7 +186,7 @@ def test_of_two_images_of_one_row_in_one_statement_only_one_applies(store: Postg
     )
     with pytest.raises(ValueError, match="two images"):
         store.commit([twice])
-    params = {"writes": _text([twice]), "wake": "[]"}
+    params = {"writes": json_text([twice]), "wake": "[]"}
     ((applied, missed, _),) = store._postgres.statement("update_batch", params)  # pyright: ignore[reportPrivateUsage]
     assert missed is True
     assert applied.count(write.run_id) == 1
@@ -201,7 +206,7 @@ def test_a_pause_that_is_under_way_excludes_a_claim(
         *(ends if state is RunState.CANCELLING else []),
         run=RunRow(state=state, was=RunState.RUNNING),
     )
-    other.execute(load_blocks("postgres")["update_batch"].encode(), {"writes": _text([change]), "wake": "[]"})
+    execute_apart(other, change)
     assert store.claim_ready(POLLER, ["gpu"], 10, 30) == [], "the run's row is locked"
     other.commit()
     assert store.claim_ready(POLLER, ["gpu"], 10, 30) == [], "the run is not running, or its tasks have ended"
@@ -275,8 +280,11 @@ def test_a_commit_whose_link_dies_is_unreachable_and_can_be_read_back(
 def test_updates_go_by_key_on_an_empty_table_and_stay_heap_only(store: PostgresStore) -> None:
     begin(store)
     database = store._postgres  # pyright: ignore[reportPrivateUsage]
-    params = {"writes": _text([update(new_run().run_id, completed())]), "wake": "[]"}
-    for block in ("update_batch", "update_and_answer"):
+    write = update(new_run().run_id, completed())
+    (narrow,) = statements_of([write])
+    whole = {"writes": json_text([write])}
+    for block, given in (("update_steps", narrow.params), ("update_batch", whole), ("update_and_answer", whole)):
+        params = {**given, "wake": "[]"}
         sql = "explain " + database._blocks[block]  # pyright: ignore[reportPrivateUsage]
         plan = "\n".join(row[0] for row in database.own("ledger").execute(sql.encode(), params).fetchall())
         for table in ("task", "run", "inbox", "command"):

@@ -105,8 +105,10 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     """The number of its ancestors."""
 
 
-class HistoryRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One move. ``pos`` -1 is the run itself. Stored only if its row's compare-and-swap applied."""
+class HistoryRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One move. ``pos`` -1 is the run itself. Stored only if its row's compare-and-swap applied.
+
+    The moves of a commit are stored together, as one JSON array of these."""
 
     seq: int
     pos: int
@@ -144,6 +146,7 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """Without ``insert``: rows to add to the run, items of mapped tasks that ``tasks`` moves to running. They are added
     with those, under the run's lock, or not at all."""
     history: list[HistoryRow] = []
+    """In the order of their seq."""
     inbox_done: Sequence[int] = ()
     """Inbox rows that this write answers; removed in the same transaction."""
     answer: ParentAnswer | None = None

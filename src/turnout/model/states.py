@@ -48,7 +48,8 @@ TASK_TERMINAL = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.SKIP
 RUN_TERMINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})
 
 TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
-    TaskState.PENDING: frozenset({TaskState.READY, TaskState.SKIPPED, TaskState.CANCELLED}),
+    # A task that becomes ready and starts in one commit makes one move.
+    TaskState.PENDING: frozenset({TaskState.READY, TaskState.RUNNING, TaskState.SKIPPED, TaskState.CANCELLED}),
     TaskState.READY: frozenset({TaskState.RUNNING, TaskState.CANCELLED}),
     TaskState.RUNNING: frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.READY, TaskState.CANCELLED}),
     TaskState.COMPLETED: frozenset(),
@@ -69,16 +70,10 @@ RUN_MOVES: Mapping[RunState, frozenset[RunState]] = {
 
 # Several moves of one row in one commit are written as one UPDATE; these are the only such compositions.
 TASK_FOLDED: Mapping[tuple[TaskState, TaskState], tuple[TaskState, ...]] = {
-    (TaskState.PENDING, TaskState.RUNNING): (TaskState.PENDING, TaskState.READY, TaskState.RUNNING),
     (TaskState.RUNNING, TaskState.RUNNING): (TaskState.RUNNING, TaskState.READY, TaskState.RUNNING),
     # A mapped task without items, or with invalid lists, ends in the commit that makes it ready.
-    (TaskState.PENDING, TaskState.COMPLETED): (
-        TaskState.PENDING,
-        TaskState.READY,
-        TaskState.RUNNING,
-        TaskState.COMPLETED,
-    ),
-    (TaskState.PENDING, TaskState.FAILED): (TaskState.PENDING, TaskState.READY, TaskState.RUNNING, TaskState.FAILED),
+    (TaskState.PENDING, TaskState.COMPLETED): (TaskState.PENDING, TaskState.RUNNING, TaskState.COMPLETED),
+    (TaskState.PENDING, TaskState.FAILED): (TaskState.PENDING, TaskState.RUNNING, TaskState.FAILED),
 }
 RUN_FOLDED: Mapping[tuple[RunState, RunState], tuple[RunState, ...]] = {
     (RunState.PENDING, RunState.CANCELLED): (RunState.PENDING, RunState.CANCELLING, RunState.CANCELLED),

@@ -168,7 +168,13 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         detail = start_detail(decision.executor_key, decision.reason, worker)
-        seq = self.log(pos, TASK_READY, TASK_RUNNING, row.attempt + 1, detail)
+        if committed.state is TASK_PENDING:
+            # It became ready in this transition: one move, in place of the one that made it ready.
+            seq = row.seq
+            move = HistoryRow(seq, pos, TASK_PENDING, TASK_RUNNING, row.attempt + 1, detail)
+            self.history[seq - self.machine.seq - 1] = move
+        else:
+            seq = self.log(pos, TASK_READY, TASK_RUNNING, row.attempt + 1, detail)
         row = self.rows[pos] = started(row, committed, decision, holder, self.now, seq)
         return self.machine.event(pos, row)
 
@@ -358,8 +364,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                     self._add_items(move.pos, move.count)
 
     def _start_group(self, pos: int) -> None:
-        self.log(pos, TASK_PENDING, TASK_READY, 0, None)
-        seq = self.log(pos, TASK_READY, TASK_RUNNING, 1, reason_detail("mapped"))
+        seq = self.log(pos, TASK_PENDING, TASK_RUNNING, 1, reason_detail("mapped"))
         self.rows[pos] = group_started(self.task(pos), self.now, seq)
 
     def _add_items(self, pos: int, count: int) -> None:

@@ -57,7 +57,7 @@ class EngineSettings(Settings, frozen=True, kw_only=True):
     """Seconds without a renewal after which this orchestrator starts nothing new."""
     sweep: Seconds = 2.0
     """Seconds between two sweeps for lost notifications, dead owners and stray attempts."""
-    max_owned_runs: Count = 2_000
+    max_owned_runs: Count = 10_000
     """Runs held in memory; above it, submissions are stored for any orchestrator to claim."""
     claim_batch: Count = 500
     """Runs claimed at a time."""

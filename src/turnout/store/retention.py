@@ -10,7 +10,7 @@ from turnout.model.states import RunState
 from turnout.store.database import Database, json_list
 from turnout.store.row_codec import canonical
 
-RUN_TABLES = ("log", "history", "inbox", "command", "run_number", "task")
+RUN_TABLES = ("log", "history_commit", "inbox", "command", "run_number", "task")
 """Every table with a ``run_id``, in the order of deletion; the run itself is deleted last."""
 
 

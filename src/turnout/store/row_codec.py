@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from turnout.model.events import ErrorInfo
-from turnout.model.rows import NewRun, RunRow, RunWrite, StoredRun, TaskRow
+from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, StoredRun, TaskRow
 from turnout.model.states import RUN_TERMINAL, RunState, TaskState
+from turnout.store.database import json_list
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
 _labels = msgspec.json.Decoder(dict[str, str]).decode
@@ -109,7 +110,13 @@ def check(writes: Sequence[RunWrite]) -> None:
 
 
 def last_seq(write: RunWrite) -> int:
-    return max([row.seq for row in write.history], default=0)
+    """Returns the seq of the write's last move: moves are in the order of their seq."""
+    return write.history[-1].seq if write.history else 0
+
+
+def moves_text(history: Sequence[HistoryRow]) -> str:
+    """Returns the moves of a commit as the JSON text that is stored."""
+    return json_list(history)
 
 
 def finishes(write: RunWrite) -> bool:

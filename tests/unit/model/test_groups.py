@@ -51,7 +51,7 @@ def test_an_empty_list_completes_at_once() -> None:
     run = TinyRun(task("list"), mapped("double", over=ITEMS), task("sum", "double")).start()
     run.complete("list", output=[])
     assert run.states() == {"list": "completed", "double": "completed", "sum": "running"}
-    assert run.moves("double") == ["pending→ready", "ready→running", "running→completed"]
+    assert run.moves("double") == ["pending→running", "running→completed"]
 
 
 def test_an_empty_map_alone_is_a_whole_run_in_one_commit() -> None:
@@ -90,7 +90,7 @@ def test_lists_that_do_not_fit_fail_the_whole_before_any_item_starts(over, outpu
     error = run.row("double").error
     assert error is not None and error.code == code and said in error.message
     assert run.run_state is RunState.FAILED
-    assert run.moves("double") == ["pending→ready", "ready→running", "running→failed"]
+    assert run.moves("double") == ["pending→running", "running→failed"]
 
 
 def test_a_list_skipped_by_choice_skips_the_map_and_lets_others_go_on() -> None:

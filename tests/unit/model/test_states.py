@@ -84,8 +84,10 @@ def test_a_folded_composition_is_not_a_single_move_already(moves, folded) -> Non
     assert not [(old, new) for old, new in folded if new in moves[old]]
 
 
-def test_the_one_door_into_running_is_ready_and_a_result_leaves_by_the_one_door_out() -> None:
-    assert [old for old, new in TASK_MOVES.items() if TaskState.RUNNING in new] == [TaskState.READY]
+def test_a_task_starts_once_it_is_ready_or_in_the_commit_that_makes_it_so_and_ends_by_a_result_only_from_running() -> (
+    None
+):
+    assert [old for old, new in TASK_MOVES.items() if TaskState.RUNNING in new] == [TaskState.PENDING, TaskState.READY]
     for end in (TaskState.COMPLETED, TaskState.FAILED):
         assert [old for old, new in TASK_MOVES.items() if end in new] == [TaskState.RUNNING]
 

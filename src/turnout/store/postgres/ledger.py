@@ -2,66 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple, replace
 
 from turnout.errors import StoreUnreachable
-from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.model.rows import RunWrite, TaskRow, WriteOutcome
 from turnout.store.database import Rows, json_list, json_text
+from turnout.store.narrow_rows import COMPLETED, STARTED, WAITING, completes, starts
+from turnout.store.postgres.arrays import Value, columns
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
-from turnout.store.row_codec import check
+from turnout.store.row_codec import check, last_seq, moves_text
+
+Row = tuple[Value, ...]
+
+TASK_COLUMNS = (
+    *("ids", "epochs", "positions", "was", "attempts", "executors", "decisions", "holders", "dispatched"),
+    *("outputs", "started", "finished", "seqs"),
+)
+RUN_COLUMNS = (
+    *("run_ids", "run_epochs", "run_was", "run_states", "run_reasons", "run_errors", "run_started", "run_finished"),
+    "run_seqs",
+)
+HISTORY_COLUMNS = ("history_ids", "history_seqs", "moves")
+WAITING_COLUMNS = ("ids", "epochs", "positions", "names", "priorities")
+
+
+class Statement(msgspec.Struct, gc=False):
+    """One part of a commit: a statement, and the writes that it makes."""
+
+    block: str
+    params: dict[str, Any]
+    writes: Sequence[RunWrite]
 
 
 class PostgresLedger:
-    """``commit`` for PostgreSQL: one statement for updates, one for inserts, both in one transaction if need be."""
+    """``commit`` for PostgreSQL: one statement for each kind of writes, in one transaction if need be."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
     def commit(self, writes: Sequence[RunWrite], wake: frozenset[str]) -> list[WriteOutcome]:
         check(writes)
-        # In order of their keys, so that two batches that share keys wait for one another in one direction only.
-        inserts = sorted((write for write in writes if write.insert is not None), key=_key)
-        updates = [write for write in writes if write.insert is None] if inserts else writes
-        topics = json_list(sorted(wake))
+        statements = statements_of(writes)
+        for statement in statements:
+            statement.params["wake"] = "[]"
+        if not statements:
+            return []
+        statements[0].params["wake"] = json_list(sorted(wake))
         outcomes: dict[str, WriteOutcome] = {}
-        if inserts and updates:
-            texts = _text(inserts), _text(updates)
-            rows = self._both({"writes": texts[0], "wake": topics}, _block(updates), {"writes": texts[1], "wake": "[]"})
-            outcomes.update(self._of_inserts(inserts, texts[0], rows[0]))
-            outcomes.update(_of_updates(updates, rows[1]))
-        elif inserts:
-            text = _text(inserts)
-            found = self._database.statement("insert_batch", {"writes": text, "wake": topics})
-            outcomes.update(self._of_inserts(inserts, text, found))
-        elif updates:
-            found = self._database.statement(_block(updates), {"writes": _text(updates), "wake": topics})
-            outcomes.update(_of_updates(updates, found))
+        for statement, rows in zip(statements, self._executed(statements), strict=True):
+            if statement.block == "insert_batch":
+                outcomes.update(self._of_inserts(statement, rows))
+            else:
+                outcomes.update(_of_updates(statement.writes, rows))
         return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
 
-    def _both(self, insert: dict[str, Any], block: str, update: dict[str, Any]) -> tuple[Rows, Rows]:
-        """Runs two statements in one transaction, sent together."""
+    def _executed(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Runs the statements in one transaction. Returns their rows."""
+        if len(statements) == 1:
+            return [self._database.statement(statements[0].block, statements[0].params)]
         with self._database.for_ledger() as connection:
             with translated(), connection.pipeline(), connection.transaction():
-                first = self._database.execute(connection, "insert_batch", insert)
-                second = self._database.execute(connection, block, update)
-            return first.fetchall(), second.fetchall()
+                cursors = [self._database.execute(connection, each.block, each.params) for each in statements]
+            return [cursor.fetchall() for cursor in cursors]
 
-    def _of_inserts(self, writes: Sequence[RunWrite], text: str, rows: Rows) -> dict[str, WriteOutcome]:
+    def _of_inserts(self, statement: Statement, rows: Rows) -> dict[str, WriteOutcome]:
         """Returns outcomes of runs that existed already, or whose parent does not wait for them; the others applied."""
         inserted, missed, _ = rows[0]
         if not missed:
             return {}
         applied = set(msgspec.json.decode(inserted or "[]", type=list[str]))
         found: dict[str, tuple[str, str]] = {}
-        for run_id, existing, digest in self._database.read("existing_runs", writes=text):
+        for run_id, existing, digest in self._database.read("existing_runs", writes=statement.params["writes"]):
             if existing == run_id or run_id not in found:
                 found[run_id] = (existing, digest)
         outcomes: dict[str, WriteOutcome] = {}
-        for write in writes:
+        for write in statement.writes:
             run_id = write.run_id
             if run_id in applied:
                 continue
@@ -74,6 +94,80 @@ class PostgresLedger:
                     "a run that conflicted with an insert was deleted meanwhile; the insert can be retried"
                 )
         return outcomes
+
+
+def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:
+    """Returns the statements of a commit: inserts, then what needs whole images, then everything else."""
+    inserts: list[RunWrite] = []
+    whole: list[RunWrite] = []
+    steps: list[RunWrite] = []
+    rows: list[Row] = []
+    for write in writes:
+        if write.insert is not None:
+            inserts.append(write)
+        elif (narrow := _narrow_rows(write)) is None:
+            whole.append(write)
+        else:
+            steps.append(write)
+            rows += narrow
+    statements: list[Statement] = []
+    if inserts:
+        statements.append(_inserts(inserts))
+    if whole:
+        statements.append(Statement(_block(whole), {"writes": json_text(whole)}, whole))
+    if steps:
+        statements.append(Statement("update_steps", _steps(steps, rows), steps))
+    return statements
+
+
+def _narrow_rows(write: RunWrite) -> list[Row] | None:
+    """Returns the rows of ``update_steps``; None if the write changes more than these have."""
+    if write.items or write.inbox_done or write.commands_done or write.answer is not None:
+        return None
+    run_id, epoch = write.run_id, write.epoch
+    rows: list[Row] = []
+    for task in write.tasks:
+        image = astuple(task)
+        if completes(task) and COMPLETED.fits(image):
+            pos, attempt, *end = COMPLETED.values(image)
+            rows.append((run_id, epoch, pos, "running", attempt, None, None, None, None, *end))
+        elif starts(task) and STARTED.fits(image):
+            *start, seq = STARTED.values(image)
+            rows.append((run_id, epoch, *start, None, None, None, seq))
+        else:
+            return None
+    return rows
+
+
+def _steps(writes: Sequence[RunWrite], rows: Sequence[Row]) -> dict[str, Any]:
+    runs = [_run_row(write) for write in writes if write.run is not None]
+    moves: list[Row] = [(write.run_id, last_seq(write), moves_text(write.history)) for write in writes if write.history]
+    return {**columns(TASK_COLUMNS, rows), **columns(RUN_COLUMNS, runs), **columns(HISTORY_COLUMNS, moves)}
+
+
+def _run_row(write: RunWrite) -> Row:
+    run = write.run
+    assert run is not None and run.was is not None
+    error = None if run.error is None else json_text(run.error)
+    times = (run.started_at, run.finished_at)
+    return (write.run_id, write.epoch, run.was, run.state, run.reason, error, *times, last_seq(write))
+
+
+def _inserts(writes: Iterable[RunWrite]) -> Statement:
+    # In order of their keys, so that two batches that share keys wait for one another in one direction only.
+    ordered = sorted(writes, key=_key)
+    waiting: list[Row] = []
+    others: list[RunWrite] = []
+    for write in ordered:
+        tasks: list[TaskRow] = []
+        for task in write.tasks:
+            image = astuple(task)
+            if WAITING.fits(image):
+                waiting.append((write.run_id, write.epoch, *WAITING.values(image)))
+            else:
+                tasks.append(task)
+        others.append(replace(write, tasks=tasks))
+    return Statement("insert_batch", {"writes": json_text(others), **columns(WAITING_COLUMNS, waiting)}, ordered)
 
 
 def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcome]:
@@ -101,7 +195,3 @@ def _block(updates: Sequence[RunWrite]) -> str:
 
 def _key(write: RunWrite) -> tuple[str, str]:
     return (write.insert.workflow, write.insert.key or "") if write.insert else ("", "")
-
-
-def _text(writes: Sequence[RunWrite]) -> str:
-    return json_text(writes)

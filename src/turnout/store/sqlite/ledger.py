@@ -34,7 +34,7 @@ from turnout.store.sqlite.rows import (
 # A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 28 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
-_FREE_TEXT = {"start_tasks": (4,), "complete_tasks": (4,), "insert_history": (6,)}
+_FREE_TEXT = {"start_tasks": (6,), "complete_tasks": (4,), "insert_history": (2,)}
 """Columns with text of users, in the statements that take most rows: decisions, outputs, details."""
 _LARGE = 1024 * 1024
 """Characters of text in a batch above which its largest rows go one by one."""

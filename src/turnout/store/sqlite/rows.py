@@ -1,7 +1,7 @@
 """Translates a batch of changes into rows of parameters for the statements of ``sql/sqlite/ledger.sql``.
 
 Binding a parameter costs about as much as storing it, so the moves that every task makes have narrow statements of
-their own, with only the columns that such a move changes. What does not fit one of them is written as a whole image.
+their own.
 
 The driver looks for an adapter for whatever is not a plain string or number, None and enum members included, which
 takes several times as long as binding it. So states go as plain strings, and where null is common "" stands for it
@@ -10,8 +10,7 @@ takes several times as long as binding it. So states go as plain strings, and wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,56 +18,15 @@ from msgspec.structs import astuple, replace
 
 from turnout.model.events import ErrorInfo
 from turnout.model.rows import RunWrite, TaskRow
-from turnout.model.states import RUN_TERMINAL, TASK_COMPLETED, TASK_RUNNING, RunState, TaskState
-from turnout.store.row_codec import last_seq
+from turnout.model.states import RUN_TERMINAL, RunState, TaskState
+from turnout.store.narrow_rows import COMPLETED, STARTED, WAITING, completes, starts
+from turnout.store.row_codec import last_seq, moves_text
 
 Values: TypeAlias = Sequence[Any]
 Blocks: TypeAlias = dict[str, list[Values]]
-Pick: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 _PLAIN: dict[object, str] = {None: "", **{state: str(state.value) for state in (*TaskState, *RunState)}}
-_FIELDS = TaskRow.__struct_fields__
 _encode = msgspec.json.Encoder().encode
-
-
-class Narrow:
-    """A move whose statement writes only some fields.
-
-    It fits an image in which every field that is neither written nor kept has its default, or the value given here. So
-    a field that TaskRow gets one day makes the images that use it whole ones, until a statement here knows it.
-    """
-
-    def __init__(self, written: tuple[str, ...], kept: tuple[str, ...], **fixed: object) -> None:
-        defaults = astuple(TaskRow(pos=0, state=TaskState.PENDING))
-        rest = [index for index, name in enumerate(_FIELDS) if name not in (*written, *kept)]
-        expected = tuple(fixed.get(_FIELDS[index], defaults[index]) for index in rest)
-        pick_rest: Pick = itemgetter(*rest)
-        self.values: Pick = itemgetter(*map(_FIELDS.index, written))
-        self.fits: Callable[[tuple[Any, ...]], bool] = lambda image: pick_rest(image) == expected
-
-
-WAITING = Narrow(("pos", "name", "priority"), kept=())
-"""Inserted, and nothing has happened to it yet."""
-STARTED = Narrow(
-    ("pos", "executor", "decision", "holder", "dispatched_at", "seq"),
-    # A pending row has never been anything else: what is not written here is null or 0 there.
-    kept=("name", "priority", "group", "index"),
-    state=TaskState.RUNNING,
-    was=TaskState.PENDING,
-    attempt=1,
-)
-"""Pending to running: its first attempt."""
-COMPLETED = Narrow(
-    ("pos", "was_attempt", "output", "started_at", "finished_at", "seq"),
-    # An attempt that completes keeps what it was started with; the statement sets what is left to null.
-    kept=(
-        *("name", "priority", "attempt", "failures", "crashes", "losses"),
-        *("executor", "decision", "labels", "holder", "dispatched_at", "group", "index"),
-    ),
-    state=TaskState.COMPLETED,
-    was=TaskState.RUNNING,
-)
-"""Running to completed."""
 
 
 def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
@@ -96,11 +54,12 @@ def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
     for write in writes:
         run_id, epoch = write.run_id, write.epoch
         for task in write.tasks:
-            state, image = task.state, astuple(task)
-            if state is TASK_COMPLETED and task.attempt == task.was_attempt and COMPLETED.fits(image):
+            image = astuple(task)
+            if completes(task) and COMPLETED.fits(image):
                 completed.append((run_id, epoch, *COMPLETED.values(image)))
-            elif state is TASK_RUNNING and STARTED.fits(image):
-                started.append((run_id, epoch, *STARTED.values(image)))
+            elif starts(task) and STARTED.fits(image):
+                pos, was, *start = STARTED.values(image)
+                started.append((run_id, epoch, pos, _PLAIN[was], *start))
             else:
                 others.append(_whole(run_id, epoch, task, now))
     return {"start_tasks": started, "complete_tasks": completed, "update_tasks": others}
@@ -153,12 +112,8 @@ def changed_run(write: RunWrite) -> Values:
 
 
 def history(writes: Sequence[RunWrite]) -> list[Values]:
-    """Returns a HistoryRow's fields in their order, behind the run's id."""
-    return [
-        (write.run_id, row.seq, row.pos, _PLAIN[row.old], _PLAIN[row.new], row.attempt, row.detail or "")
-        for write in writes
-        for row in write.history
-    ]
+    """Returns the run's id, the last seq and the moves of each write."""
+    return [(write.run_id, last_seq(write), moves_text(write.history)) for write in writes if write.history]
 
 
 def answers(writes: Sequence[RunWrite], now: float) -> list[Values]:

@@ -1,7 +1,7 @@
 -- name: record_polled
-insert into history (run_id, seq, part, at, pos, old, new, attempt, detail)
-select task.run_id, task.seq, 1, :now, task.pos, 'ready', 'running', task.attempt + 1,
-    json_build_object('poller', :poller::text)::text
+insert into history_commit (run_id, seq, part, at, moves)
+select task.run_id, task.seq, 1, :now, json_build_array(json_build_array(task.seq, task.pos, 'ready', 'running',
+    task.attempt + 1, json_build_object('poller', :poller::text)::text))::text
 from json_to_recordset(:attempts::json) as c(run_id uuid, pos integer)
     join task on task.run_id = c.run_id and task.pos = c.pos
 

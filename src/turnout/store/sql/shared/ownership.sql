@@ -153,8 +153,11 @@ order by id
 /*pg for update of run */
 
 -- name: record_start
-insert into history (run_id, seq, at, pos, old, new, attempt)
-select id, seq + 1, :now, -1, 'pending', 'running', 0 from run where id in {ids uuid} and state = 'pending'
+insert into history_commit (run_id, seq, at, moves)
+select id, seq + 1, :now,
+    /*pg json_build_array(json_build_array(seq + 1, -1, 'pending', 'running', 0, null))::text */
+    /*sqlite json_array(json_array(seq + 1, -1, 'pending', 'running', 0, null)) */
+from run where id in {ids uuid} and state = 'pending'
 
 -- name: take_runs
 update run set
@@ -179,7 +182,7 @@ where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
 select run.id, run.workflow, run.version, run.input, run.created_at, run.key, run.input_digest, run.priority,
     run.timeout, run.rerun_of, run.parent_run, run.parent_pos, run.parent_attempt, run.depth,
     run.state, run.reason, run.error, run.started_at, run.finished_at,
-    run.owner, run.epoch, run.seq, (select max(seq) from history where history.run_id = run.id),
+    run.owner, run.epoch, run.seq, (select max(seq) from history_commit where run_id = run.id),
     :now - run.submitted_at,
     coalesce((select spec from workflow where workflow.version = run.version), '')
 from run where run.id in {ids uuid}

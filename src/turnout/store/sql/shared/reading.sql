@@ -2,14 +2,14 @@
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run where id = :id
 
 -- name: runs
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before
 order by id desc
@@ -19,7 +19,7 @@ limit :limit
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before and state in {states}
 order by id desc
@@ -29,7 +29,7 @@ limit :limit
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before and state in {states} and workflow in {workflows}
 order by id desc
@@ -39,7 +39,7 @@ limit :limit
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where owner is not null or (owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
 order by id desc
@@ -49,14 +49,14 @@ limit :limit
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run where id in {ids uuid}
 
 -- name: children
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history where history.run_id = run.id), :now - submitted_at
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run where parent_run = :id
 order by parent_pos, parent_attempt
 

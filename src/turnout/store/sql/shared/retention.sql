@@ -27,9 +27,9 @@ delete from log where (run_id, pos, attempt, seq) in
     (select run_id, pos, attempt, seq from log where run_id in {ids uuid} limit :limit)
 returning 1
 
--- name: delete_from_history
-delete from history where (run_id, seq, part) in
-    (select run_id, seq, part from history where run_id in {ids uuid} limit :limit)
+-- name: delete_from_history_commit
+delete from history_commit where (run_id, seq, part) in
+    (select run_id, seq, part from history_commit where run_id in {ids uuid} limit :limit)
 returning 1
 
 -- name: delete_from_inbox

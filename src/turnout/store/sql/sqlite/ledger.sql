@@ -40,13 +40,13 @@ from (values /*rows*/) as n
 where run.id = n.column1 and run.epoch = n.column2 and run.state = n.column3
 
 -- name: start_tasks
--- The first attempt of a pending task; what is not set here is null or 0 in a pending row.
+-- The next attempt of a task that waited; a row that waits has no output, start or end.
 update task set
-    state = 'running', attempt = 1, executor = n.column4, decision = n.column5, holder = n.column6,
-    dispatched_at = n.column7, seq = n.column8
+    state = 'running', attempt = n.column5 + 1, executor = n.column6, decision = n.column7, holder = n.column8,
+    dispatched_at = n.column9, seq = n.column10, reason = null, retry_at = null, poll_key = null, labels = null
 from (values /*rows*/) as n
 where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column2
-    and task.state = 'pending' and task.attempt = 0
+    and task.state = n.column4 and task.attempt = n.column5
 
 -- name: complete_tasks
 -- The end of an attempt that keeps what it was started with; what else it may have had is gone.
@@ -70,8 +70,8 @@ where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column
     and task.state = n.column5 and task.attempt = n.column6
 
 -- name: insert_history
-insert into history (run_id, at, seq, pos, old, new, attempt, detail)
-select n.column1, ?1, n.column2, n.column3, nullif(n.column4, ''), n.column5, n.column6, nullif(n.column7, '')
+insert into history_commit (run_id, at, seq, moves)
+select n.column1, ?1, n.column2, n.column3
 from (values /*rows*/) as n where n.column1 <> ''
 
 -- name: tell_parents

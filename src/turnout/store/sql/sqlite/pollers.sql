@@ -1,6 +1,7 @@
 -- name: record_polled
-insert into history (run_id, seq, part, at, pos, old, new, attempt, detail)
-select task.run_id, task.seq, 1, :now, task.pos, 'ready', 'running', task.attempt + 1, json_object('poller', :poller)
+insert into history_commit (run_id, seq, part, at, moves)
+select task.run_id, task.seq, 1, :now, json_array(json_array(task.seq, task.pos, 'ready', 'running', task.attempt + 1,
+    cast(json_object('poller', :poller) as text)))
 from json_each(:attempts) as c
     join task on task.run_id = c.value ->> 'run_id' and task.pos = c.value ->> 'pos'
 

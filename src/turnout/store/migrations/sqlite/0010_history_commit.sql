@@ -1,0 +1,21 @@
+-- History has one row per run and commit: its moves as JSON, [[seq, pos, old, new, attempt, detail], …], under the last
+-- seq among them. ``part`` is 1 for the claim of a poller, which shares its seq with the move before it, else 0.
+create table history_commit (
+    run_id text not null,
+    seq integer not null,
+    part integer not null default 0,
+    at real not null,
+    moves text not null,
+    primary key (run_id, seq, part)
+) strict, without rowid;
+insert into history_commit (run_id, seq, part, at, moves)
+select run_id, max(seq), part, at, json_group_array(json_array(seq, pos, old, new, attempt, detail))
+from (select * from history order by run_id, part, at, seq)
+group by run_id, part, at;
+drop table history;
+
+-- One row per move; the order is (run_id, seq, part).
+create view history as
+select run_id, move.value ->> 0 as seq, part, at, move.value ->> 1 as pos, move.value ->> 2 as old,
+    move.value ->> 3 as new, move.value ->> 4 as attempt, move.value ->> 5 as detail
+from history_commit, json_each(moves) as move;
