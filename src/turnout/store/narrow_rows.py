@@ -38,6 +38,14 @@ class Narrow:
 
 WAITING = Narrow(("pos", "name", "priority"), kept=())
 """Inserted, and nothing has happened to it yet."""
+BEGUN = Narrow(
+    (
+        *("pos", "name", "priority", "state", "attempt", "reason"),
+        *("executor", "decision", "holder", "dispatched_at", "seq"),
+    ),
+    kept=(),
+)
+"""Inserted in the commit that makes it ready or starts it."""
 STARTED = Narrow(
     ("pos", "was", "was_attempt", "executor", "decision", "holder", "dispatched_at", "seq"),
     # A row that waits has no output, start or end; the statement sets reason, retry_at, poll_key and labels to null.

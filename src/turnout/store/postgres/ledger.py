@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple
 
 from turnout.errors import StoreUnreachable
 from turnout.model.rows import RunWrite, TaskRow, WriteOutcome
 from turnout.store.database import Rows, json_list, json_text
-from turnout.store.narrow_rows import COMPLETED, STARTED, WAITING, completes, starts
+from turnout.store.narrow_rows import BEGUN, COMPLETED, STARTED, WAITING, completes, starts
 from turnout.store.postgres.arrays import Value, columns
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
@@ -28,7 +28,16 @@ RUN_COLUMNS = (
     "run_seqs",
 )
 HISTORY_COLUMNS = ("history_ids", "history_seqs", "moves")
-WAITING_COLUMNS = ("ids", "epochs", "positions", "names", "priorities")
+INSERT_COLUMNS = (
+    *("run_ids", "run_epochs", "run_owners", "run_states", "run_seqs", "run_reasons", "run_errors", "run_started"),
+    *("run_finished", "moves", "workflows", "versions", "inputs", "created", "keys", "digests", "run_priorities"),
+    *("timeouts", "reruns", "parents", "parent_positions", "parent_attempts", "depths"),
+)
+WAITING_COLUMNS = ("waiting_ids", "waiting_epochs", "waiting_positions", "waiting_names", "waiting_priorities")
+BEGUN_COLUMNS = (
+    *("ids", "epochs", "positions", "names", "priorities", "states", "attempts", "reasons", "executors", "decisions"),
+    *("holders", "dispatched", "seqs"),
+)
 
 
 class Statement(msgspec.Struct, gc=False):
@@ -77,7 +86,8 @@ class PostgresLedger:
             return {}
         applied = set(msgspec.json.decode(inserted or "[]", type=list[str]))
         found: dict[str, tuple[str, str]] = {}
-        for run_id, existing, digest in self._database.read("existing_runs", writes=statement.params["writes"]):
+        given = {name: statement.params[name] for name in ("run_ids", "workflows", "keys")}
+        for run_id, existing, digest in self._database.read("existing_runs", **given):
             if existing == run_id or run_id not in found:
                 found[run_id] = (existing, digest)
         outcomes: dict[str, WriteOutcome] = {}
@@ -157,17 +167,37 @@ def _inserts(writes: Iterable[RunWrite]) -> Statement:
     # In order of their keys, so that two batches that share keys wait for one another in one direction only.
     ordered = sorted(writes, key=_key)
     waiting: list[Row] = []
-    others: list[RunWrite] = []
+    begun: list[Row] = []
+    whole: list[dict[str, Any]] = []
     for write in ordered:
-        tasks: list[TaskRow] = []
+        others: list[TaskRow] = []
         for task in write.tasks:
             image = astuple(task)
             if WAITING.fits(image):
                 waiting.append((write.run_id, write.epoch, *WAITING.values(image)))
+            elif BEGUN.fits(image):
+                begun.append((write.run_id, write.epoch, *BEGUN.values(image)))
             else:
-                tasks.append(task)
-        others.append(replace(write, tasks=tasks))
-    return Statement("insert_batch", {"writes": json_text(others), **columns(WAITING_COLUMNS, waiting)}, ordered)
+                others.append(task)
+        if others or write.answer is not None:
+            whole.append({"run_id": write.run_id, "epoch": write.epoch, "tasks": others, "answer": write.answer})
+    params = {
+        **columns(INSERT_COLUMNS, [_new_run_row(write) for write in ordered]),
+        **columns(WAITING_COLUMNS, waiting),
+        **columns(BEGUN_COLUMNS, begun),
+        "writes": json_text(whole),
+    }
+    return Statement("insert_batch", params, ordered)
+
+
+def _new_run_row(write: RunWrite) -> Row:
+    new, run = write.insert, write.run
+    assert new is not None and run is not None
+    error = None if run.error is None else json_text(run.error)
+    moves = moves_text(write.history) if write.history else None
+    state = (write.owner, run.state, last_seq(write), run.reason, error, run.started_at, run.finished_at, moves)
+    _, *given = astuple(new)
+    return (write.run_id, write.epoch, *state, *given)
 
 
 def _of_updates(writes: Sequence[RunWrite], rows: Rows) -> dict[str, WriteOutcome]:

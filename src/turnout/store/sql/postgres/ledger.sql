@@ -221,31 +221,29 @@ told as (
 ),
 
 -- name: insert_batch
--- A run whose id or key exists is left out, with its tasks and history; the caller reads which run is there instead.
--- Tasks to which nothing has happened yet, most of a new run, come as arrays.
-with w as materialized (
-    select run_id, epoch, owner, "insert", run, tasks, history, answer
-    from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, owner text, "insert" json, run json,
-        tasks json, history json, answer json)
+-- A run whose id or key exists is left out, with its tasks and history; the caller reads which run is there instead. Tasks
+-- that wait, or have just become ready or started, come as arrays; the others of reruns and maps as JSON.
+with new_run as materialized (
+    select * from unnest(:run_ids::uuid[], :run_epochs::integer[], :run_owners::text[], :run_states::text[],
+        :run_seqs::integer[], :run_reasons::text[], :run_errors::text[], :run_started::double precision[],
+        :run_finished::double precision[], :moves::text[], :workflows::text[], :versions::text[], :inputs::text[],
+        :created::double precision[], :keys::text[], :digests::text[], :run_priorities::integer[],
+        :timeouts::double precision[], :reruns::uuid[], :parents::uuid[], :parent_positions::integer[],
+        :parent_attempts::integer[], :depths::integer[])
+        as n(run_id, epoch, owner, state, seq, reason, error, started_at, finished_at, moves, workflow, version, input,
+            created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth)
 ),
 inserted_run as (
     insert into run (id, workflow, version, state, owner, epoch, seq, input, input_digest, key, priority, timeout,
         reason, error, rerun_of, parent_run, parent_pos, parent_attempt, depth, created_at, submitted_at, started_at,
         finished_at)
-    select w.run_id, n.workflow, n.version, r.state,
-        case when r.state in ('completed', 'failed', 'cancelled') then null else w.owner end, w.epoch,
-        coalesce((w.history -> -1 ->> 0)::integer, 0),
-        n.input, coalesce(n.input_digest, ''), n.key, coalesce(n.priority, 0), n.timeout, r.reason, r.error,
-        n.rerun_of, n.parent_run, n.parent_pos, coalesce(n.parent_attempt, 0), coalesce(n.depth, 0), n.created_at, :now,
-        r.started_at, r.finished_at
-    from w,
-        json_to_record(w.insert) as n(workflow text, version text, input text, input_digest text, key text,
-            priority integer, timeout double precision, rerun_of uuid, parent_run uuid, parent_pos integer,
-            parent_attempt integer, depth integer, created_at double precision),
-        json_to_record(w.run) as r(state text, reason text, error text, started_at double precision,
-            finished_at double precision)
+    select n.run_id, n.workflow, n.version, n.state,
+        case when n.state in ('completed', 'failed', 'cancelled') then null else n.owner end, n.epoch, n.seq,
+        n.input, n.input_digest, n.key, n.priority, n.timeout, n.reason, n.error, n.rerun_of, n.parent_run,
+        n.parent_pos, n.parent_attempt, n.depth, n.created_at, :now, n.started_at, n.finished_at
+    from new_run n
     -- A child is inserted while its parent's attempt runs. A scalar subquery is never turned into a scan of all tasks.
-    where coalesce((select task.state = 'running' and task.attempt = coalesce(n.parent_attempt, 0) from task
+    where coalesce((select task.state = 'running' and task.attempt = n.parent_attempt from task
         where task.run_id = n.parent_run and task.pos = n.parent_pos), n.parent_run is null)
     on conflict do nothing
     returning id
@@ -253,8 +251,19 @@ inserted_run as (
 inserted_waiting as (
     insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, seq)
     select n.run_id, n.pos, n.epoch, n.name, n.priority, 'pending', 0, 0, 0, 0, 0
-    from unnest(:ids::uuid[], :epochs::integer[], :positions::integer[], :names::text[], :priorities::integer[])
-        as n(run_id, epoch, pos, name, priority)
+    from unnest(:waiting_ids::uuid[], :waiting_epochs::integer[], :waiting_positions::integer[], :waiting_names::text[],
+        :waiting_priorities::integer[]) as n(run_id, epoch, pos, name, priority)
+    where (n.run_id in (select id from inserted_run)) is true
+),
+inserted_begun as (
+    insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, executor,
+        decision, holder, dispatched_at, seq)
+    select n.run_id, n.pos, n.epoch, n.name, n.priority, n.state, n.attempt, 0, 0, 0, n.reason, n.executor, n.decision,
+        n.holder, n.dispatched_at, n.seq
+    from unnest(:ids::uuid[], :epochs::integer[], :positions::integer[], :names::text[], :priorities::integer[],
+        :states::text[], :attempts::integer[], :reasons::text[], :executors::text[], :decisions::text[],
+        :holders::text[], :dispatched::double precision[], :seqs::integer[])
+        as n(run_id, epoch, pos, name, priority, state, attempt, reason, executor, decision, holder, dispatched_at, seq)
     where (n.run_id in (select id from inserted_run)) is true
 ),
 inserted_task as (
@@ -265,7 +274,8 @@ inserted_task as (
         coalesce(n.failures, 0), coalesce(n.crashes, 0), coalesce(n.losses, 0), n.reason, :now + n.retry_in,
         n.executor, n.decision, n.labels, n.poll_key, n.holder, n.output, n.error, n.dispatched_at, n.started_at,
         n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index
-    from w, json_to_recordset(w.tasks) as n(pos integer, name text, priority integer, state text, attempt integer,
+    from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, tasks json),
+        json_to_recordset(w.tasks) as n(pos integer, name text, priority integer, state text, attempt integer,
         failures integer, crashes integer, losses integer, reason text, retry_in double precision, executor text,
         decision text, labels text, poll_key text, holder text, output text, error text,
         dispatched_at double precision, started_at double precision, finished_at double precision, seq integer,
@@ -274,26 +284,25 @@ inserted_task as (
 ),
 recorded as (
     insert into history_commit (run_id, seq, at, moves)
-    select w.run_id, (w.history -> -1 ->> 0)::integer, (select :now), w.history::text
-    from w
-    where w.history is not null and (w.run_id in (select id from inserted_run)) is true
+    select n.run_id, n.seq, (select :now), n.moves
+    from new_run n
+    where n.moves is not null and (n.run_id in (select id from inserted_run)) is true
 ),
 told as (
     insert into inbox (run_id, pos, attempt, holder, result, created_at)
     select a.run_id, a.pos, a.attempt, a.holder, a.result, :now
-    from w, json_to_record(w.answer) as a(run_id uuid, pos integer, attempt integer, holder text, result text)
+    from json_to_recordset(:writes::json) as w(run_id uuid, answer json),
+        json_to_record(w.answer) as a(run_id uuid, pos integer, attempt integer, holder text, result text)
     where w.answer is not null and w.run_id in (select id from inserted_run)
     on conflict (run_id, pos, attempt) do nothing
 ),
-missed as materialized (select (select count(*) from w) > (select count(*) from inserted_run) as any)
+missed as materialized (select (select count(*) from new_run) > (select count(*) from inserted_run) as any)
 select case when missed.any then (select json_agg(id) from inserted_run)::text end,
     missed.any,
     (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
 from missed
 
 -- name: existing_runs
-select w.run_id, run.id, run.input_digest
-from json_to_recordset(:writes::json) as w(run_id uuid, "insert" json),
-    json_to_record(w.insert) as n(workflow text, key text),
-    run
-where run.id = w.run_id or (run.workflow = n.workflow and run.key = n.key)
+select n.run_id, run.id, run.input_digest
+from unnest(:run_ids::uuid[], :workflows::text[], :keys::text[]) as n(run_id, workflow, key), run
+where run.id = n.run_id or (run.workflow = n.workflow and run.key = n.key)
