@@ -19,3 +19,34 @@ create view history as
 select run_id, move.value ->> 0 as seq, part, at, move.value ->> 1 as pos, move.value ->> 2 as old,
     move.value ->> 3 as new, move.value ->> 4 as attempt, move.value ->> 5 as detail
 from history_commit, json_each(moves) as move;
+
+-- A check after an update costs less than one before it, and refuses the whole statement as well.
+drop trigger task_move;
+create trigger task_move after update of state on task for each row when
+    new.attempt < old.attempt or not case old.state
+        when 'running' then new.state = 'completed' or new.state = 'failed' or new.state = 'ready'
+            or new.state = 'cancelled' or (new.state = 'running' and new.attempt > old.attempt)
+        when 'pending' then new.state = 'running' or new.state = 'ready' or new.state = 'skipped'
+            or new.state = 'cancelled' or new.state = 'pending'
+            or ((new.state = 'completed' or new.state = 'failed') and new.attempt > old.attempt)
+        when 'ready' then new.state = 'running' or new.state = 'cancelled'
+            or (new.state = 'ready' and new.attempt = old.attempt)
+        else false end
+begin
+    select raise(abort, 'illegal move of a task');
+end;
+
+drop trigger run_move;
+create trigger run_move after update of state on run for each row when
+    not case old.state
+        when 'running' then new.state = 'running' or new.state = 'completed' or new.state = 'failed'
+            or new.state = 'paused' or new.state = 'cancelling' or new.state = 'cancelled'
+        when 'pending' then new.state = 'pending' or new.state = 'running' or new.state = 'paused'
+            or new.state = 'cancelling' or new.state = 'cancelled' or new.state = 'failed' or new.state = 'completed'
+        when 'paused' then new.state = 'paused' or new.state = 'running' or new.state = 'cancelling'
+            or new.state = 'cancelled' or new.state = 'failed' or new.state = 'completed'
+        when 'cancelling' then new.state = 'cancelling' or new.state = 'cancelled' or new.state = 'failed'
+        else false end
+begin
+    select raise(abort, 'illegal move of a run');
+end;
