@@ -131,9 +131,10 @@ class OwnServer(GivenServer):
                     raise
         return self.port
 
-    def start(self) -> None:
-        options = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self._root} -c max_connections=200"
-        self._call("pg_ctl", "-D", str(self._data), "-l", str(self.log), "-w", "-o", options, "start")
+    def start(self, options: str = "") -> None:
+        """``options``: more of them for the server, as on its command line."""
+        given = f"-c listen_addresses=127.0.0.1 -p {self.port} -k {self._root} -c max_connections=200 {options}"
+        self._call("pg_ctl", "-D", str(self._data), "-l", str(self.log), "-w", "-o", given, "start")
 
     def stop(self, mode: str = "fast") -> None:
         self._call("pg_ctl", "-D", str(self._data), "-w", "-m", mode, "stop")
