@@ -77,9 +77,9 @@ class ProcessCounters:
 
     def _on_collection(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
-            self._collection_began = time.perf_counter()
+            self._collection_began = time.thread_time()
         else:
-            self._collector_seconds += time.perf_counter() - self._collection_began
+            self._collector_seconds += time.thread_time() - self._collection_began
 
 
 def _bytes_written() -> int:

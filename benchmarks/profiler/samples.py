@@ -17,8 +17,8 @@ from profiler.process import kind_of
 
 RATE = 200
 MISSING = "py-spy is not installed, so there are no samples: pip install py-spy"
-WAITS = ("EpollSelector.select ", "Condition.wait ", "_worker (concurrent", "ThreadPool._work ")
-"""Functions in which threads wait for work. A thread that was just woken counts as on a core there."""
+WAITS = ("EpollSelector.select ", "Condition.wait ", "_worker (concurrent", "ThreadPool._work ", "Ledger.yielding ")
+"""Functions in which threads wait. One that was woken there and has no core yet would count as on a core."""
 _THREAD = re.compile(r"thread \([^)]*\): (.*)")
 _ERRORS = re.compile(r"Samples: \d+ Errors: (\d+)")
 

@@ -49,7 +49,7 @@ MEASURES = (
     ("collections_young", "collections, young"),
     ("collections_middle", "collections, middle"),
     ("collections_old", "collections, old"),
-    ("collector_us", "garbage collector, µs"),
+    ("collector_us", "garbage collector, CPU µs"),
 )
 """Measures in the order of the table, per step unless their name says otherwise."""
 STATEMENT = {
