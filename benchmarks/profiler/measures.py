@@ -105,6 +105,7 @@ def _counted(url: str, runner: Runner, rounds: Rounds, server: ServerCounters | 
     of_process = process.read()
     rounds.last(seconds)
     total = difference(of_process, process.read())
+    process.close()
     if server_cpu:
         total["server_cpu_us"] = 1e6 * (server_cpu() - cpu)
     if server:

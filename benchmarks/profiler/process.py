@@ -45,6 +45,9 @@ class ProcessCounters:
         self._collection_began = 0.0
         gc.callbacks.append(self._on_collection)
 
+    def close(self) -> None:
+        gc.callbacks.remove(self._on_collection)
+
     def read(self) -> Reading:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         collections = [each["collections"] for each in gc.get_stats()]

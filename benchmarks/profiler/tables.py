@@ -76,7 +76,7 @@ def print_tables(store: str, found: Sequence[dict[str, Any]]) -> None:
     rows = [
         [label, *(_number(each["measures"].get(key)) for each in found)]
         for key, label in MEASURES
-        if any(key in each["measures"] for each in found)
+        if any(each["measures"].get(key) for each in found)
     ]
     rows.append(["load average before", *(str(each["load_average"]) for each in found)])
     rows.append(["steps counted", *(str(each["steps"]) for each in found)])
@@ -104,7 +104,7 @@ def _print_workload(store: str, found: dict[str, Any]) -> None:
     if found.get("timeline"):
         print(f"\n### {title}: from submit to done, ms\n")
         rows = [
-            [name, KINDS[kind], *(f"{value:.3f}" for value in (gap, p50, p99))]
+            [name, KINDS[kind], *(f"{value:.2f}" for value in (gap, p50, p99))]
             for name, kind, p50, p99, gap in found["timeline"]
         ]
         print_table(["point", "thread", "since the point before, p50", "since submit, p50", "p99"], rows)
