@@ -14,8 +14,8 @@ from profiler.samples import SamplerFailed, sampled
 from profiler.server import EXTENSION, ServerCounters
 from turnout import Runner
 
-TOP = 10
-"""Functions of a kind of thread, and statements, that are listed."""
+TOP, TOP_INCLUSIVE = 10, 20
+"""Statements, and functions of a kind of thread by own time, that are listed; functions with all that they call."""
 
 
 class Workload(NamedTuple):
@@ -156,24 +156,29 @@ def _sqlite_statements(counted: Statements, steps: int) -> list[dict[str, Any]]:
 
 
 def _sampled(rounds: Rounds, seconds: int, measures: Reading) -> dict[str, Any]:
-    """Samples the workload. Returns the functions of each kind of thread with the longest own time.
+    """Samples the workload. Returns the functions of each kind of thread that take longest.
 
-    Its CPU of a kind of thread is divided among the functions by their samples."""
+    The CPU of a kind of thread is divided among its functions by their samples."""
     on_core = sampled(rounds.one, seconds, gil=False)
     holding = sampled(rounds.one, seconds, gil=True)
-    functions: dict[str, list[dict[str, Any]]] = {}
-    for kind, counts in on_core.functions.items():
+    for kind in holding.own:
         measures[f"gil_percent_{kind}"] = holding.share(kind)
-        cpu = measures.get(f"cpu_us_{kind}", 0.0) / counts.total()
-        held = holding.functions.get(kind, {})
-        functions[kind] = [
-            {
-                "function": name,
-                "us": count * cpu,
-                "percent": 100 * count / counts.total(),
-                "gil_percent": 100 * held.get(name, 0) / holding.ticks,
-            }
-            for name, count in counts.most_common(TOP)
-        ]
-    measures["gil_percent"] = sum(map(holding.share, holding.functions))
+    measures["gil_percent"] = sum(map(holding.share, holding.own))
+    functions: dict[str, Any] = {}
+    for kind, own in on_core.own.items():
+        cpu = measures.get(f"cpu_us_{kind}", 0.0) / own.total()
+        functions[kind] = {
+            "own": [
+                {"function": name, "us": count * cpu, "gil_percent": 100 * holding.own[kind][name] / holding.ticks}
+                for name, count in own.most_common(TOP)
+            ],
+            "inclusive": [
+                {
+                    "function": name,
+                    "us": count * cpu,
+                    "gil_percent": 100 * holding.inclusive[kind][name] / holding.ticks,
+                }
+                for name, count in on_core.inclusive[kind].most_common(TOP_INCLUSIVE)
+            ],
+        }
     return {"functions": functions}

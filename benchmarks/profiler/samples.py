@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ RATE = 200
 MISSING = "py-spy is not installed, so there are no samples: pip install py-spy"
 WAITS = ("EpollSelector.select ", "Condition.wait ", "_worker (concurrent", "ThreadPool._work ", "Ledger.yielding ")
 """Functions in which threads wait. One that was woken there and has no core yet would count as on a core."""
-_THREAD = re.compile(r"thread \([^)]*\): (.*)")
+_STACK = re.compile(r"thread \([^)]*\): ([^;]*);((?:[^;]+ \([^;]+:\d+\);?)+) (\d+)")
 _ERRORS = re.compile(r"Samples: \d+ Errors: (\d+)")
 
 
@@ -28,12 +28,14 @@ class Samples(NamedTuple):
 
     ticks: int
     """How often the process was looked at."""
-    functions: dict[str, Counter[str]]
+    own: dict[str, Counter[str]]
     """By kind of thread and innermost Python function: in how many of the ticks it was there."""
+    inclusive: dict[str, Counter[str]]
+    """The same for functions of the engine with all that they call."""
 
     def share(self, kind: str) -> float:
         """Returns the samples of threads of this kind, per tick, in percent."""
-        return 100 * self.functions.get(kind, Counter[str]()).total() / max(1, self.ticks)
+        return 100 * self.own[kind].total() / max(1, self.ticks)
 
 
 class SamplerFailed(Exception):
@@ -57,8 +59,8 @@ def sampled(work: Callable[[], object], seconds: int, *, gil: bool) -> Samples:
         errors = _ERRORS.search(said)
         if recorder.returncode or errors is None:
             raise SamplerFailed(f"py-spy failed: {' '.join(said.split())[-300:]}")
-        functions = _functions(output.read_text(), left_out=() if gil else WAITS)
-        return Samples(RATE * seconds - int(errors[1]), functions)
+        stacks = output.read_text(errors="replace").splitlines()
+        return _counted(stacks, RATE * seconds - int(errors[1]), left_out=() if gil else WAITS)
 
 
 def _program() -> str:
@@ -69,13 +71,19 @@ def _program() -> str:
     return found
 
 
-def _functions(stacks: str, left_out: tuple[str, ...]) -> dict[str, Counter[str]]:
-    """Returns the innermost functions from lines of ``thread (id): name;function (file:line);… count``."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
-    for line in stacks.splitlines():
-        stack, _, count = line.rpartition(" ")
-        thread, *frames = stack.split(";")
-        name = _THREAD.match(thread)
-        if frames and not frames[-1].startswith(left_out):
-            found[kind_of(name[1] if name else thread)][frames[-1]] += int(count)
-    return dict(found)
+def _counted(stacks: Sequence[str], ticks: int, left_out: tuple[str, ...]) -> Samples:
+    """Returns the samples from lines of ``thread (id): name;function (file:line);… count``.
+
+    Memory that changed while it was read makes lines of another form."""
+    own: dict[str, Counter[str]] = defaultdict(Counter)
+    inclusive: dict[str, Counter[str]] = defaultdict(Counter)
+    for line in stacks:
+        stack = _STACK.fullmatch(line)
+        if stack is None:
+            continue
+        kind, frames, count = kind_of(stack[1]), stack[2].split(";"), int(stack[3])
+        if not frames[-1].startswith(left_out):
+            own[kind][frames[-1]] += count
+            for frame in {frame for frame in frames if "(turnout/" in frame}:
+                inclusive[kind][frame] += count
+    return Samples(ticks, own, inclusive)

@@ -95,12 +95,11 @@ def _print_workload(store: str, found: dict[str, Any]) -> None:
         rows = [[row["name"], *(_number(row.get(key)) for key in columns)] for row in found["statements"]]
         print_table(["statement", *(STATEMENT[key] for key in columns)], rows)
     for kind, label in KINDS.items():
-        if functions := found.get("functions", {}).get(kind):
-            print(f"\n### {title}: {label}, by own time\n")
-            rows = [
-                [row["function"], *(_number(row[key]) for key in ("us", "percent", "gil_percent"))] for row in functions
-            ]
-            print_table(["function", "µs per step", "% of its samples", "holds the GIL, % of all"], rows)
+        for key, how in (("own", "by own time"), ("inclusive", "with all that they call")):
+            if functions := found.get("functions", {}).get(kind, {}).get(key):
+                print(f"\n### {title}: {label}, functions {how}\n")
+                rows = [[row["function"], _number(row["us"]), _number(row["gil_percent"])] for row in functions]
+                print_table(["function", "µs per step", "holds the GIL, % of all samples"], rows)
     if found.get("timeline"):
         print(f"\n### {title}: from submit to done, ms\n")
         rows = [
