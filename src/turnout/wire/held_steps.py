@@ -79,11 +79,12 @@ class HeldSteps:
 
     def add(self, step: Step, batch_id: str, hub: str, now: float) -> bool:
         """Returns True if the step is new: a token that is here, or was, does not begin again."""
-        if step.token in self.table or step.token in self._finished:
+        token = step.metadata.token
+        if token in self.table or token in self._finished:
             return False
         granted = not step.metadata.confirm_start
         taken = HeldStep(step=step, batch_id=batch_id, hub=hub, received_at=now, granted=granted, lines=[])
-        self.table[step.token] = self.waiting[step.token] = taken
+        self.table[token] = self.waiting[token] = taken
         return True
 
     def request_start(self, token: str) -> None:

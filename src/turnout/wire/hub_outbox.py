@@ -29,8 +29,10 @@ class HubOutbox:
         assert 0 < len(steps) <= worker.free, f"{len(steps)} steps for {worker.free} slots of {worker.id}"
         self._batches += 1
         batch_id = f"batch_{worker.session[:8]}_{self._batches}"
+        out = worker.out
         for step in steps:
-            worker.out[step.token] = SentStep(step=step, batch_id=batch_id, sent_at=now, again=step.token in again)
+            token = step.metadata.token
+            out[token] = SentStep(step=step, batch_id=batch_id, sent_at=now, again=token in again)
         self._send_steps(worker, batch_id, steps)
 
     def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:

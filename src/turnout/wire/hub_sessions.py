@@ -275,14 +275,15 @@ class HubProtocol(HubOutbox):
         elsewhere: list[StepResult] = []
         again: list[str] = []
         not_given: list[str] = []
+        out, unacknowledged, finished = worker.out, worker.unacknowledged, worker.finished
         for result in results:
-            token = result.token
-            if token in worker.unacknowledged:
+            token = result.metadata.token
+            if token in unacknowledged:
                 continue
-            if token in worker.finished:
+            if token in finished:
                 again.append(token)
-            elif (sent_step := worker.out.pop(token, None)) is not None:
-                worker.unacknowledged[token] = sent_step
+            elif (sent_step := out.pop(token, None)) is not None:
+                unacknowledged[token] = sent_step
                 mine.append(result)
             elif token in worker.foreign:
                 elsewhere.append(result)

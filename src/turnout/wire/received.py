@@ -19,7 +19,8 @@ Decode = Callable[[msgspec.Raw], Any]
 
 
 class Metadata(ResultMetadata, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    deferral: msgspec.Raw = msgspec.Raw()  # pyright: ignore[reportIncompatibleVariableOverride]
+    # None if there is none: it then serves as decoded metadata.
+    deferral: msgspec.Raw = None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class JsonResult(StepResult, frozen=True, kw_only=True, gc=False):
@@ -56,35 +57,34 @@ def _from_json(raw: msgspec.Raw) -> Any:
 
 
 def _decoded(result: StepResult, metadata: Metadata, limit: int, decode: Decode) -> StepResult:
-    size = max(len(memoryview(raw)) for raw in (result.output, metadata.deferral))
+    output = memoryview(result.output)
+    size = len(output) if metadata.deferral is None else max(len(output), len(memoryview(metadata.deferral)))
     if size > MAX_OUTPUT_FACTOR * limit:
         return _too_large(result.token, size, limit)
     try:
-        output = _value(result.output, decode) if result.status == "completed" else None
-        deferral = msgspec.convert(_value(metadata.deferral, decode), dict[str, Any] | None)
+        return StepResult(
+            step_id=result.step_id,
+            status=result.status,
+            output=decode(result.output) if output and result.status == "completed" else None,
+            error=result.error,
+            metadata=metadata if metadata.deferral is None else _with_deferral(metadata, decode),
+        )
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         return unreadable(result.token, str(error))
-    return StepResult(
-        step_id=result.step_id,
-        status=result.status,
-        output=output,
-        error=result.error,
-        metadata=ResultMetadata(
-            token=metadata.token,
-            attempt=metadata.attempt,
-            execution_time_ms=metadata.execution_time_ms,
-            handler_version=metadata.handler_version,
-            retryable=metadata.retryable,
-            outcome=metadata.outcome,
-            retry_after_ms=metadata.retry_after_ms,
-            deferral=deferral,
-            chosen=metadata.chosen,
-        ),
+
+
+def _with_deferral(metadata: Metadata, decode: Decode) -> ResultMetadata:
+    return ResultMetadata(
+        token=metadata.token,
+        attempt=metadata.attempt,
+        execution_time_ms=metadata.execution_time_ms,
+        handler_version=metadata.handler_version,
+        retryable=metadata.retryable,
+        outcome=metadata.outcome,
+        retry_after_ms=metadata.retry_after_ms,
+        deferral=msgspec.convert(decode(metadata.deferral), dict[str, Any] | None),
+        chosen=metadata.chosen,
     )
-
-
-def _value(raw: msgspec.Raw, decode: Decode) -> Any:
-    return decode(raw) if memoryview(raw) else None
 
 
 def _too_large(token: str, size: int, limit: int) -> StepResult:

@@ -62,9 +62,9 @@ def result_of(
     """The attempt's result. ``now`` is when it came, ``context`` is given for a handler in Context style: what it
     returns is set in it."""
     metadata = result.metadata
-    about: dict[str, Any] = _times(metadata.execution_time_ms, now)
-    if metadata.handler_version:
-        about["handler_version"] = short_text(metadata.handler_version)
+    started_at, finished_at = _times(metadata.execution_time_ms, now)
+    version = metadata.handler_version and short_text(metadata.handler_version)
+    about: dict[str, Any] = {"started_at": started_at, "finished_at": finished_at, "handler_version": version}
     if result.status == "completed":
         return _completed(event, result, context, limit, about)
     error = _error_info(result)
@@ -109,7 +109,18 @@ def _completed(
             type(error).__qualname__, clipped(f"{event.task_name}: {error.message}"), code=error.code
         )
         return ExecutionResult.failed(event, error_info, retryable=False, **about)
-    return ExecutionResult.of(event, STATUS_COMPLETED, output=output, chosen=result.metadata.chosen, **about)
+    return ExecutionResult(
+        run_id=event.run_id,
+        task_id=event.task_id,
+        attempt=event.attempt,
+        status=STATUS_COMPLETED,
+        output=output,
+        started_at=about["started_at"],
+        finished_at=about["finished_at"],
+        shadow=event.shadow,
+        chosen=result.metadata.chosen,
+        handler_version=about["handler_version"],
+    )
 
 
 def _deferred(event: TaskReadyEvent, document: Mapping[str, Any], about: Mapping[str, Any]) -> ExecutionResult:
@@ -170,12 +181,13 @@ def _named(kind: str, error: ErrorInfo) -> ErrorInfo:
     return ErrorInfo(kind, error.message, error.traceback)
 
 
-def _times(took_ms: float | None, now: float | None) -> dict[str, float]:
+def _times(took_ms: float | None, now: float | None) -> tuple[float | None, float | None]:
     """Returns when the attempt began and ended, by the clock of the caller."""
-    if now is None:
-        return {}
-    took = took_ms / 1000 if took_ms is not None and math.isfinite(took_ms) else 0.0
-    return {"started_at": max(0.0, now - max(0.0, took)), "finished_at": now}
+    if now is None or took_ms is None:
+        return now, now
+    # NaN, infinity and negative numbers are no durations.
+    took = took_ms / 1000 if 0.0 < took_ms < math.inf else 0.0
+    return max(0.0, now - took), now
 
 
 # -- the worker's side -----------------------------------------------------------------------------------------------
@@ -216,7 +228,7 @@ def answer_of(step: Step, result: ExecutionResult, handler_version: str = "") ->
             handler_version=handler_version,
             retryable=result.retryable,
             outcome=outcome,
-            retry_after_ms=milliseconds(result.retry_after),
+            retry_after_ms=None if result.retry_after is None else milliseconds(result.retry_after),
             deferral=None if result.deferral is None else _deferral(result.deferral),
             chosen=result.chosen,
         ),

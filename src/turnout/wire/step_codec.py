@@ -30,8 +30,9 @@ msgspec.convert({"command": ""}, ShellSpec)
 # -- the hub's side --------------------------------------------------------------------------------------------------
 def step_of(work: Work, *, token: str) -> Step:
     """The attempt as a step."""
-    event, task = work.event, work.task
+    event, task, kwargs = work.event, work.task, work.kwargs
     handler, config = _handler_of(task.body)
+    retries = task.retry.attempts - 1
     return Step(
         step_id=event.task_id,
         task_id=event.run_id,
@@ -43,12 +44,12 @@ def step_of(work: Work, *, token: str) -> Step:
         metadata=StepMetadata(
             token=token,
             attempt=event.begun,
-            retry_limit=task.retry.attempts - 1,
-            failures=max(0, task.retry.attempts - 1 - (event.max_attempts - event.attempt)),
-            timeout_ms=milliseconds(work.timeout),
-            deadline_ms=milliseconds(work.time_left),
+            retry_limit=retries,
+            failures=max(0, retries - (event.max_attempts - event.attempt)),
+            timeout_ms=None if work.timeout is None else milliseconds(work.timeout),
+            deadline_ms=None if work.time_left is None else milliseconds(work.time_left),
             idempotency_key=work.idempotency_key,
-            args=dict(work.kwargs),
+            args=kwargs if isinstance(kwargs, dict) else dict(kwargs),
             positional=work.args,
             confirm_start=task.at_most_once,
             task_name=event.task_name,
@@ -75,9 +76,9 @@ def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
     return body.ref, body.config
 
 
-def milliseconds(seconds: float | None) -> int | None:
+def milliseconds(seconds: float) -> int:
     # Rounded first: 32.267 s are not 32268 ms because 32.267 * 1000 is a little more than 32267.
-    return None if seconds is None else math.ceil(round(seconds * 1000, 6))
+    return math.ceil(round(seconds * 1000, 6))
 
 
 # -- the worker's side -----------------------------------------------------------------------------------------------
@@ -111,6 +112,7 @@ def work_of(
     arguments: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
     bind_body: Callable[[TaskInfo], Callable[[], Any]] | None = None,
     retry_predicate: Callable[[BaseException], bool] | None = None,
+    fence: Callable[[], float] | None = None,
     output: Output | None = None,
 ) -> Work:
     """The attempt as whatever runs bodies wants it; ``body`` is None for a command, ``arguments`` are given if they are
@@ -135,6 +137,7 @@ def work_of(
         condition=condition,
         retry_predicate=retry_predicate,
         bind_body=bind_body,
+        fence=fence,
         output=output,
     )
 

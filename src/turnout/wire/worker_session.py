@@ -209,9 +209,11 @@ class WorkerSession:
                 each.start_sent_at = now
             self._send(Start(tuple(each.token for each in asking)))
         for each in held_steps:
+            if not each.lines:
+                continue
             # All lines go before the result: the hub drops those that come after its acknowledgement.
             last = each.result is not None and each.result_sent_at == -inf
-            if each.lines and (last or now - each.lines_sent_at >= resend):
+            if last or now - each.lines_sent_at >= resend:
                 each.lines_sent_at = now
                 self._log(each, all_of_them=last)
         due = [each for each in held_steps if each.result is not None and now - each.result_sent_at >= resend]
@@ -282,7 +284,7 @@ class WorkerSession:
             case StepBatch():
                 for step in message.steps:
                     self.held_steps.add(step, message.batch_id, self.hub, now)
-                self._send(Received(tuple(step.token for step in message.steps)))
+                self._send(Received(tuple([step.metadata.token for step in message.steps])))
             case Ack():
                 self._forget(message.tokens, "its result has been taken")
             case Heartbeat():

@@ -16,7 +16,7 @@ from turnout.wire.documents import Step, StepResult
 from turnout.wire.result_codec import answer_of
 from turnout.wire.step_codec import event_of
 from turnout.worker.handlers import Handlers
-from turnout.worker.step_loader import StepLoader, refused
+from turnout.worker.step_loader import Fence, StepLoader, refused
 
 
 class Attempts:
@@ -47,6 +47,8 @@ class Attempts:
         if isinstance(self._python, ThreadExecutor):
             self._python.on_capacity(wake)
         self._running: dict[Key, tuple[Step, TaskReadyEvent]] = {}
+        self._step_ids: dict[str, int] = {}
+        """How many attempts of each step run."""
         self._keys: dict[str, Key] = {}
         self._reported: deque[ExecutionResult] = deque()
 
@@ -65,28 +67,28 @@ class Attempts:
 
     def busy_with(self, step: Step) -> bool:
         """True if another attempt of the same number runs here: two attempts of one key cannot be distinguished."""
-        return key_of(event_of(step)) in self._running
+        return step.step_id in self._step_ids and key_of(event_of(step)) in self._running
 
     def token_of(self, key: Key) -> str | None:
         """Returns the token of the running step with this key."""
         found = self._running.get(key)
         return None if found is None else found[0].token
 
-    def begin(self, steps: Sequence[tuple[Step, float]]) -> list[StepResult]:
-        """Starts steps, each before a time by ``boot_time`` or not at all. Returns the results of those that cannot
-        start."""
+    def begin(self, steps: Sequence[tuple[Step, Fence]]) -> list[StepResult]:
+        """Starts steps, each within its fence or not at all. Returns the results of those that cannot start."""
         python: list[TaskReadyEvent] = []
         commands: list[TaskReadyEvent] = []
         refusals: list[StepResult] = []
-        for step, begin_by in steps:
+        for step, fence in steps:
             try:
-                work = self._loader.put(step, begin_by)
+                work = self._loader.put(step, fence)
             except Exception as error:
                 refusals.append(refused(step, error))
                 continue
             key = key_of(work.event)
             self._running[key] = (step, work.event)
-            self._keys[step.token] = key
+            self._step_ids[step.step_id] = self._step_ids.get(step.step_id, 0) + 1
+            self._keys[step.metadata.token] = key
             (python if work.body is not None else commands).append(work.event)
         if python:
             self._python.execute_many(python, self._report)
@@ -116,7 +118,10 @@ class Attempts:
 
     def let_go(self, key: Key) -> None:
         step, _ = self._running.pop(key)
-        del self._keys[step.token]
+        others = self._step_ids.pop(step.step_id) - 1
+        if others:
+            self._step_ids[step.step_id] = others
+        del self._keys[step.metadata.token]
         self._loader.drop(key)
 
     def stop(self, grace: float) -> None:

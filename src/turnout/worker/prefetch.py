@@ -26,8 +26,8 @@ class Prefetch:
         self._looked = -inf
         self._ahead = 0.0
 
-    def ended(self) -> None:
-        self._ended += 1
+    def ended(self, steps: int) -> None:
+        self._ended += steps
 
     def credits(self, slots: int, now: float) -> int:
         """Returns how many steps to ask for in all with so many slots; called once per tick."""

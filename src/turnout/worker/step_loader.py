@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -24,6 +24,14 @@ from turnout.wire.held_steps import unable
 from turnout.wire.result_codec import answer_of
 from turnout.wire.step_codec import SHELL_HANDLER, event_of, work_of
 from turnout.worker.handlers import Handlers
+
+
+Fence: TypeAlias = Callable[[], float]
+"""Returns the time by ``boot_time`` until which a step may begin."""
+
+
+def always() -> float:
+    return inf
 
 
 class HandlerMissing(Exception):
@@ -45,9 +53,9 @@ class StepLoader:
         self._output = output
         self._works: dict[Key, Work] = {}
 
-    def put(self, step: Step, begin_by: float = inf) -> Work:
-        """Loads a step that begins before ``begin_by`` or not at all. Raises HandlerMissing, or what is wrong."""
-        work = self._work(step, begin_by)
+    def put(self, step: Step, fence: Fence = always) -> Work:
+        """Loads a step that begins within its fence or not at all. Raises HandlerMissing, or what is wrong."""
+        work = self._work(step, fence)
         self._works[key_of(work.event)] = work
         return work
 
@@ -66,19 +74,24 @@ class StepLoader:
             raise ExecutionFailed(f"{event.task_id} has ended")
         return work
 
-    def _work(self, step: Step, begin_by: float) -> Work:
+    def _work(self, step: Step, fence: Fence) -> Work:
         name = step.handler_class
         found = self._handlers.find(name)
         if found is None:
             if name == SHELL_HANDLER and self._handlers.shell:
-                return msgspec.structs.replace(work_of(step, None, output=self._output), fence=lambda: begin_by)
+                return work_of(step, None, fence=fence, output=self._output)
             raise HandlerMissing(name)
         body, arguments = found.function, found.arguments(step)
         bind_body = caller(body, *arguments, step.metadata.context)
         work = work_of(
-            step, body, arguments=arguments, bind_body=bind_body, retry_predicate=found.retry_if, output=self._output
+            step,
+            body,
+            arguments=arguments,
+            bind_body=bind_body,
+            retry_predicate=found.retry_if,
+            fence=fence,
+            output=self._output,
         )
-        work = msgspec.structs.replace(work, fence=lambda: begin_by)
         if work.condition is None:
             return work
         predicate = found.conditions.get(work.condition.ref)

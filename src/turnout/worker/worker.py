@@ -12,6 +12,7 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 from math import inf
 
@@ -205,12 +206,15 @@ class Worker:
         self._hubs.flush()
 
     def _take_results(self) -> None:
-        for key, result in self._attempts.ended():
-            if not self._spoken.silent:
+        ended = self._attempts.ended()
+        # What these attempts have written was collected before their results were.
+        silent = self._spoken.silent
+        for key, result in ended:
+            if not silent:
                 self._spoken.take_last(key, self._say)
             self._attempts.let_go(key)
-            self._asking.ended()
             self._finish(result)
+        self._asking.ended(len(ended))
 
     def _begin(self, now: float) -> None:
         """Starts what may start, in the order of arrival."""
@@ -233,7 +237,8 @@ class Worker:
             else:
                 self._held_steps.request_start(held_step.token)
                 asking += 1
-        steps = [(self._held_steps.begin(each.token), contacts[each.hub]) for each in chosen]
+        fences = {hub: partial(float, until) for hub, until in contacts.items()}
+        steps = [(self._held_steps.begin(each.token), fences[each.hub]) for each in chosen]
         for refused in self._attempts.begin(steps):
             self._finish(refused)
 

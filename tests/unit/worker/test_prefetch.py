@@ -11,8 +11,7 @@ from turnout.worker.prefetch import MAX_AHEAD, RETURN_TIMEOUT, Prefetch, waits_t
 
 
 def after(asking: Prefetch, ended: int, places: int, now: float) -> int:
-    for _ in range(ended):
-        asking.ended()
+    asking.ended(ended)
     return asking.credits(places, now)
 
 

@@ -72,13 +72,16 @@ class Outcomes:
 
     # -- what workers report ------------------------------------------------------------------------------------
     def ended(self, worker: WorkerEntry, result: StepResult) -> None:
-        flight = self._in_flight.get(result.token)
+        token = result.metadata.token
+        flight = self._in_flight.get(token)
         if flight is None or flight.event.holder != worker.id:
-            self._protocol.acknowledge(worker, [result.token])
+            self._protocol.acknowledge(worker, [token])
             return
         context = flight.work.context if flight.work is not None else None
         ended = _taken(flight.event, result, context, self._max_output_bytes)
-        at_fault = blame(result, ended, lambda: self._pool.others(worker, flight.work))
+        at_fault: bool | None = False
+        if ended.status is not STATUS_COMPLETED:
+            at_fault = blame(result, ended, lambda: self._pool.others(worker, flight.work))
         self.end(flight, ended, keep=True, at_fault=at_fault)
 
     def end(

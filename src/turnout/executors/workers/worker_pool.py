@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -44,6 +45,11 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(WorkerSelector).decode
 
 
+@lru_cache(maxsize=4096)
+def _selector_text(handler: str, labels: tuple[tuple[str, str], ...], exclusive: bool) -> str:
+    return _encode(WorkerSelector(handler, dict(labels), exclusive)).decode()
+
+
 class WorkerPool:
     """Reserved slots, and the workers that match each selector."""
 
@@ -70,7 +76,7 @@ class WorkerPool:
 
     def selector(self, handler: str, labels: Mapping[str, str], exclusive: bool = False) -> str:
         """Returns the selector of such tasks, as text."""
-        return _encode(WorkerSelector(handler, dict(labels), exclusive)).decode()
+        return _selector_text(handler, tuple(labels.items()), exclusive)
 
     def wait_reason(self, selector: str) -> str:
         """Returns why such tasks wait: no worker matches, all that match are blocked, or all are busy."""
