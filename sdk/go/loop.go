@@ -132,6 +132,7 @@ func (l *loop) round(now time.Time) error {
 	} else {
 		l.beginSteps(now)
 	}
+	l.prefetch.busy(len(l.pool.running) > 0, now)
 	if l.prefetch.isDue(now) {
 		l.prefetch.tick(l.options.Concurrency-l.pool.stuck, now)
 		l.returnSteps(now)

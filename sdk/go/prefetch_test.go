@@ -10,10 +10,18 @@ import (
 
 var noon = time.Unix(1000, 0)
 
-// after returns the credits of a worker with so many slots at this tick, when so many steps have ended since the last.
+// after returns the credits of a worker with so many slots at this tick, when so many steps have ended since the last
+// and handlers ran all the time.
 func after(p *prefetch, ended, slots, ticks int) int {
+	return afterBusy(p, tickInterval, ended, slots, ticks)
+}
+
+func afterBusy(p *prefetch, busy time.Duration, ended, slots, ticks int) int {
+	now := noon.Add(time.Duration(ticks) * tickInterval)
+	p.busy(true, now.Add(-busy))
+	p.busy(false, now)
 	p.ended += ended
-	p.tick(slots, noon.Add(time.Duration(ticks)*tickInterval))
+	p.tick(slots, now)
 	return p.credits(slots)
 }
 
@@ -50,6 +58,21 @@ func TestQuickStepsArePrefetchedAndTheLessTheLongerNoneHasEnded(t *testing.T) {
 	}
 	if last != 16 || p.nextDue(true) != wire.Later {
 		t.Errorf("%d at the end, and the next tick at %v", last, p.nextDue(true))
+	}
+}
+
+func TestAWorkerThatWaitsForItsHubAsksForWhatItWouldGetThrough(t *testing.T) {
+	if credits := afterBusy(&prefetch{}, tickInterval/2, 100, 8, 1); credits != 16+192 {
+		t.Error(credits)
+	}
+	if credits := afterBusy(&prefetch{}, tickInterval/20, 100, 8, 1); credits != 16+maxGrowth*100-8 {
+		t.Errorf("%d at most", credits)
+	}
+}
+
+func TestAWorkerThatIsSeldomUsedAsksForLittleHoweverQuickItsHandlersAre(t *testing.T) {
+	if credits := afterBusy(&prefetch{}, time.Millisecond, 2, 8, 1); credits != 16 {
+		t.Error(credits)
 	}
 }
 

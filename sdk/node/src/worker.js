@@ -85,6 +85,7 @@ export class Worker {
       this.#pool.tick(now);
       if (this.#draining) this.#returnAll();
       else this.#begin(now);
+      this.#prefetch.busy(!this.#pool.isIdle, now);
       if (this.#prefetch.isDue(now)) this.#tick(now);
       this.#hubs.divide(this.#credits());
       const byeDue = this.#finishDrain(now);

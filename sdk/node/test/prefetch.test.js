@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 
 import { HeldSteps } from '../src/held-steps.js';
-import { MAX_AHEAD, Prefetch, RETURN_TIMEOUT, TICK_INTERVAL, waitingTooLong } from '../src/prefetch.js';
+import { MAX_AHEAD, MAX_GROWTH, Prefetch, RETURN_TIMEOUT, TICK_INTERVAL, waitingTooLong } from '../src/prefetch.js';
 import { step } from './support.js';
 
 /** @type {Prefetch} */
@@ -13,10 +13,16 @@ beforeEach(() => {
   after(0, 8, 0);
 });
 
-/** Returns the credits with so many slots at this tick, when so many steps have ended since the last. */
-function after(ended, slots, ticks) {
+/**
+ * Returns the credits with so many slots at this tick, when so many steps have ended since the last and handlers ran for
+ * `busy` milliseconds.
+ */
+function after(ended, slots, ticks, busy = TICK_INTERVAL) {
+  const now = ticks * TICK_INTERVAL;
+  prefetch.busy(true, now - busy);
+  prefetch.busy(false, now);
   for (let count = 0; count < ended; count += 1) prefetch.ended();
-  prefetch.tick(slots, ticks * TICK_INTERVAL);
+  prefetch.tick(slots, now);
   return prefetch.credits(slots);
 }
 
@@ -35,6 +41,15 @@ test('quick steps are prefetched, and the less the longer none has ended', () =>
   assert.deepEqual([asked.at(0), asked.at(-1)], [108, 16]);
   assert.deepEqual(asked, [...asked].sort((one, other) => other - one));
   assert.equal(prefetch.nextDue(true), Infinity);
+});
+
+test('a worker that waits for its hub asks for what it would get through', () => {
+  assert.equal(after(100, 8, 1, 100), 16 + 192);
+  assert.equal(after(100, 8, 2, 10), 16 + MAX_GROWTH * 100 - 8);
+});
+
+test('a worker that is seldom used asks for little, however quick its handlers are', () => {
+  assert.equal(after(2, 8, 1, 1), 16);
 });
 
 test('prefetching has a bound', () => {

@@ -13,10 +13,14 @@ class PrefetchTest < Minitest::Test
     after(0, 8, 0)
   end
 
-  # Returns the credits of a worker with so many slots at this tick, when so many steps have ended since the last.
-  def after(ended, slots, ticks)
+  # Returns the credits of a worker with so many slots at this tick, when so many steps have ended since the last and
+  # handlers ran for +busy+ seconds.
+  def after(ended, slots, ticks, busy: Prefetch::TICK_INTERVAL)
+    now = ticks * Prefetch::TICK_INTERVAL
+    @prefetch.busy(true, now - busy)
+    @prefetch.busy(false, now)
     ended.times { @prefetch.ended }
-    @prefetch.tick(slots, ticks * Prefetch::TICK_INTERVAL)
+    @prefetch.tick(slots, now)
     @prefetch.credits(slots)
   end
 
@@ -34,6 +38,15 @@ class PrefetchTest < Minitest::Test
     assert_equal [108, 16], [asked.first, asked.last]
     assert_equal asked.sort.reverse, asked
     assert_equal Float::INFINITY, @prefetch.next_due(true)
+  end
+
+  def test_a_worker_that_waits_for_its_hub_asks_for_what_it_would_get_through
+    assert_equal 16 + 192, after(100, 8, 1, busy: 0.1)
+    assert_equal 16 + Prefetch::MAX_GROWTH * 100 - 8, after(100, 8, 2, busy: 0.01)
+  end
+
+  def test_a_worker_that_is_seldom_used_asks_for_little_however_quick_its_handlers_are
+    assert_equal 16, after(2, 8, 1, busy: 0.001)
   end
 
   def test_prefetching_has_a_bound

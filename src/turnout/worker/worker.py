@@ -199,6 +199,7 @@ class Worker:
         # The process may have been stopped since the round began: whether steps may begin is asked of the clock anew,
         # and once more right before each body.
         self._begin(boot_time())
+        self._asking.busy(len(self._attempts) > 0, now)
         if news := self._held_steps.take_changed():
             self._hubs.report(news, now)
         if now >= self._next_tick:

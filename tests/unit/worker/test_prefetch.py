@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 
 from turnout.wire.documents import Step, StepMetadata
 from turnout.wire.held_steps import HeldStep
-from turnout.worker.prefetch import MAX_AHEAD, RETURN_TIMEOUT, Prefetch, waits_too_long
+from turnout.worker.prefetch import MAX_AHEAD, MAX_GROWTH, RETURN_TIMEOUT, Prefetch, waits_too_long
 
 
-def after(asking: Prefetch, ended: int, places: int, now: float) -> int:
+def after(asking: Prefetch, ended: int, places: int, now: float, busy: float = 0.2) -> int:
+    """The credits at a tick, when so many steps have ended since the last one and bodies ran for ``busy`` seconds."""
+    asking.busy(True, now - busy)
+    asking.busy(False, now)
     asking.ended(ended)
     return asking.credits(places, now)
 
@@ -37,6 +40,16 @@ def test_quick_bodies_are_asked_for_ahead_and_the_less_the_longer_none_has_ended
     asking.credits(8, 0.0)
     asked = [after(asking, 100, 8, 0.2), *(asking.credits(8, 0.2 * tick) for tick in range(2, 20))]
     assert asked[0] == 108 and asked == sorted(asked, reverse=True) and asked[-1] == 16
+
+
+def test_a_worker_that_waits_for_its_hub_asks_for_what_it_would_get_through() -> None:
+    asking = Prefetch()
+    assert after(asking, 100, 8, 0.2, busy=0.1) == 16 + 192
+    assert after(Prefetch(), 100, 8, 0.2, busy=0.01) == 16 + MAX_GROWTH * 100 - 8
+
+
+def test_a_worker_that_is_seldom_used_asks_for_little_however_quick_its_bodies_are() -> None:
+    assert after(Prefetch(), 2, 8, 0.2, busy=0.001) == 16
 
 
 def test_without_places_nothing_is_asked_for() -> None:

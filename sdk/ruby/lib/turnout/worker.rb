@@ -96,6 +96,7 @@ module Turnout
       @connections.refresh(now)
       @pool.tick(now) { |job, error| report_stuck(job, error) }
       @draining ? return_all : begin_steps(now)
+      @prefetch.busy(@pool.running.positive?, now)
       tick(now) if @prefetch.due?(now)
       @connections.divide(credits)
       finish_drain(now) if @draining
