@@ -33,6 +33,31 @@ def step_of(work: Work, *, token: str) -> Step:
     event, task, kwargs = work.event, work.task, work.kwargs
     handler, config = _handler_of(task.body)
     retries = task.retry.attempts - 1
+    # Not more than 15 by name: CPython makes a dict of more, which takes five times as long.
+    metadata = StepMetadata(
+        token=token,
+        attempt=event.begun,
+        retry_limit=retries,
+        failures=max(0, retries - (event.max_attempts - event.attempt)),
+        timeout_ms=None if work.timeout is None else milliseconds(work.timeout),
+        deadline_ms=None if work.time_left is None else milliseconds(work.time_left),
+        idempotency_key=work.idempotency_key,
+        args=kwargs if isinstance(kwargs, dict) else dict(kwargs),
+        positional=work.args,
+        confirm_start=task.at_most_once,
+        task_name=event.task_name,
+        workflow=work.workflow,
+        labels=work.labels,
+    )
+    if event.shadow or work.index is not None or work.context is not None or work.saved is not None or work.condition:
+        metadata = msgspec.structs.replace(
+            metadata,
+            shadow=event.shadow,
+            index=work.index,
+            saved=work.saved,
+            condition=None if work.condition is None else msgspec.to_builtins(work.condition),
+            context=work.context,
+        )
     return Step(
         step_id=event.task_id,
         task_id=event.run_id,
@@ -41,26 +66,7 @@ def step_of(work: Work, *, token: str) -> Step:
         handler_config=config,
         task_context=work.run_input,
         previous_results=work.previous,
-        metadata=StepMetadata(
-            token=token,
-            attempt=event.begun,
-            retry_limit=retries,
-            failures=max(0, retries - (event.max_attempts - event.attempt)),
-            timeout_ms=None if work.timeout is None else milliseconds(work.timeout),
-            deadline_ms=None if work.time_left is None else milliseconds(work.time_left),
-            idempotency_key=work.idempotency_key,
-            args=kwargs if isinstance(kwargs, dict) else dict(kwargs),
-            positional=work.args,
-            confirm_start=task.at_most_once,
-            task_name=event.task_name,
-            workflow=work.workflow,
-            labels=work.labels,
-            shadow=event.shadow,
-            index=work.index,
-            saved=work.saved,
-            condition=None if work.condition is None else msgspec.to_builtins(work.condition),
-            context=work.context,
-        ),
+        metadata=metadata,
     )
 
 
@@ -119,27 +125,28 @@ def work_of(
     not the step's own. Raises ``msgspec.ValidationError`` for a command or a condition that is none."""
     metadata = step.metadata
     args, kwargs = (metadata.positional, metadata.args) if arguments is None else arguments
-    condition = None if metadata.condition is None else msgspec.convert(metadata.condition, Condition)
-    return Work(
+    # Not more than 15 by name, as in ``step_of``.
+    work = Work(
         event=event_of(step),
         task=_python_task(step.step_name, step.handler_class) if body is not None else _other_task(step),
         body=body,
         workflow=metadata.workflow,
         args=args,
         kwargs=kwargs,
-        context=metadata.context,
-        index=metadata.index,
         labels=metadata.labels,
         timeout=None if metadata.timeout_ms is None else metadata.timeout_ms / 1000,
         idempotency_key=metadata.idempotency_key,
         token=metadata.token,
-        saved=metadata.saved,
-        condition=condition,
         retry_predicate=retry_predicate,
         bind_body=bind_body,
         fence=fence,
         output=output,
     )
+    context, index, saved, condition = metadata.context, metadata.index, metadata.saved, metadata.condition
+    if context is None and index is None and saved is None and condition is None:
+        return work
+    waits_for = None if condition is None else msgspec.convert(condition, Condition)
+    return msgspec.structs.replace(work, context=context, index=index, saved=saved, condition=waits_for)
 
 
 @lru_cache(maxsize=1024)
