@@ -25,7 +25,6 @@ from turnout.wire.result_codec import answer_of
 from turnout.wire.step_codec import SHELL_HANDLER, event_of, work_of
 from turnout.worker.handlers import Handlers
 
-
 Fence: TypeAlias = Callable[[], float]
 """Returns the time by ``boot_time`` until which a step may begin."""
 
