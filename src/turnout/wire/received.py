@@ -17,10 +17,11 @@ from turnout.wire.limits import MAX_OUTPUT_FACTOR, check_complexity
 
 Decode = Callable[[msgspec.Raw], Any]
 
+_NONE = msgspec.Raw()
+
 
 class Metadata(ResultMetadata, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    # None if there is none: it then serves as decoded metadata.
-    deferral: msgspec.Raw = None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]
+    deferral: msgspec.Raw = _NONE  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class JsonResult(StepResult, frozen=True, kw_only=True, gc=False):
@@ -58,7 +59,8 @@ def _from_json(raw: msgspec.Raw) -> Any:
 
 def _decoded(result: StepResult, metadata: Metadata, limit: int, decode: Decode) -> StepResult:
     output = memoryview(result.output)
-    size = len(output) if metadata.deferral is None else max(len(output), len(memoryview(metadata.deferral)))
+    deferred = metadata.deferral is not _NONE
+    size = max(len(output), len(memoryview(metadata.deferral))) if deferred else len(output)
     if size > MAX_OUTPUT_FACTOR * limit:
         return _too_large(result.token, size, limit)
     try:
@@ -67,13 +69,15 @@ def _decoded(result: StepResult, metadata: Metadata, limit: int, decode: Decode)
             status=result.status,
             output=decode(result.output) if output and result.status == "completed" else None,
             error=result.error,
-            metadata=metadata if metadata.deferral is None else _with_deferral(metadata, decode),
+            # The usual case: what would be decoded is not looked at, so nothing is copied.
+            metadata=metadata if result.status == "completed" and not deferred else _decoded_metadata(metadata, decode),
         )
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         return unreadable(result.token, str(error))
 
 
-def _with_deferral(metadata: Metadata, decode: Decode) -> ResultMetadata:
+def _decoded_metadata(metadata: Metadata, decode: Decode) -> ResultMetadata:
+    raw = metadata.deferral
     return ResultMetadata(
         token=metadata.token,
         attempt=metadata.attempt,
@@ -82,7 +86,7 @@ def _with_deferral(metadata: Metadata, decode: Decode) -> ResultMetadata:
         retryable=metadata.retryable,
         outcome=metadata.outcome,
         retry_after_ms=metadata.retry_after_ms,
-        deferral=msgspec.convert(decode(metadata.deferral), dict[str, Any] | None),
+        deferral=None if raw is _NONE else msgspec.convert(decode(raw), dict[str, Any] | None),
         chosen=metadata.chosen,
     )
 
