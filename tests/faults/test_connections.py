@@ -258,7 +258,7 @@ def test_a_caller_that_gives_up_on_its_submission_harms_nobody(runner: Runner, b
     core = runner._core
     requests = [core.submitter.request(bodies.workflow, (f"r{number}",), {}) for number in range(40)]
     for request in requests[::2]:
-        request.accepted.cancel()
+        request.accepted.set_exception(asyncio.CancelledError())
     core.submitter.submit(requests)
     kept = requests[1::2]
     assert {request.final.result(PATIENCE).run.row.state for request in kept} == {RunState.COMPLETED}
@@ -270,8 +270,8 @@ def test_a_caller_that_gives_up_on_its_submission_harms_nobody(runner: Runner, b
         while not any(request.insert_started for request in more):
             await asyncio.sleep(0)
         for request in more[::2]:
-            request.accepted.cancel()
-        finals = [asyncio.wrap_future(request.final) for request in more[1::2]]
+            request.accepted.set_exception(asyncio.CancelledError())
+        finals = [request.final.wait() for request in more[1::2]]
         assert {final.run.row.state for final in await asyncio.gather(*finals)} == {RunState.COMPLETED}
 
     core.loop.call(late()).result(PATIENCE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import Future
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +27,7 @@ from turnout.orchestration.children.requests import ChildRequests
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.messages import Submission
+from turnout.orchestration.reply import Reply
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.capacity import CapacityQueue, Reservations
@@ -340,7 +340,7 @@ class Parts:
 
     def request(self, graph: Graph, **new: Any) -> Submission:
         full = {"workflow": graph.spec.full_name, "version": graph.version, **new}
-        return Submission(graph, new_run(**full), Future(), Future())
+        return Submission(graph, new_run(**full), Reply(), Reply())
 
     def submit(self, graph: Graph, **new: Any) -> Submission:
         """A submission that has gone through its stage."""

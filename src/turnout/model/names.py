@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-import uuid
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -45,7 +44,8 @@ class _RunIds:
         self._last = fresh
         high, low = fresh >> 62, fresh & ((1 << 62) - 1)
         number = (high >> 12 << 80) | (0x7 << 76) | ((high & 0xFFF) << 64) | (0x2 << 62) | low
-        return str(uuid.UUID(int=number))
+        text = f"{number:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 new_run_id = _RunIds().next

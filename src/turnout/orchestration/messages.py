@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
 
 import msgspec
 
@@ -17,6 +15,7 @@ from turnout.model.run_machine import RunMachine
 from turnout.model.states import TASK_TERMINAL, RunState, TaskState
 from turnout.model.transition import Transition
 from turnout.orchestration.active_runs import ActiveRun, PendingResult, RunCommand
+from turnout.orchestration.reply import Reply
 
 
 class FinishedRun(msgspec.Struct):
@@ -33,21 +32,20 @@ class Submission(msgspec.Struct):
 
     graph: Graph
     new: NewRun
-    accepted: Future[str]
+    accepted: Reply[str]
     """Resolves to the run's id once it is durable; to another run's if the idempotency key was used before."""
-    final: Future[FinishedRun]
+    final: Reply[FinishedRun]
+    """Resolves when the run has ended."""
     reuse: Sequence[TaskRow] = ()
     insert_started: bool = False
     """True once its insert was handed to the ledger."""
 
     def accept(self, run_id: str) -> None:
-        """Answers the caller, unless it was answered before or has cancelled the future."""
-        with suppress(InvalidStateError):
-            self.accepted.set_result(run_id)
+        """Answers the caller, unless it was answered before."""
+        self.accepted.set_result(run_id)
 
     def refuse(self, error: BaseException) -> None:
-        with suppress(InvalidStateError):
-            self.accepted.set_exception(error)
+        self.accepted.set_exception(error)
 
 
 class PendingCommit(msgspec.Struct, gc=False):

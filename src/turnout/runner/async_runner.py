@@ -47,7 +47,7 @@ class AsyncRunHandle(SubmittedRun, Generic[R]):
 
     async def _await(self, timeout: float | None) -> FinishedRun:
         try:
-            return await asyncio.wait_for(asyncio.shield(wrap_future(self._ended())), timeout)
+            return await asyncio.wait_for(self._ended().wait(), timeout)
         except TimeoutError as error:
             raise self._timed_out(timeout) from error
 
@@ -203,5 +203,10 @@ async def _submit(core: Core, requests: Sequence[Submission]) -> list[AsyncRunHa
         core.submitter.submit(requests)
     else:
         await to_thread(core.submitter.submit, requests)
-    ids = await asyncio.gather(*(wrap_future(request.accepted) for request in requests))
+    try:
+        ids = await asyncio.gather(*(request.accepted.wait() for request in requests))
+    except asyncio.CancelledError as error:
+        for request in requests:
+            request.refuse(error)  # what was not started yet is not
+        raise
     return [AsyncRunHandle(core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]

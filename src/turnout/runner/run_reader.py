@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from turnout.model.states import RunState, TaskState
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loaders.stored_runs import GraphCache, run_result, task_output
 from turnout.orchestration.messages import FinishedRun
+from turnout.orchestration.reply import Reply
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.engine_loop import EngineLoop
 from turnout.runner.log_reader import LogReader
@@ -91,12 +91,12 @@ class RunReader:
         owned = self._engine.runs.get(run_id)
         return list(owned.machine.tasks) if owned is not None else self._store.tasks(run_id, outputs=False)
 
-    def final(self, run_id: str) -> Future[FinishedRun]:
-        """Returns a future that is resolved when the run ends."""
+    def final(self, run_id: str) -> Reply[FinishedRun]:
+        """Returns the reply that tells the end of the run."""
         self._loop.check_open()
-        future: Future[FinishedRun] = Future()
-        self._loop.call_soon(self._engine.waiters.watch, run_id, future)
-        return future
+        reply: Reply[FinishedRun] = Reply()
+        self._loop.call_soon(self._engine.waiters.watch, run_id, reply)
+        return reply
 
     def result(self, final: FinishedRun) -> Any:
         """Returns what the run returned; raises the exception of a run that did not complete. Reads the store."""

@@ -9,8 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
@@ -28,6 +26,7 @@ from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
 from turnout.orchestration.messages import FinishedRun, Submission
+from turnout.orchestration.reply import Reply
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.core import Core
@@ -45,14 +44,14 @@ MAX_SLEEP = 0.5
 
 
 class SubmittedRun:
-    """One run and the future of its end: what both handles share."""
+    """One run and the reply that tells its end: what both handles share."""
 
-    def __init__(self, core: Core, run_id: str, final: Future[FinishedRun] | None = None) -> None:
+    def __init__(self, core: Core, run_id: str, final: Reply[FinishedRun] | None = None) -> None:
         self._core = core
         self.id = run_id
         self._final = final
 
-    def _ended(self) -> Future[FinishedRun]:
+    def _ended(self) -> Reply[FinishedRun]:
         if self._final is None:
             self._final = self._core.reader.final(self.id)
         return self._final
@@ -79,7 +78,7 @@ class RunHandle(SubmittedRun, Generic[R]):
         final = self._ended()
         try:
             return _awake(final, timeout)
-        except FutureTimeout as error:
+        except TimeoutError as error:
             if final.done():
                 raise
             raise self._timed_out(timeout) from error
@@ -136,13 +135,13 @@ class RunHandle(SubmittedRun, Generic[R]):
         return _submit(self._core, [self._core.submitter.rerun(self.id, from_task, input)])[0]
 
 
-def _awake(final: Future[FinishedRun], timeout: float | None) -> FinishedRun:
+def _awake(final: Reply[FinishedRun], timeout: float | None) -> FinishedRun:
     """Waits in steps of ``MAX_SLEEP``: a signal that comes just before a thread sleeps is handled when it wakes."""
     until = math.inf if timeout is None else time.monotonic() + timeout
     while (left := until - time.monotonic()) > MAX_SLEEP:
         try:
             return final.result(MAX_SLEEP)
-        except FutureTimeout:
+        except TimeoutError:
             if final.done():
                 raise
     return final.result(max(0.0, left))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import msgspec
@@ -28,6 +27,7 @@ from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loaders.stored_runs import reused_rows
 from turnout.orchestration.messages import Submission
+from turnout.orchestration.reply import Reply
 from turnout.rendering.text import text_diagram
 from turnout.runner.composition import refuse_workers
 from turnout.runner.engine_loop import EngineLoop, closed_error
@@ -154,15 +154,16 @@ class Submitter:
         )
         if definition is not None:
             self._registry.keep(new, definition)
-        return Submission(graph, new, Future(), Future(), reuse)
+        return Submission(graph, new, Reply(), Reply(), reuse)
 
     def submit(self, requests: Sequence[Submission]) -> None:
         """Hands requests to the engine; ``accepted`` of each is resolved when it is durable. Above the high-water mark
         this waits, or raises TooBusy. Called off the loop."""
         self._loop.check_open()
         self._throttle.admit(len(requests), self._config.settings.submit_wait)
+        settled = self._throttle.settled
         for request in requests:
-            request.accepted.add_done_callback(self._throttle.settled)
+            request.accepted.add_done_callback(settled)
         if not self._loop.call_soon(self._submissions.put, requests):
             for request in requests:
                 request.refuse(closed_error())

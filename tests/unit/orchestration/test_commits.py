@@ -133,7 +133,7 @@ def test_a_submission_to_a_closed_ledger_is_refused(build: Build, loop: ManualLo
     request = parts.request(GRAPH)
     parts.ledger.close()
     loop.run(parts.submission.process([request]))
-    assert isinstance(request.accepted.exception(), StoreUnreachable)
+    assert isinstance(request.accepted.error, StoreUnreachable)
     assert len(parts.runs) == 0 and parts.dispatcher.free == {"default": 8}
 
 

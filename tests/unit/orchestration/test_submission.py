@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable
 
 import pytest
@@ -22,7 +23,7 @@ Build = Callable[..., Parts]
 
 
 def error_of(request: Submission) -> BaseException:
-    error = request.accepted.exception(0)
+    error = request.accepted.error
     assert error is not None
     return error
 
@@ -124,7 +125,7 @@ def test_a_batch_that_comes_again_is_not_inserted_twice(build: Build, loop: Manu
 def test_a_submission_whose_caller_has_gone_away_is_not_started(build: Build) -> None:
     parts = build(GRAPH)
     request = parts.request(GRAPH)
-    request.accepted.cancel()
+    request.refuse(CancelledError())
     parts.submissions.put([request])
     parts.drive()
     assert parts.store.tables == {}

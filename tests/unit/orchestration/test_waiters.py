@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 
 import pytest
 from kit.loop import ManualLoop
@@ -14,6 +13,7 @@ from turnout.errors import RunNotFound, TurnoutError
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
 from turnout.orchestration.messages import FinishedRun
+from turnout.orchestration.reply import Reply
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.stage import Stage
 
@@ -24,7 +24,7 @@ Build = Callable[..., Parts]
 def test_the_end_of_a_run_resolves_every_future_and_forgets_the_run(build: Build) -> None:
     parts = build(GRAPH)
     request = parts.submit(GRAPH)
-    other: Future[FinishedRun] = Future()
+    other: Reply[FinishedRun] = Reply()
     parts.waiters.add("run-1", other)
     parts.answer("a", "done")
     parts.drive()
@@ -32,11 +32,11 @@ def test_the_end_of_a_run_resolves_every_future_and_forgets_the_run(build: Build
     assert other.result(0).machine is not None and len(parts.runs) == 0
 
 
-def test_a_future_that_its_caller_cancelled_does_not_disturb_the_others(build: Build) -> None:
+def test_a_reply_that_was_answered_before_does_not_disturb_the_others(build: Build) -> None:
     parts = build(GRAPH)
     request = parts.submit(GRAPH)
-    gone: Future[FinishedRun] = Future()
-    gone.cancel()
+    gone: Reply[FinishedRun] = Reply()
+    gone.set_exception(ValueError("answered"))
     parts.waiters.add("run-1", gone)
     parts.answer("a")
     parts.drive()
@@ -46,7 +46,7 @@ def test_a_future_that_its_caller_cancelled_does_not_disturb_the_others(build: B
 def test_a_run_that_ended_elsewhere_is_found_by_the_next_look(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     table = parts.stored(GRAPH, OTHER)
-    future: Future[FinishedRun] = Future()
+    future: Reply[FinishedRun] = Reply()
     parts.waiters.watch("run-1", future)
     loop.settle()
     assert not future.done()
@@ -58,7 +58,7 @@ def test_a_run_that_ended_elsewhere_is_found_by_the_next_look(build: Build, loop
 def test_watching_a_run_that_has_ended_already_answers_at_once(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     parts.stored(GRAPH, OTHER).run = RunRow(state=RunState.COMPLETED)
-    future: Future[FinishedRun] = Future()
+    future: Reply[FinishedRun] = Reply()
     parts.waiters.watch("run-1", future)
     loop.settle()
     assert future.done()
@@ -66,7 +66,7 @@ def test_watching_a_run_that_has_ended_already_answers_at_once(build: Build, loo
 
 def test_a_run_that_was_deleted_fails_its_waiters(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
-    future: Future[FinishedRun] = Future()
+    future: Reply[FinishedRun] = Reply()
     parts.waiters.watch("run-1", future)
     loop.settle()
     with pytest.raises(RunNotFound):
@@ -76,7 +76,7 @@ def test_a_run_that_was_deleted_fails_its_waiters(build: Build, loop: ManualLoop
 def test_runs_that_are_driven_here_are_not_looked_up(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     parts.submit(GRAPH)
-    future: Future[FinishedRun] = Future()
+    future: Reply[FinishedRun] = Reply()
     parts.waiters.watch("run-1", future)
     loop.run(parts.waiters.check())
     assert parts.store.calls("runs_by_id") == [] and not future.done()
@@ -86,7 +86,7 @@ def test_closing_fails_those_who_still_wait(build: Build) -> None:
     parts = build(GRAPH)
     request = parts.submit(GRAPH)
     parts.waiters.close()
-    error = request.final.exception(0)
+    error = request.final.error
     assert isinstance(error, TurnoutError) and error.code == "runner_closed"
 
 

@@ -154,7 +154,7 @@ class ChildRuns:
         if request is None or owned.dropped:
             return None
         self._submissions.put([request])
-        await asyncio.wrap_future(request.accepted)
+        await request.accepted.wait()
         if child in self._runs:
             propagation.follow_up(owned, row, child)
         elif owned.machine.row.state is not RunState.RUNNING:

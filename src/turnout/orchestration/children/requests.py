@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future
 from typing import Any
 
 import msgspec
@@ -33,6 +32,7 @@ from turnout.orchestration.background import Background
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.loaders.stored_runs import GraphCache, reused_rows, run_result
 from turnout.orchestration.messages import Submission
+from turnout.orchestration.reply import Reply
 from turnout.orchestration.session import OrchestratorSession
 
 
@@ -101,7 +101,7 @@ class ChildRequests:
             depth=machine.new.depth + 1,
         )
         self._registry.keep(new, definition)
-        return Submission(graph, new, Future(), Future(), reuse)
+        return Submission(graph, new, Reply(), Reply(), reuse)
 
     def _check_depth(self, machine: RunMachine, work: Work) -> None:
         if machine.new.depth >= self._max_depth:

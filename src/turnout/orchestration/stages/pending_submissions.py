@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 from turnout.errors import IdempotencyConflict, StoreError, StoreRejected, StoreUnreachable, TooBusy, TurnoutError
@@ -14,6 +13,7 @@ from turnout.model.rows import WriteOutcome
 from turnout.orchestration.active_runs import ActiveRuns, RunTimers
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.messages import PendingCommit, Submission
+from turnout.orchestration.reply import Reply
 from turnout.orchestration.stages.claims import Claims
 from turnout.orchestration.stages.stage import WorkQueue
 from turnout.orchestration.stages.waiters import Waiters
@@ -57,12 +57,12 @@ class Throttle:
                 )
             self._under_way += count
 
-    def settled(self, _: Future[Any]) -> None:
+    def settled(self, _: Reply[Any]) -> None:
         """Called when a submission was accepted or refused."""
         with self._changed:
             self._under_way -= 1
             self._done += 1
-            if self._under_way < self._high_water:
+            if self._under_way == self._high_water - 1:
                 self._changed.notify_all()
 
     @property
