@@ -73,6 +73,27 @@ func TestWhatWaitsIsGivenBackWhenNoPlaceBecomesFree(t *testing.T) {
 	}
 }
 
+func TestPrefetchedStepsBehindALongHandlerAreReturned(t *testing.T) {
+	release := make(chan struct{})
+	hub := employ(t, map[string]Handler{"deaf": func(context.Context, *Step) (any, error) { <-release; return nil, nil }})
+	hub.welcome(expect[*wire.Hello](hub).Seq)
+	for _, token := range []string{"1.1", "2.1", "3.1"} {
+		hub.give(token, "deaf", nil)
+	}
+	result := expect[*wire.Results](hub).Results[0]
+	if result.Metadata.Token != "3.1" || result.Metadata.Outcome != "returned" {
+		t.Errorf("%+v", result)
+	}
+	close(release)
+	for left := 2; left > 0; {
+		for _, result := range expect[*wire.Results](hub).Results {
+			if result.Status == "completed" {
+				left--
+			}
+		}
+	}
+}
+
 func TestWhatIsNotDoneWhenTheGraceIsOverIsLost(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)

@@ -143,6 +143,23 @@ test('a slot whose handler does not end is free again after the grace', async ()
   assert.equal(await ended, 'stopped');
 });
 
+test('prefetched steps behind a long handler are returned', async () => {
+  let open;
+  const gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  registry.register('wait', () => gate);
+  const { worker, ended } = started({ concurrency: 1 });
+  await hub.welcomeWorker();
+  await hub.send('steps', batch([step('1.1', {}, 'wait'), step('2.1', {}, 'wait'), step('3.1', {}, 'wait')]));
+  assert.equal((await hub.result('3')).metadata.outcome, 'returned');
+  open('done');
+  assert.equal((await hub.result('2')).output, 'done');
+  worker.stop();
+  worker.stop();
+  await ended;
+});
+
 /** A handler that keeps the event loop for so long. */
 const block = (milliseconds) => {
   const end = performance.now() + milliseconds;

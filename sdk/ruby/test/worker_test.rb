@@ -198,6 +198,15 @@ class WorkerTest < Minitest::Test
     assert_equal "completed", @hub.results(1).fetch("1.1")["status"]
   end
 
+  def test_prefetched_steps_behind_a_long_handler_are_returned
+    work(concurrency: 1)
+    @hub.welcome_worker
+    @hub.send_message("steps", batch(*(1..3).map { |number| step("#{number}.1", handler: "wait") }))
+    assert_equal %w[error returned], outcome(@hub.results(1).fetch("3.1"))
+    2.times { @gate << nil }
+    assert_equal %w[1.1 2.1], @hub.results(2).keys.sort
+  end
+
   # -- leaving --------------------------------------------------------------------------------------------------------
   def test_a_worker_that_is_stopped_drains
     work(concurrency: 1)
