@@ -149,6 +149,22 @@ func TestWhatIsWrongIsNamedWithItsPath(t *testing.T) {
 	}
 }
 
+func TestADocumentIsReadWhateverItsWhiteSpaceAndItsEscapes(t *testing.T) {
+	body := "\n{ \"batch\\u005fid\" :\t\"a\\\"]\" , \"protocol_version\":\"1.0\",\"steps\" : [ {\"step_id\":\"1\",\"task_id\":\"\\u00e9\"," +
+		"\"step_name\":\"é\",\"handler_class\":\"h\",\"more\":[{}, [ ]], \"previous_results\": { \"a\" : [1 , \"}\"] , \"b\":{} }," +
+		"\"metadata\":{\"token\":\"1.1\",\"attempt\": 2 ,\"timeout_ms\":null, \"labels\":{}, \"positional\":[ 1 ,\"x,y\" ] }} ] }\n"
+	found := Steps{}
+	if err := decode([]byte(body), &found, "steps"); err != nil {
+		t.Fatal(err)
+	}
+	step := found.Steps[0]
+	same(t, "batch", found.BatchID, `a"]`)
+	same(t, "texts", []string{step.TaskID, step.StepName}, []string{"é", "é"})
+	same(t, "results", step.PreviousResults, map[string]json.RawMessage{"a": []byte(`[1 , "}"]`), "b": []byte(`{}`)})
+	same(t, "arguments", step.Metadata.Positional, []json.RawMessage{[]byte(`1`), []byte(`"x,y"`)})
+	same(t, "attempt", step.Metadata.Attempt, 2)
+}
+
 func FuzzUnpackNeverPanics(f *testing.F) {
 	f.Add("steps", `{"batch_id":"b","protocol_version":"1.0","steps":[{"metadata":{"args":[]}}]}`)
 	f.Add("error", `{"code":"x","retry":null}`)
