@@ -40,9 +40,10 @@ def of_postgres(url: str) -> Clock | None:
         return None
     with psycopg.connect(url) as connection:
         row = connection.execute("select pg_backend_pid(), inet_client_addr() = inet_server_addr()").fetchone()
-    if row is None or row[1] is False or not Path(f"/proc/{row[0]}").exists():
-        return None
-    server = int(_stat(row[0])[1])
+        # Its process ends with the connection.
+        if row is None or row[1] is False or not Path(f"/proc/{row[0]}").exists():
+            return None
+        server = int(_stat(row[0])[1])
     return lambda: _seconds(server, ended=True) + sum(map(_seconds, _children(server)))
 
 

@@ -80,7 +80,7 @@ def profile(url: str, name: str, seconds: int) -> dict[str, Any]:
         found = _counted(url, runner, rounds, server, seconds)
         with statements() as counted:
             rounds.last(1)
-        found["measures"]["document_bytes"] = counted.document_bytes / rounds.steps
+        found["measures"]["bytes_carried"] = counted.bytes_carried / rounds.steps
         if server is None:
             found["measures"]["bound_values"] = counted.bound_values / rounds.steps
             found["statements"] = _sqlite_statements(counted, rounds.steps)

@@ -125,8 +125,8 @@ class Statements:
         self.calls: dict[str, int] = defaultdict(int)
         self.rows: dict[str, int] = defaultdict(int)
         self.seconds: dict[str, float] = defaultdict(float)
-        self.document_bytes = 0
-        """PostgreSQL: bytes of JSON. SQLite: bytes of bound text."""
+        self.bytes_carried = 0
+        """Bytes of text among the parameters."""
         self.bound_values = 0
         """SQLite only."""
 
@@ -147,14 +147,15 @@ class Statements:
                 return 0
             self.rows[block] += len(rows)
             self.bound_values += sum(map(len, rows))
-            self.document_bytes += sum(len(value.encode()) for row in rows for value in row if isinstance(value, str))
+            self.bytes_carried += sum(len(value.encode()) for row in rows for value in row if isinstance(value, str))
             return self.timed(block, function)(connection, block, rows, *shared)
 
         return call
 
     def execute(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(database: Any, connection: Any, block: str, params: dict[str, Any]) -> Any:
-            self.document_bytes += len(params.get("writes", "").encode())
+            if kind_of(threading.current_thread().name) == "lanes":
+                self.bytes_carried += sum(len(value.encode()) for value in params.values() if isinstance(value, str))
             return function(database, connection, block, params)
 
         return call

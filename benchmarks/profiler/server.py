@@ -13,7 +13,7 @@ from turnout import Runner
 EXTENSION = "pg_stat_statements"
 OPTIONS = f"-c shared_preload_libraries={EXTENSION} -c {EXTENSION}.track_planning=on -c track_wal_io_timing=on"
 """Options of a server that counts statements."""
-TABLES = ("run", "task", "history")
+TABLES = ("run", "task", "history_commit")
 _BLOCK = re.compile(r"/\* (\w+) \*/")
 
 
