@@ -108,7 +108,9 @@ func (l *loop) returnReason(heldStep *wire.HeldStep, now time.Time) string {
 		return late
 	case l.pool.stuck == l.options.Concurrency:
 		return "all slots are held by handlers that do not return"
-	case len(l.connections.opened()) > 0 && l.connections.sessionOf(heldStep.Hub) == nil && l.connections.gone(heldStep.Hub, now):
+	case len(l.connections.opened()) == 0 || l.connections.sessionOf(heldStep.Hub) != nil:
+		return ""
+	case l.connections.gone(heldStep.Hub, now):
 		return "its hub is gone"
 	}
 	return ""

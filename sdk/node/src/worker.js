@@ -95,7 +95,8 @@ export class Worker {
         this.#act(each, now);
       }
       const due = this.#hubs.list.map((each) => each.nextDue);
-      return Math.min(byeDue, this.#stopBy, this.#pool.nextDue, this.#prefetch.nextDue(this.#heldSteps.size === 0), ...due);
+      due.push(this.#prefetch.nextDue(this.#heldSteps.size === 0));
+      return Math.min(byeDue, this.#stopBy, this.#pool.nextDue, ...due);
     } catch (error) {
       this.#settle.reject(error);
       this.#close();
