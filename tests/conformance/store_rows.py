@@ -37,7 +37,7 @@ def new_run(*, owner: str | None = OWNER, tasks: list[TaskRow] | None = None, **
     given: dict[str, Any] = {"workflow": WORKFLOW, "version": VERSION, "input": '{"n":1}', "created_at": time.time()}
     return RunWrite(
         run_id=run_id,
-        epoch=1,
+        epoch=1 if owner is not None else 0,
         owner=owner,
         insert=NewRun(run_id=run_id, **(given | columns)),
         run=RunRow(state=state),

@@ -238,12 +238,26 @@ def test_one_run_can_be_claimed_by_its_id(store: Store) -> None:
     insert(store, mine, free)
     assert claim_one(store, "peer", mine.run_id, INLINE) is None, "it is owned by another"
     taken = claim_one(store, "peer", free.run_id, INLINE)
-    assert taken is not None and (taken.run.owner, taken.run.epoch) == ("peer", 2)
+    assert taken is not None and (taken.run.owner, taken.run.epoch) == ("peer", 1)
     again = claim_one(store, OWNER, mine.run_id, INLINE)
     assert again is not None and again.run.epoch == 2, "a reload comes under a new epoch"
     assert store.commit([update(mine.run_id, completed(), epoch=1)])[0].stale == (0,)
     assert claim_one(store, OWNER, new_run_id(), INLINE) is None
     assert claim_one(store, OWNER, "nonsense", INLINE) is None
+
+
+def test_a_run_without_an_owner_is_written_by_its_first_one_only(
+    store: Store,
+) -> None:
+    begin(store, "peer")
+    free = new_run(owner=None)
+    insert(store, free)
+    early = update(free.run_id, completed(), epoch=free.epoch, run=RunRow(state=RunState.PAUSED, was=RunState.RUNNING))
+    assert store.commit([update(free.run_id, completed(), epoch=free.epoch)])[0].stale == (0,)
+    taken = claim_one(store, "peer", free.run_id, INLINE)
+    assert taken is not None
+    assert set(store.commit([early])[0].stale) == {0, -1}
+    assert store.commit([update(free.run_id, completed(), epoch=taken.run.epoch)])[0].applied
 
 
 def test_a_session_gives_its_runs_to_another_that_claims_them_by_id(store: Store) -> None:

@@ -135,9 +135,10 @@ def test_comparing_the_run_rows_epoch_alone_would_let_the_old_owner_through(
 def test_an_adopter_waits_for_the_old_owners_write_and_reads_what_it_left(
     store: PostgresStore, other: psycopg.Connection[Any], postgres_url: str
 ) -> None:
-    begin(store, "peer")
-    write = new_run(owner=None)
+    begin(store, OWNER, "peer")
+    write = new_run()
     insert(store, write)
+    store.release_runs(OWNER, [write.run_id])
     execute_apart(other, update(write.run_id, completed()))
     claim = Background(lambda: store.claim_runs("peer", [WORKFLOW], 10, 1000))
     wait_until_blocked(postgres_url)

@@ -90,7 +90,7 @@ class RunTable:
         self.run, self.epoch, self.owner = write.run, write.epoch, write.owner
         for row in write.tasks:
             self.tasks[row.pos] = row
-            self.task_epochs[row.pos] = write.epoch
+            self.task_epochs[row.pos] = write.task_epoch
         moved = {row.pos for row in write.history}
         self.reused = {row.pos for row in write.tasks if row.state.terminal and row.pos not in moved}
         self._record(write.history)

@@ -154,6 +154,12 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     commands_done: Sequence[int] = ()
     """Command rows that this write applies; marked done in the same transaction."""
 
+    @property
+    def task_epoch(self) -> int:
+        """With ``insert``: the epoch of the tasks. Those of a run that waits for its first owner have the epoch that
+        the first claim, which adds one, gives to the run: so it need not rewrite them."""
+        return self.epoch if self.owner is not None else self.epoch + 1
+
 
 class WriteOutcome(msgspec.Struct, frozen=True, gc=False):
     """The outcome of a RunWrite. ``stale`` lists the positions that did not match (-1: the run row; with the insert

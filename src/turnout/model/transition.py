@@ -308,6 +308,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     def insert(self, owner: str | None) -> RunWrite:
         """Returns the write of a new run: owned from the start with this transition's moves, or pending."""
         state = RUN_RUNNING if owner else RunState.PENDING
+        if owner is None:
+            self.machine.epoch = 0  # before that of the first owner
         rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else self.machine.tasks
         self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
         return insertion(self.machine, owner, self.run, rows, self.history)

@@ -171,16 +171,17 @@ def _inserts(writes: Iterable[RunWrite]) -> Statement:
     whole: list[dict[str, Any]] = []
     for write in ordered:
         others: list[TaskRow] = []
+        run_id, epoch = write.run_id, write.task_epoch
         for task in write.tasks:
             image = astuple(task)
             if WAITING.fits(image):
-                waiting.append((write.run_id, write.epoch, *WAITING.values(image)))
+                waiting.append((run_id, epoch, *WAITING.values(image)))
             elif BEGUN.fits(image):
-                begun.append((write.run_id, write.epoch, *BEGUN.values(image)))
+                begun.append((run_id, epoch, *BEGUN.values(image)))
             else:
                 others.append(task)
         if others or write.answer is not None:
-            whole.append({"run_id": write.run_id, "epoch": write.epoch, "tasks": others, "answer": write.answer})
+            whole.append({"run_id": run_id, "epoch": epoch, "tasks": others, "answer": write.answer})
     params = {
         **columns(INSERT_COLUMNS, [_new_run_row(write) for write in ordered]),
         **columns(WAITING_COLUMNS, waiting),

@@ -33,7 +33,7 @@ def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
     waiting: list[Values] = []
     others: list[Values] = []
     for write in writes:
-        run_id, epoch = write.run_id, write.epoch
+        run_id, epoch = write.run_id, write.task_epoch
         for task in write.tasks:
             image = astuple(task)
             if WAITING.fits(image):

@@ -177,6 +177,8 @@ update task set epoch = (select run.epoch from run where run.id = task.run_id),
     lease_until = case when state = 'running' and lease_until is null then (select :lease_now + session.lease
         from session where session.id = task.holder and session.kind = 'worker') else lease_until end
 where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
+    -- The tasks of a run that had no owner before have the first owner's epoch already.
+    and epoch <> (select run.epoch from run where run.id = task.run_id)
 
 -- name: claimed_runs
 select run.id, run.workflow, run.version, run.input, run.created_at, run.key, run.input_digest, run.priority,
