@@ -71,7 +71,7 @@ class _Wire:
         handlers = Handlers(shell=False)
         handlers.add(sent.handler_class, task(retry_if=work.retry_predicate)(work.body))
         loader = StepLoader(handlers, work.output)
-        return loader.put(sent) if work.fence is None else loader.put(sent, work.fence())
+        return loader.put(sent) if work.fence is None else loader.put(sent, work.fence)
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
