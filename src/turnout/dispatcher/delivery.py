@@ -53,6 +53,7 @@ class AttemptDelivery:
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[InFlight] = []
         slot.reserved = max(0, slot.reserved - len(events))
+        slot.credit = 0
         shut = slot.breaker.blocking
         if shut:
             events = self.probes.admit(slot, events)

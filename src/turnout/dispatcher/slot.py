@@ -21,6 +21,8 @@ log = logging.getLogger("turnout.dispatcher")
 
 INITIAL_BACKOFF = 0.05
 MAX_BACKOFF = 2.0
+MAX_CREDIT = 32
+"""Slots that are reserved, at most, without another look at the capacity."""
 
 
 class DispatcherMetrics(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class ExecutorSlot:
         "backoff_until",
         "breaker",
         "by_status",
+        "credit",
+        "credited_body",
         "dispatched",
         "dropped",
         "enforces_timeouts",
@@ -82,6 +86,10 @@ class ExecutorSlot:
         self.ready: bool = True
         self.reserved: int = 0
         self.in_flight: int = 0
+        self.credit: int = 0
+        """Free slots for ``credited_body`` that were counted and are not reserved yet. It lasts for the reservations of
+        one batch: the hand-over that follows them sets it to zero, and so does all else that changes the capacity."""
+        self.credited_body: str | None = None
         self.refused: bool = False
         """A reservation was refused since capacity was last announced."""
         self.backoff: float = 0.0
@@ -105,17 +113,25 @@ class ExecutorSlot:
 
     def reserve(self, body: str | None = None) -> bool:
         """Reserves a slot."""
-        if self.free_slots(body) <= 0:
+        if self.credit and body == self.credited_body and not self.breaker.blocking:
+            self.credit -= 1
+            self.reserved += 1
+            return True
+        free = self.free_slots(body)
+        if free <= 0:
             if self.exclusive_use is not None:
                 self.exclusive_use.turn_away()
             return False
         self.reserved += 1
         if self.breaker.blocking:
             self.breaker.reserve_probe()
+        elif self.exclusive_use is None and not self.one_by_one:
+            self.credit, self.credited_body = min(free, MAX_CREDIT) - 1, body
         return True
 
     def release(self, holder: str) -> None:
         """Releases a reserved slot."""
+        self.credit = 0
         self.reserved -= 1
         self.not_taken(holder)
         if self.breaker.blocking:
@@ -130,6 +146,7 @@ class ExecutorSlot:
     def reserve_exclusively(self, body: str | None = None) -> bool:
         """Reserves a slot for an attempt that must run alone. An executor that isolates its attempts grants any
         slot."""
+        self.credit = 0
         if not self.ready or self.isolates:
             return self.reserve(body)
         self.exclusive_use = self.exclusive_use or ExclusiveUse()
@@ -197,6 +214,7 @@ class ExecutorSlot:
 
     def back_off(self) -> float:
         """Called when it refused what it had a slot for. Returns the seconds of back-off, longer each time in a row."""
+        self.credit = 0
         self.backoff = min(self.backoff * 2 or INITIAL_BACKOFF, MAX_BACKOFF)
         self.backoff_until = time.monotonic() + self.backoff
         return self.backoff
@@ -204,6 +222,7 @@ class ExecutorSlot:
     def answered(self) -> None:
         """Called when it gave a result: the back-off ends."""
         self.backoff = self.backoff_until = 0.0
+        self.credit = 0
 
     def metrics(self) -> DispatcherMetrics:
         return DispatcherMetrics(

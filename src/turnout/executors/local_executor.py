@@ -109,7 +109,8 @@ class LocalExecutor(BatchExecutor, ABC, Generic[A]):
             for event in events:
                 report(ExecutionResult.returned(event, STOPPING))
             return
-        live, attempt_of, attempts = self._live, self._attempt, list[A]()
+        live, attempt_of = self._live, self._attempt
+        attempts: list[A] = []
         for event in events:
             key = (event.task_id, event.attempt, event.shadow)
             if key not in live:

@@ -70,7 +70,8 @@ class ThreadExecutor(LocalExecutor[Attempt]):
         self._backlog: Backlog = Backlog(self._thread_capacity, self._waited_too_long, f"turnout-{name}")
         self._async_bodies: set[str] = set()
         """Bodies that were async when last seen: they go to the event loop without passing through a thread."""
-        self._unanswered: int = 0
+        self._unanswered: set[Attempt] = set()
+        """Attempts whose result was not handed in."""
         self._answered: threading.Event = threading.Event()
         self._announcing: bool = False
         self._capacity_freed: Callable[[], None] = lambda: None
@@ -121,7 +122,7 @@ class ThreadExecutor(LocalExecutor[Attempt]):
             if attempt is not None:
                 self._backlog.take(attempt)
                 self._thread_capacity.abandon(attempt)
-                self._answer_owed(-1)
+                self._unanswered.discard(attempt)
                 if attempt.info is not None:
                     attempt.info.cancelled = True
         self._threads.close()
@@ -131,7 +132,7 @@ class ThreadExecutor(LocalExecutor[Attempt]):
 
     # -- accepting attempts -----------------------------------------------------------------------------------------
     def _begin(self, attempts: Sequence[Attempt]) -> None:
-        self._answer_owed(len(attempts))
+        self._unanswered.update(attempts)
         for_loop: list[Attempt] = []
         if self._async_bodies:
             for_loop = [attempt for attempt in attempts if body_of(attempt.event) in self._async_bodies]
@@ -283,10 +284,6 @@ class ThreadExecutor(LocalExecutor[Attempt]):
 
     def _report(self, attempt: Attempt, result: ExecutionResult) -> None:
         super()._report(attempt, result)
-        self._answer_owed(-1)
-
-    def _answer_owed(self, more: int) -> None:
-        with self._lock:
-            self._unanswered += more
-            if self._closing and not self._unanswered:
-                self._answered.set()
+        self._unanswered.discard(attempt)
+        if self._closing and not self._unanswered:
+            self._answered.set()

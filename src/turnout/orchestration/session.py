@@ -47,10 +47,11 @@ class LeaseKeeper:
         self._interval = heartbeat / 2
         self._lease = lease
         self._self_fence = self_fence
+        self.begin_by = -math.inf
+        """The ``boot_time`` until which attempts may begin if the lease is not renewed again."""
         self._on_lost = on_lost
         self._rate_limited_log = RateLimitedLog(log)
         self._stop = threading.Event()
-        self._renewed = -math.inf
         self.peers = 0
         self._health = health
         """Returns the status of this orchestrator as text, in this thread; None before the first one."""
@@ -59,7 +60,7 @@ class LeaseKeeper:
     def start(self) -> None:
         asked = boot_time()
         self._store.start_session(self.session, self._lease)
-        self._renewed = asked
+        self.begin_by = asked + self._self_fence
         self._thread.start()
 
     def stop(self) -> None:
@@ -71,11 +72,6 @@ class LeaseKeeper:
     def fenced(self) -> bool:
         """True without a session, or if the lease was not renewed for so long that others may soon take over."""
         return boot_time() > self.begin_by
-
-    @property
-    def begin_by(self) -> float:
-        """The ``boot_time`` until which attempts may begin if the lease is not renewed again."""
-        return self._renewed + self._self_fence
 
     def _keep(self) -> None:
         pause = 0.0
@@ -92,11 +88,11 @@ class LeaseKeeper:
                 pause = min(1.0, self._interval)
                 continue
             if not lease.held:
-                self._renewed = -math.inf
+                self.begin_by = -math.inf
                 self._on_lost()
                 return
             self._rate_limited_log.recovered("lease of %s renewed again", self.session.id)
-            self._renewed = asked
+            self.begin_by = asked + self._self_fence
             self.peers = lease.peers
 
 

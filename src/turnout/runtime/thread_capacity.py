@@ -35,8 +35,12 @@ class DurationAverage:
         self.count: int = 0
 
     def add(self, seconds: float) -> None:
-        mean = self.mean
-        self.mean = mean + 0.1 * (min(seconds, 2 * mean + MAX_JITTER) - mean) if self.count else seconds
+        if self.count:
+            mean = self.mean
+            most = 2 * mean + MAX_JITTER
+            self.mean = mean + 0.1 * ((seconds if seconds < most else most) - mean)
+        else:
+            self.mean = seconds
         self.count += 1
 
     def backlog(self, threads: int, most: int, waiting: float = 0.0) -> int:
@@ -169,10 +173,13 @@ class ThreadCapacity:
     # -- attempts that have not begun -------------------------------------------------------------------------------
     def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
         """Called when these begin to wait for a thread, or for a slot of the loop."""
-        work, of = 0.0, self._durations.of
+        work = 0.0
         if for_thread:
+            body, estimate = "", 0.0
             for attempt in attempts:
-                attempt.estimate = estimate = of(body_of(attempt.event)).mean
+                if (other := body_of(attempt.event)) != body:
+                    body, estimate = other, self._durations.of(other).mean
+                attempt.estimate = estimate
                 work += estimate
         with self._lock:
             self._waiting += len(attempts)

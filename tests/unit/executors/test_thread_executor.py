@@ -616,4 +616,4 @@ def test_cancelling_at_random_moments_brings_exactly_one_result_each() -> None:
     assert len({result.task_id for result in results}) == 2_000
     assert bench.results.empty
     capacity = bench.executor._thread_capacity
-    assert (capacity._stuck, capacity._on_loop, bench.executor._unanswered) == (0, 0, 0)
+    assert (capacity._stuck, capacity._on_loop, bench.executor._unanswered) == (0, 0, set())

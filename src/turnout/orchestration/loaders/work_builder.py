@@ -27,7 +27,7 @@ HANDLER = "handler"
 _decode = msgspec.json.Decoder().decode
 
 
-class RunView(msgspec.Struct, frozen=True):
+class RunView(msgspec.Struct, frozen=True, gc=False):
     """A run as a loader has read it, from memory or from the store."""
 
     graph: Graph
@@ -82,13 +82,9 @@ class WorkBuilder:
             args = tuple([resolve(template, params, output_of) for template in task.args])
             if task.kwargs:
                 kwargs = {name: resolve(template, params, output_of) for name, template in task.kwargs.items()}
-        previous: dict[str, Any] = {}
-        if task.body.kind == HANDLER:
-            values = {name: output_of(name) for name in task.depends_on}
-            previous = {name: value for name, value in values.items() if value is not ABSENT}
-            params = params or _decode(input)
         row = run.row_of(pos)
         key = f"{event.task_id}.shadow" if event.shadow else event.task_id
+        # Not more than 15 by name, as in ``info_of``.
         work = Work(
             event=event,
             task=task,
@@ -96,10 +92,6 @@ class WorkBuilder:
             workflow=graph.full_name,
             args=args,
             kwargs=kwargs,
-            context=context,
-            run_input=params if task.body.kind == HANDLER else {},
-            previous=previous,
-            index=None if call is None else call.index,
             timeout=task.timeout,
             labels=row.labels or {},
             idempotency_key=key,
@@ -110,6 +102,12 @@ class WorkBuilder:
             output=self._output,
             runner=self._runner,
         )
+        if call is not None or context is not None:
+            work = msgspec.structs.replace(work, index=None if call is None else call.index, context=context)
+        if task.body.kind == HANDLER:
+            values = {name: output_of(name) for name in task.depends_on}
+            previous = {name: value for name, value in values.items() if value is not ABSENT}
+            work = msgspec.structs.replace(work, run_input=params or _decode(input), previous=previous)
         memo = row.memo
         return work if memo is None else _resumed(work, read_memo(memo), {} if found is None else found.conditions)
 

@@ -62,7 +62,8 @@ class TaskStarter:
         if self._polled is None or not self._session.may_start:
             return
         now = time.monotonic()
-        assigners, full = dispatcher.assigners, set[QueueKey]()
+        assigners = dispatcher.assigners
+        full: set[QueueKey] = set()
         ready = _by_priority(owned.machine.graph, transition)
         if owned.has_lost_attempts:
             ready = self._exclusive_tasks.start_ready(owned, transition, events, ready)
