@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from kit.dispatcher import FakeDispatcher
 from kit.loop import ManualLoop
@@ -59,11 +59,8 @@ class HeldSession(OrchestratorSession):
     def __init__(self, *, drives: bool = True) -> None:
         self.drives = drives
         self.stopping = False
-        self._lease = SimpleNamespace(session=Session(id=ME), peers=0, fenced=False, begin_by=math.inf)
-
-    @property
-    def keeper(self) -> Any:
-        return self._lease
+        lease = SimpleNamespace(session=Session(id=ME), peers=0, fenced=False, begin_by=math.inf)
+        self.keeper = cast("Any", lease)
 
 
 class Workflows(Registry):

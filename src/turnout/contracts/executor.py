@@ -116,12 +116,12 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if info is None:
             info = self.info()
         if current_task() is info:
-            return self._invoke(info)
+            return self.invoke_current(info)
         if info.output is None:
             info.output = self.output
         token = set_current(info)
         try:
-            value = self._invoke(info)
+            value = self.invoke_current(info)
         finally:
             reset_current(token)
         return _under(info, value) if inspect.iscoroutine(value) else value
@@ -139,7 +139,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             raise AttemptFenced("its time to begin was over: another executor may have it by now")
         return until if until < math.inf else None
 
-    def _invoke(self, info: TaskInfo) -> Any:
+    def invoke_current(self, info: TaskInfo) -> Any:
+        """Calls the body where its info is that of the current task already; ``invoke`` makes it so."""
         if self.call is not None:
             self.begin_by()
             return self.call(info)

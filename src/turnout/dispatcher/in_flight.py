@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeAlias
 
 import msgspec
@@ -62,19 +63,11 @@ class InFlightTable:
 
     def reporter(self, slot: ExecutorSlot) -> Report:
         """Returns the function that the executor calls with each result, from any thread."""
-
-        def report(result: ExecutionResult) -> None:
-            self.post(slot, result)
-
-        return report
+        return partial(self.post, slot)
 
     def room(self, slot: ExecutorSlot) -> Callable[[], None]:
         """Returns the function that the executor calls, from any thread, when slots became free without a result."""
-
-        def capacity_freed() -> None:
-            self.post(slot, _ROOM)
-
-        return capacity_freed
+        return partial(self.post, slot, _ROOM)
 
     def post(self, slot: ExecutorSlot, answer: object) -> None:
         """Adds an answer to the inbox, from any thread."""

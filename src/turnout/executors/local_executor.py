@@ -11,7 +11,14 @@ from typing import Generic, Protocol, TypeVar
 
 from turnout.contracts.executor import BatchExecutor, Loader, Report
 from turnout.errors import AttemptFenced, ExecutionFailed, InputError, StoreUnreachable, StoreUnusable
-from turnout.model.events import NO_FAILURE, STATUS_RETURNED, ExecutionResult, ExecutorMetrics, TaskReadyEvent
+from turnout.model.events import (
+    NO_FAILURE,
+    STATUS_COMPLETED,
+    STATUS_RETURNED,
+    ExecutionResult,
+    ExecutorMetrics,
+    TaskReadyEvent,
+)
 from turnout.model.spec import TaskSpec
 from turnout.runtime.attempt import Key, key_of
 from turnout.runtime.outcome import describe
@@ -121,12 +128,15 @@ class LocalExecutor(BatchExecutor, ABC, Generic[A]):
 
     def _report(self, attempt: A, result: ExecutionResult) -> None:
         """Counts the result and hands it in."""
-        if result.status is not STATUS_RETURNED:
+        status = result.status
+        if status is not STATUS_RETURNED:
+            began, ended = result.started_at, result.finished_at
             with self._lock:
                 self._executed += 1
-                self._failed += result.status not in NO_FAILURE
-                if result.started_at is not None and result.finished_at is not None:
-                    self._seconds += result.finished_at - result.started_at
+                if status is not STATUS_COMPLETED and status not in NO_FAILURE:
+                    self._failed += 1
+                if began is not None and ended is not None:
+                    self._seconds += ended - began
         try:
             attempt.report(result)
         except Exception:

@@ -61,6 +61,11 @@ def split_task_id(task: str) -> tuple[str, int]:
     return run_id, int(pos)
 
 
+def position_in(run_id: str, task: str) -> int:
+    """Returns the position of a task of this run."""
+    return int(task[len(run_id) + 1 :])
+
+
 def suggest_similar(name: str, known: Iterable[str]) -> str:
     """Returns the end of a message about an unknown name: similar names, or nothing."""
     found = get_close_matches(name, sorted(set(known)), n=3)

@@ -56,7 +56,8 @@ def _text(value: Any, what: str, limit: int = MAX_BYTES) -> str:
             size=len(data),
             limit=limit,
         )
-    if b"\\u0000" in data and _NUL.search(data):
+    # ``in`` first takes the bytes for a number, and makes an exception of that each time.
+    if data.find(b"\\u0000") >= 0 and _NUL.search(data):
         raise NotJson(f"{what} holds a NUL character, which databases refuse", code="json_nul")
     return data.decode()
 

@@ -143,7 +143,8 @@ class OrchestratorSession:
         self.drives = drives
         """False: it starts nothing and claims nothing by itself. What is submitted to it is stored for others."""
         self.stopping = False
-        self._keeper: LeaseKeeper | None = None
+        self.keeper: LeaseKeeper
+        """Set by ``open``: the session is opened before anything uses it."""
 
     def open(self) -> None:
         """Starts a new session. Blocks."""
@@ -158,7 +159,7 @@ class OrchestratorSession:
             health=self._health if self.drives else None,
         )
         keeper.start()
-        self._keeper = keeper
+        self.keeper = keeper
 
     def end(self) -> None:
         """Ends the session in the store: its runs become unowned at once. Blocks."""
@@ -170,11 +171,6 @@ class OrchestratorSession:
     def begin_stopping(self) -> None:
         """Lets nothing start from now on."""
         self.stopping = True
-
-    @property
-    def keeper(self) -> LeaseKeeper:
-        assert self._keeper is not None, "the session is opened before anything uses it"
-        return self._keeper
 
     @property
     def current(self) -> Session:

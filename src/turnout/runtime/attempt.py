@@ -10,7 +10,7 @@ import msgspec
 from turnout.contracts.executor import Report, Work
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
-from turnout.runtime.execution import info_for
+from turnout.runtime.execution import wait_cancelled
 
 Key: TypeAlias = tuple[str, int, bool]
 
@@ -55,7 +55,7 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 
     def begin(self, work: Work, location: Location, now: float) -> TaskInfo:
         self.work = work
-        self.info = info = info_for(work, now)
+        self.info = info = work.info(now, wait_cancelled)
         self.started_at = now
         self.location = location
         return info

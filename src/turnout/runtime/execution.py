@@ -51,7 +51,7 @@ def call(work: Work, info: TaskInfo) -> Any:
     if info.output is not None:
         stay_in_place()
     set_current(info)
-    value = work.invoke(info)
+    value = work.invoke_current(info)
     if not isinstance(value, CoroutineType):
         return value
     # A wrapper can hide that the function is async: then it has begun, and the rest is run in this thread, which is

@@ -215,13 +215,15 @@ class ThreadCapacity:
 
     def leave(self, attempt: Attempt, began: float | None = None) -> None:
         """Called when the body has returned."""
+        seconds = 0.0
         if began is not None:
             self._bodies.pop(attempt, None)
+            seconds = self._clock() - began
         with self._lock:
             if attempt.location is ON_LOOP:
                 self._on_loop -= not attempt.abandoned
-            elif attempt.location is IN_THREAD:
-                self._stuck -= attempt.abandoned
+            elif attempt.abandoned and attempt.location is IN_THREAD:
+                self._stuck -= 1
             attempt.location = NOWHERE
             if began is not None:
-                self._durations.add(body_of(attempt.event), self._clock() - began)
+                self._durations.add(attempt.event.body or attempt.event.task_name, seconds)

@@ -19,10 +19,10 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.info import Output
 from turnout.model.mapping import Outputs, rows_near
-from turnout.model.names import split_task_id
+from turnout.model.names import position_in, split_task_id
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.run_machine import begun_before
-from turnout.model.states import RunState, TaskState
+from turnout.model.states import TASK_COMPLETED, TASK_RUNNING, RunState, TaskState
 from turnout.orchestration.active_runs import ActiveRun
 from turnout.orchestration.loaders.arguments import Call, SplitLists
 from turnout.orchestration.loaders.stored_runs import GraphCache
@@ -125,25 +125,26 @@ class MemoryLoader(StoreLoader):
         if boot_time() > self._begin_by():
             # It was dispatched before the contact was lost; by now another session may have it.
             raise StoreUnreachable("out of contact with the database: nothing is started here")
-        run_id, pos = split_task_id(event.task_id)
+        run_id = event.run_id
         owned = self._runs.get(run_id)
         if owned is None:
             return None
-        machine, call = owned.machine, None
-        tasks, graph, input = machine.tasks, machine.graph, machine.new.input
+        machine, call, pos = owned.machine, None, position_in(run_id, event.task_id)
+        tasks, graph = machine.tasks, machine.graph
         if graph.mapped:
-            call = Call(run_id, input, machine.outputs(), tasks[pos], self._lists)
+            call = Call(run_id, machine.new.input, machine.outputs(), tasks[pos], self._lists)
             needed = call.needed
         else:
-            needed = graph.inputs(pos, machine.completed)
+            context = graph.tasks[pos].uses_context
+            needed = graph.inputs(pos, machine.completed) if context else graph.sources(pos)
         texts: dict[int, str] = {}
         large: list[int] = []
         for dep in needed:
-            output = tasks[dep].output
-            if output is None:
+            row = tasks[dep]
+            if row.output is not None:
+                texts[dep] = row.output
+            elif row.state is TASK_COMPLETED:
                 large.append(dep)
-            else:
-                texts[dep] = output
         if large:
             if fetch is None:
                 return None
@@ -163,7 +164,7 @@ class MemoryLoader(StoreLoader):
         if owned is None or owned.dropped:
             return -math.inf
         row = owned.machine.tasks[pos]
-        stands = event.shadow or (row.state is TaskState.RUNNING and row.attempt == event.attempt)
+        stands = event.shadow or (row.state is TASK_RUNNING and row.attempt == event.attempt)
         return until if stands else -math.inf
 
 

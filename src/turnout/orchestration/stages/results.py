@@ -11,7 +11,7 @@ import msgspec
 from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Delivery
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
-from turnout.model.names import split_task_id
+from turnout.model.names import position_in
 from turnout.model.verdict import checked_condition
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
@@ -102,7 +102,7 @@ class ResultIntake:
                 if acknowledges:
                     self._delivery.reassign([result])
             else:
-                runs.deliver(owned, split_task_id(result.task_id)[1], result)
+                runs.deliver(owned, position_in(result.run_id, result.task_id), result)
 
 
 class ResultCheck:
