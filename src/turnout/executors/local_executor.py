@@ -11,14 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from turnout.contracts.executor import BatchExecutor, Loader, Report
 from turnout.errors import AttemptFenced, ExecutionFailed, InputError, StoreUnreachable, StoreUnusable
-from turnout.model.events import (
-    NO_FAILURE,
-    STATUS_COMPLETED,
-    STATUS_RETURNED,
-    ExecutionResult,
-    ExecutorMetrics,
-    TaskReadyEvent,
-)
+from turnout.model.events import NO_FAILURE, STATUS_RETURNED, ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.spec import TaskSpec
 from turnout.runtime.attempt import Key, key_of
 from turnout.runtime.outcome import describe
@@ -128,19 +121,26 @@ class LocalExecutor(BatchExecutor, ABC, Generic[A]):
 
     def _report(self, attempt: A, result: ExecutionResult) -> None:
         """Counts the result and hands it in."""
-        status = result.status
-        if status is not STATUS_RETURNED:
-            began, ended = result.started_at, result.finished_at
-            with self._lock:
-                self._executed += 1
-                if status is not STATUS_COMPLETED and status not in NO_FAILURE:
-                    self._failed += 1
-                if began is not None and ended is not None:
-                    self._seconds += ended - began
-        try:
-            attempt.report(result)
-        except Exception:
-            log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
+        self._report_all([(attempt, result)])
+
+    def _report_all(self, ended: Sequence[tuple[A, ExecutionResult]]) -> None:
+        """Counts results and hands them in."""
+        executed, failed, seconds = 0, 0, 0.0
+        for _, result in ended:
+            if result.status is not STATUS_RETURNED:
+                executed += 1
+                failed += result.status not in NO_FAILURE
+                if result.started_at is not None and result.finished_at is not None:
+                    seconds += result.finished_at - result.started_at
+        with self._lock:
+            self._executed += executed
+            self._failed += failed
+            self._seconds += seconds
+        for attempt, result in ended:
+            try:
+                attempt.report(result)
+            except Exception:
+                log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
 
 
 def not_loaded(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:

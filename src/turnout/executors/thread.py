@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -20,7 +21,7 @@ from turnout.model.events import (
 )
 from turnout.model.reasons import NO_CAPACITY
 from turnout.model.values import MAX_BYTES
-from turnout.runtime.attempt import IN_THREAD, ON_LOOP, Attempt, body_of, key_of, rank_of
+from turnout.runtime.attempt import IN_THREAD, ON_LOOP, Attempt, body_of, is_quick, key_of, rank_of
 from turnout.runtime.backlog import Backlog
 from turnout.runtime.coroutine_pool import CoroutinePool
 from turnout.runtime.deadlines import Deadlines
@@ -61,7 +62,11 @@ class ThreadExecutor(LocalExecutor[Attempt]):
             raise InvalidSetting("a ThreadExecutor needs a thread, a coroutine and a backlog of zero or more")
         super().__init__(name, max_output_bytes, Attempt)
         self._size: tuple[int, int] = (threads, coroutines)
-        self._threads: ThreadPool[Attempt] = ThreadPool(threads, self._in_thread, f"turnout-{name}", rank_of)
+        self._threads: ThreadPool[Attempt] = ThreadPool(
+            threads, self._in_thread, f"turnout-{name}", rank_of, quick=is_quick, settle=self._settle
+        )
+        self._returned: deque[tuple[Attempt, ExecutionResult, float]] = deque()
+        """Results of bodies in threads that were not handed in, and the seconds that the bodies took."""
         self._coroutines: CoroutinePool[Attempt] = CoroutinePool(
             coroutines, self._on_loop, f"turnout-{name}-async", rank_of
         )
@@ -197,7 +202,38 @@ class ThreadExecutor(LocalExecutor[Attempt]):
         # It may have ended before it began. From here on, what ends it early sees that it holds a thread.
         if attempt.key in self._live:
             result = run_body(work, info, self._max_output_bytes)
-        self._finish(attempt, result, began)
+        counts = self._ended(attempt)
+        seconds = self._thread_capacity.leave_thread(attempt, began, ended_early=not counts)
+        if counts and result is not None and self._threads.standby:
+            self._returned.append((attempt, result, seconds))
+            # The thread that stands by hands in all that was appended until it goes to work.
+            if not self._threads.standby:
+                self._settle()
+            return
+        self._thread_capacity.measured(body_of(attempt.event), seconds)
+        if counts and result is not None:
+            self._report(attempt, result)
+        else:
+            self._capacity_freed()
+
+    def _settle(self) -> None:
+        """Hands in the results that bodies have left for it."""
+        left = self._returned
+        returned: list[tuple[Attempt, ExecutionResult]] = []
+        seconds: dict[str, tuple[float, int]] = {}
+        while left:
+            try:
+                attempt, result, took = left.popleft()
+            except IndexError:  # another thread was quicker
+                break
+            returned.append((attempt, result))
+            body = body_of(attempt.event)
+            total, count = seconds.get(body, (0.0, 0))
+            seconds[body] = (total + took, count + 1)
+        for body, (total, count) in seconds.items():
+            self._thread_capacity.measured(body, total / count, count)
+        if returned:
+            self._report_all(returned)
 
     async def _on_loop(self, attempt: Attempt) -> None:
         work = self._load(attempt, blocking=False)
@@ -217,7 +253,12 @@ class ThreadExecutor(LocalExecutor[Attempt]):
         result: ExecutionResult | None = None
         if attempt.key in self._live:
             result = await run_async_body(work, info, self._max_output_bytes)
-        self._finish(attempt, result)
+        counts = self._ended(attempt)
+        self._thread_capacity.leave_loop(attempt)
+        if counts and result is not None:
+            self._report(attempt, result)
+        else:
+            self._capacity_freed()
 
     def _load(self, attempt: Attempt, *, blocking: bool) -> Work | None:
         """Returns the work of an attempt that has not ended; None if it has a result or goes to a thread."""
@@ -232,6 +273,7 @@ class ThreadExecutor(LocalExecutor[Attempt]):
                 return None
             if work is None:
                 attempt.loading = True
+                self._threads.held_up()
                 work = loader.load_blocking(event)
         except BaseException as error:
             self._end_early(attempt, not_loaded(event, error))
@@ -253,17 +295,12 @@ class ThreadExecutor(LocalExecutor[Attempt]):
         self._capacity_freed()
 
     # -- ending -----------------------------------------------------------------------------------------------------
-    def _finish(self, attempt: Attempt, result: ExecutionResult | None, began: float | None = None) -> None:
-        """Called when the body has returned. Its result counts unless the attempt has ended before."""
+    def _ended(self, attempt: Attempt) -> bool:
+        """Called when the body has returned. True if its result counts: the attempt has not ended before."""
         attempt.work = None  # what it was given is not kept for as long as its deadline
         if attempt.deadline is not None:
             self._deadlines.discard(attempt.deadline)
-        counts = self._live.pop(attempt.key, None) is not None
-        self._thread_capacity.leave(attempt, began)
-        if counts and result is not None:
-            self._report(attempt, result)
-        else:
-            self._capacity_freed()
+        return self._live.pop(attempt.key, None) is not None
 
     def _end_early(self, attempt: Attempt, result: ExecutionResult) -> None:
         """Ends an attempt from outside of its body, which keeps its slot until it returns."""
@@ -282,8 +319,8 @@ class ThreadExecutor(LocalExecutor[Attempt]):
         timeout = attempt.work.timeout if attempt.work is not None else None
         self._end_early(attempt, ExecutionResult.timed_out(attempt.event, timeout or 0.0))
 
-    def _report(self, attempt: Attempt, result: ExecutionResult) -> None:
-        super()._report(attempt, result)
-        self._unanswered.discard(attempt)
+    def _report_all(self, ended: Sequence[tuple[Attempt, ExecutionResult]]) -> None:
+        super()._report_all(ended)
+        self._unanswered.difference_update([attempt for attempt, _ in ended])
         if self._closing and not self._unanswered:
             self._answered.set()

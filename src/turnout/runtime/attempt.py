@@ -14,6 +14,9 @@ from turnout.runtime.execution import wait_cancelled
 
 Key: TypeAlias = tuple[str, int, bool]
 
+QUICK_SECONDS = 0.00005
+"""Bodies below it take less time than their attempts take the engine: more than one thread would not be quicker."""
+
 
 def key_of(event: TaskReadyEvent) -> Key:
     """Returns the key of an attempt. A shadow has the task and number of the attempt that it copies."""
@@ -64,6 +67,11 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
 def body_of(event: TaskReadyEvent) -> str:
     """Returns the key of the body's measured durations."""
     return event.body or event.task_name
+
+
+def is_quick(attempt: Attempt) -> bool:
+    """True if its body is expected to return before another thread could take the next."""
+    return 0.0 < attempt.estimate < QUICK_SECONDS
 
 
 def rank_of(attempt: Attempt) -> tuple[int, int]:

@@ -34,14 +34,16 @@ class DurationAverage:
         """Expected seconds of the next body; before the first has returned, too long for a backlog."""
         self.count: int = 0
 
-    def add(self, seconds: float) -> None:
+    def add(self, seconds: float, count: int = 1) -> None:
+        """Adds ``count`` bodies that took so many seconds on average."""
         if self.count:
             mean = self.mean
             most = 2 * mean + MAX_JITTER
-            self.mean = mean + 0.1 * ((seconds if seconds < most else most) - mean)
+            share = 0.1 if count == 1 else 1.0 - 0.9**count
+            self.mean = mean + share * ((seconds if seconds < most else most) - mean)
         else:
             self.mean = seconds
-        self.count += 1
+        self.count += count
 
     def backlog(self, threads: int, most: int, waiting: float = 0.0) -> int:
         """Returns how many more attempts may wait while ``threads`` are busy and ``waiting`` seconds of work wait
@@ -67,14 +69,14 @@ class BodyDurations:
     def of(self, body: str) -> DurationAverage:
         return self._by_body.get(body, self._unknown)
 
-    def add(self, body: str, seconds: float) -> None:
+    def add(self, body: str, seconds: float, count: int = 1) -> None:
         pace = self._by_body.get(body)
         if pace is None:
             if len(self._by_body) >= MAX_BODIES:
                 del self._by_body[next(iter(self._by_body))]
             pace = self._by_body[body] = DurationAverage()
-        pace.add(seconds)
-        self.overall.add(seconds)
+        pace.add(seconds, count)
+        self.overall.add(seconds, count)
 
 
 class ThreadCapacity:
@@ -213,17 +215,24 @@ class ThreadCapacity:
                 self._on_loop -= 1
             return attempt.location
 
-    def leave(self, attempt: Attempt, began: float | None = None) -> None:
-        """Called when the body has returned."""
-        seconds = 0.0
-        if began is not None:
-            self._bodies.pop(attempt, None)
-            seconds = self._clock() - began
+    def leave_thread(self, attempt: Attempt, began: float, *, ended_early: bool) -> float:
+        """Called when a body in a thread has returned. Returns the seconds that it took, for ``measured``.
+
+        ``ended_early``: the attempt has ended before, and ``abandon`` was or is about to be called."""
+        self._bodies.pop(attempt, None)
+        if ended_early:
+            with self._lock:
+                self._stuck -= attempt.abandoned
+                attempt.location = NOWHERE
+        return self._clock() - began
+
+    def leave_loop(self, attempt: Attempt) -> None:
+        """Called when a body on the event loop has returned."""
         with self._lock:
-            if attempt.location is ON_LOOP:
-                self._on_loop -= not attempt.abandoned
-            elif attempt.abandoned and attempt.location is IN_THREAD:
-                self._stuck -= 1
+            self._on_loop -= not attempt.abandoned
             attempt.location = NOWHERE
-            if began is not None:
-                self._durations.add(attempt.event.body or attempt.event.task_name, seconds)
+
+    def measured(self, body: str, seconds: float, count: int = 1) -> None:
+        """Called when a body has returned so often in threads, after so many seconds on average."""
+        with self._lock:
+            self._durations.add(body, seconds, count)

@@ -419,6 +419,22 @@ def test_quick_bodies_earn_a_backlog() -> None:
 
 
 # -- the backlog ---------------------------------------------------------------------------------------------------
+def test_the_result_of_a_quick_body_does_not_wait_for_the_next_one() -> None:
+    bench = Bench(threads=4)
+    bench.submit(*(bench.loader.add(lambda: 1) for _ in range(200)))
+    bench.results.take(200)
+    for _ in range(20):
+        quick, slow = bench.loader.add(lambda: 1), bench.loader.add(bench.waiting)
+        bench.submit(quick, slow)
+        assert bench.results.one().task_id == quick.task_id
+        bench.in_body()
+        bench.go.set()
+        assert bench.results.one().task_id == slow.task_id
+        bench.go.clear()
+    assert bench.executor.metrics().total_executed == 240
+    bench.stop()
+
+
 def test_what_has_not_begun_is_withdrawn_and_what_has_goes_on(bench: Bench) -> None:
     events = [bench.loader.add(bench.waiting) for _ in range(4)]
     bench.submit(*events)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.fake_loader import FakeLoader
 from tests.kit.clock import Clock
-from turnout.runtime.attempt import Attempt, Location, key_of
+from turnout.runtime.attempt import Attempt, Location, body_of, key_of
 from turnout.runtime.thread_capacity import ASYNC_SPARE, COUNT_INTERVAL, HORIZON, DurationAverage, ThreadCapacity
 
 durations = st.lists(st.floats(0, 100), max_size=50)
@@ -42,7 +42,8 @@ def learn(threads: ThreadCapacity, name: str, seconds: float, times: int = 1) ->
     for _ in range(times):
         attempt = attempt_at(Location.THREAD, name)
         began = threads.enter_thread(attempt)
-        threads.leave(attempt, began - seconds)
+        took = threads.leave_thread(attempt, began - seconds, ended_early=False)
+        threads.measured(body_of(attempt.event), took)
 
 
 def room(threads: ThreadCapacity, name: str) -> int:
@@ -144,7 +145,7 @@ def test_coroutines_take_no_slot_of_a_thread() -> None:
         threads.enter_loop()
     assert capacity(threads, tasks=50) - len(attempts) == 4
     for attempt in attempts:
-        threads.leave(attempt)
+        threads.leave_loop(attempt)
     assert capacity(threads) == 4
 
 
@@ -160,7 +161,7 @@ def test_an_abandoned_body_keeps_its_thread_until_it_returns() -> None:
     attempt = attempt_at(Location.THREAD)
     assert threads.abandon(attempt) is Location.THREAD
     assert capacity(threads) == 1
-    threads.leave(attempt)
+    threads.leave_thread(attempt, 0.0, ended_early=True)
     assert capacity(threads) == 2
 
 
@@ -169,7 +170,7 @@ def test_an_abandoned_coroutine_leaves_only_once() -> None:
     attempt = attempt_at(Location.LOOP)
     threads.enter_loop()
     assert threads.abandon(attempt) is Location.LOOP
-    threads.leave(attempt)
+    threads.leave_loop(attempt)
     assert capacity(threads) == 2
 
 

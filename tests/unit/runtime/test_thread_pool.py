@@ -127,3 +127,111 @@ def test_a_thread_that_waits_for_work_does_not_keep_what_it_ran_last() -> None:
     del item
     until(lambda: left() is None)
     threads.close()
+
+
+# -- quick items ---------------------------------------------------------------------------------------------------
+
+
+class Gate:
+    """Notes which thread ran each item. Items below zero wait at the gate, and may say so before."""
+
+    def __init__(self, limit: int = 8, *, announced: bool = False) -> None:
+        self.announced = announced
+        self.go = threading.Event()
+        self.held = threading.Event()
+        self.ran: queue.SimpleQueue[tuple[int, threading.Thread]] = queue.SimpleQueue()
+        self.settled: queue.SimpleQueue[threading.Thread] = queue.SimpleQueue()
+        self.threads: ThreadPool[int] = ThreadPool(
+            limit,
+            self.run,
+            quick=lambda item: item < 1_000,
+            settle=lambda: self.settled.put(threading.current_thread()),
+        )
+
+    def run(self, item: int) -> None:
+        if item < 0:
+            if self.announced:
+                self.threads.held_up()
+            self.held.set()
+            assert self.go.wait(WAIT)
+        self.ran.put((item, threading.current_thread()))
+
+    def take(self, count: int) -> list[tuple[int, threading.Thread]]:
+        return [self.ran.get(timeout=WAIT) for _ in range(count)]
+
+
+def test_quick_items_are_run_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.runtime.thread_pool.STANDBY_INTERVAL", 0.5)
+    monkeypatch.setattr("turnout.runtime.thread_pool.MAX_STANDBY_INTERVAL", 0.5)
+    gate = Gate()
+    gate.threads.put(range(500))
+    ran = gate.take(500)
+    assert [item for item, _ in ran] == list(range(500))
+    assert len({thread for _, thread in ran}) == 1
+    gate.threads.close()
+
+
+def test_other_threads_go_on_when_a_quick_item_is_held_up() -> None:
+    gate = Gate()
+    gate.threads.put([-1, *range(100)])
+    assert {item for item, _ in gate.take(100)} == set(range(100))
+    assert gate.held.is_set()
+    gate.go.set()
+    assert gate.take(1)[0][0] == -1
+    gate.threads.close()
+
+
+def test_what_was_left_to_be_settled_is_settled_when_the_next_item_is_held_up() -> None:
+    gate = Gate()
+    gate.threads.put([1, -1])
+    ((_, first),) = gate.take(1)
+    assert gate.held.wait(WAIT)
+    assert gate.settled.get(timeout=WAIT) is not first, "by the thread that stood by"
+    gate.go.set()
+    gate.threads.close()
+
+
+def test_it_is_settled_before_a_thread_waits_for_work_and_before_an_item_that_is_not_quick() -> None:
+    gate = Gate(limit=1)
+    gate.threads.put([1, 2])
+    gate.take(2)
+    gate.settled.get(timeout=WAIT)
+    gate.threads.put([3, 1_000])
+    gate.take(2)
+    gate.settled.get(timeout=WAIT)
+    gate.settled.get(timeout=WAIT)
+    gate.threads.close()
+
+
+def test_an_item_that_says_that_it_waits_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.runtime.thread_pool.STANDBY_INTERVAL", 2 * WAIT)
+    gate = Gate(announced=True)
+    gate.threads.put([1, -1, *range(2, 10)])
+    assert {item for item, _ in gate.take(9)} == set(range(1, 10))
+    gate.go.set()
+    gate.threads.close()
+
+
+def test_a_standing_thread_does_not_keep_new_items_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.runtime.thread_pool.STANDBY_INTERVAL", 2 * WAIT)
+    gate = Gate()
+    for first in range(0, 100, 10):
+        gate.threads.put(range(first, first + 10))
+        assert {item for item, _ in gate.take(10)} == set(range(first, first + 10))
+        until(lambda: gate.threads._idle > 0)
+    gate.threads.close()
+
+
+def test_no_quick_item_is_lost_under_many_producers() -> None:
+    count = 4 * 2_000
+    gate = Gate()
+
+    def produce(first: int) -> None:
+        for item in range(first, first + 2_000):
+            gate.threads.put([item])
+
+    producers = [threading.Thread(target=produce, args=(n * 2_000,)) for n in range(4)]
+    for producer in producers:
+        producer.start()
+    assert {item for item, _ in gate.take(count)} == set(range(count))
+    gate.threads.close()
