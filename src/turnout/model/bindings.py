@@ -40,8 +40,9 @@ def resolve(template: Template, params: Mapping[str, Any], output_of: OutputOf) 
         if name not in params:
             raise InvalidInput(f"parameter {name!r} has no value", code="missing_parameter", parameter=name)
         return _follow(params[name], path, f"parameter {name!r}") if path else params[name]
-    if type(template) is ListOf:
+    if isinstance(template, ListOf):
         return [resolve(item, params, output_of) for item in template.items]
+    assert isinstance(template, DictOf)
     return {key: resolve(item, params, output_of) for key, item in template.items.items()}
 
 
