@@ -17,6 +17,7 @@ from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine, EngineOptions
+from turnout.orchestration.garbage_collector import collect_less_often
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.upkeep.log_writer import LogWriter
@@ -58,6 +59,7 @@ class Core:
         logs = config.settings.logs
         self.log_writer = LogWriter(self.store, logs, config.on_output, self._name_of) if logs.capture else None
         self._end_capture = lambda: None
+        self._restore_collector = lambda: None
         self._work_runner = WorkRunner()
         if self.dispatcher is not None:
             self._bind(self.dispatcher)
@@ -131,6 +133,8 @@ class Core:
             self.loop.call(self._start()).result()
             if self.log_writer is not None and self.dispatcher is not None:
                 self._end_capture = capture()
+            if self.config.drives:
+                self._restore_collector = collect_less_often()
         except BaseException:
             self.loop.stop()
             self.store.close()
@@ -158,6 +162,7 @@ class Core:
             self.loop.call(self._stop(grace)).result(grace + STOP_TIMEOUT)
         finally:
             self.loop.stop()
+            self._restore_collector()
             self._end_capture()
             if self.log_writer is not None:
                 self.log_writer.stop()
