@@ -204,10 +204,10 @@ class ThreadExecutor(LocalExecutor[Attempt]):
             result = run_body(work, info, self._max_output_bytes)
         counts = self._ended(attempt)
         seconds = self._thread_capacity.leave_thread(attempt, began, ended_early=not counts)
-        if counts and result is not None and self._threads.standby:
+        if counts and result is not None and self._threads.guarded:
             self._returned.append((attempt, result, seconds))
-            # The thread that stands by hands in all that was appended until it goes to work.
-            if not self._threads.standby:
+            # Read again: a thread that ceases to stand by hands in what was appended before, and not what comes then.
+            if not self._threads.guarded:
                 self._settle()
             return
         self._thread_capacity.measured(body_of(attempt.event), seconds)

@@ -56,8 +56,8 @@ class ThreadPool(QueueConsumer[T]):
         self._idle = 0
         self._waking = False
         self._closed = False
-        self.standby = False
-        """True while a thread stands by: it calls ``settle`` if the one at work is held up."""
+        self._standby = False
+        """True while a thread stands by."""
         self._working = 0
         """Threads that are neither idle, nor being woken, nor standing by."""
         self._taken = 0
@@ -85,6 +85,11 @@ class ThreadPool(QueueConsumer[T]):
         self._wake()
 
     @property
+    def guarded(self) -> bool:
+        """True if a thread stands by, or is on its way: it calls ``settle`` if the one at work is held up."""
+        return self._waking or self._standby
+
+    @property
     def _has_spare(self) -> bool:
         return self._idle > 0 or self._threads < self._limit
 
@@ -93,7 +98,7 @@ class ThreadPool(QueueConsumer[T]):
             # A thread that is on its way sees every item put before it clears the flag: it need not be woken twice.
             if self._waking or not self._items:
                 return
-            if self.standby and self._working and self._on_quick:
+            if self._standby and self._working and self._on_quick:
                 return
             if self._idle:
                 self._idle -= 1
@@ -134,7 +139,7 @@ class ThreadPool(QueueConsumer[T]):
             if not is_quick:
                 self._settled()
             # Read without the lock: a thread that changes these looks at the items afterwards itself.
-            if not self._waking and not (self.standby and is_quick) and self._has_spare and items:
+            if not self._waking and not (self._standby and is_quick) and self._has_spare and items:
                 self._wake()
             try:
                 run(item)
@@ -146,19 +151,18 @@ class ThreadPool(QueueConsumer[T]):
         """Called by a thread that was woken. Returns when it is to look for work."""
         with self._lock:
             self._waking = False
-            stands_by = self._working > 0 and self._on_quick and not self.standby
-            self.standby = self.standby or stands_by
+            stands_by = self._working > 0 and self._on_quick and not self._standby
+            self._standby = self._standby or stands_by
             self._working += not stands_by
-        if not stands_by:
-            return
-        taken, interval = -1, STANDBY_INTERVAL
-        while self._on_quick and taken != self._taken:
-            taken = self._taken
-            time.sleep(interval)
-            interval = min(2 * interval, MAX_STANDBY_INTERVAL)
-        with self._lock:
-            self.standby = False
-            self._working += 1
+        if stands_by:
+            taken, interval = -1, STANDBY_INTERVAL
+            while self._on_quick and taken != self._taken:
+                taken = self._taken
+                time.sleep(interval)
+                interval = min(2 * interval, MAX_STANDBY_INTERVAL)
+            with self._lock:
+                self._standby = False
+                self._working += 1
         self._settled()
 
     def _settled(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import weakref
+from collections import deque
 
 import pytest
 
@@ -133,28 +134,32 @@ def test_a_thread_that_waits_for_work_does_not_keep_what_it_ran_last() -> None:
 
 
 class Gate:
-    """Notes which thread ran each item. Items below zero wait at the gate, and may say so before."""
+    """Notes which thread ran each item, and leaves it to be settled. Items below zero wait at the gate, and may say so
+    before; items from 1,000 on are not quick."""
 
     def __init__(self, limit: int = 8, *, announced: bool = False) -> None:
         self.announced = announced
         self.go = threading.Event()
         self.held = threading.Event()
         self.ran: queue.SimpleQueue[tuple[int, threading.Thread]] = queue.SimpleQueue()
-        self.settled: queue.SimpleQueue[threading.Thread] = queue.SimpleQueue()
-        self.threads: ThreadPool[int] = ThreadPool(
-            limit,
-            self.run,
-            quick=lambda item: item < 1_000,
-            settle=lambda: self.settled.put(threading.current_thread()),
-        )
+        self.left: deque[int] = deque()
+        self.left_before: dict[int, int] = {}
+        self.settled: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self.threads: ThreadPool[int] = ThreadPool(limit, self.run, quick=lambda item: item < 1_000, settle=self.settle)
 
     def run(self, item: int) -> None:
+        self.left_before[item] = len(self.left)
         if item < 0:
             if self.announced:
                 self.threads.held_up()
             self.held.set()
             assert self.go.wait(WAIT)
+        self.left.append(item)
         self.ran.put((item, threading.current_thread()))
+
+    def settle(self) -> None:
+        while self.left:
+            self.settled.put(self.left.popleft())
 
     def take(self, count: int) -> list[tuple[int, threading.Thread]]:
         return [self.ran.get(timeout=WAIT) for _ in range(count)]
@@ -184,22 +189,26 @@ def test_other_threads_go_on_when_a_quick_item_is_held_up() -> None:
 def test_what_was_left_to_be_settled_is_settled_when_the_next_item_is_held_up() -> None:
     gate = Gate()
     gate.threads.put([1, -1])
-    ((_, first),) = gate.take(1)
     assert gate.held.wait(WAIT)
-    assert gate.settled.get(timeout=WAIT) is not first, "by the thread that stood by"
+    assert gate.settled.get(timeout=WAIT) == 1
     gate.go.set()
     gate.threads.close()
 
 
-def test_it_is_settled_before_a_thread_waits_for_work_and_before_an_item_that_is_not_quick() -> None:
+def test_it_is_settled_before_a_thread_waits_for_work() -> None:
     gate = Gate(limit=1)
     gate.threads.put([1, 2])
-    gate.take(2)
-    gate.settled.get(timeout=WAIT)
-    gate.threads.put([3, 1_000])
-    gate.take(2)
-    gate.settled.get(timeout=WAIT)
-    gate.settled.get(timeout=WAIT)
+    assert [gate.settled.get(timeout=WAIT) for _ in range(2)] == [1, 2]
+    gate.threads.close()
+
+
+def test_it_is_settled_before_an_item_that_is_not_quick() -> None:
+    gate = Gate(limit=1)
+    gate.threads.put([-1, 1, 2, 1_000])
+    assert gate.held.wait(WAIT)
+    gate.go.set()
+    gate.take(4)
+    assert gate.left_before == {-1: 0, 1: 1, 2: 2, 1_000: 0}
     gate.threads.close()
 
 
