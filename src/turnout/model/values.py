@@ -77,21 +77,29 @@ def _encoded(value: Any, what: str) -> bytes:
         raise NotJson(f"{what} is not JSON: {error}") from error
 
 
+def _too_deep(what: str) -> NotJson:
+    return NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
+
+
 def _check(value: Any, what: str, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
     if type(value) in _ATOMS:
         return
     if isinstance(value, dict):
         items: dict[Any, Any] = value
+        if depth >= MAX_DEPTH and items:
+            raise _too_deep(what)
         for key, item in items.items():
             if not isinstance(key, str):
                 raise not_a_key(what, key)
-            _check(item, what, depth + 1)
+            if type(item) not in _ATOMS:
+                _check(item, what, depth + 1)
     elif isinstance(value, list):
         listed: list[Any] = value
+        if depth >= MAX_DEPTH and listed:
+            raise _too_deep(what)
         for item in listed:
-            _check(item, what, depth + 1)
+            if type(item) not in _ATOMS:
+                _check(item, what, depth + 1)
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise NotJson(f"{what} holds {value}, which JSON cannot say", code="not_json")
