@@ -50,6 +50,7 @@ class PostgresDatabase:
             "update_and_answer": answering,
             "update_and_add": with_items(blocks["update_batch"], blocks),
             "update_add_and_answer": with_items(answering, blocks),
+            "insert_with_others": blocks["insert_batch"].replace("/*others*/", blocks["inserted_others"]),
         }
         self.pool = ConnectionPool(self.connect, settings.pool_size, settings.pool_patience)
         self._own: dict[tuple[threading.Thread, str], Connection] = {}

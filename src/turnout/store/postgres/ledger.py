@@ -64,7 +64,7 @@ class PostgresLedger:
         statements[0].params["wake"] = json_list(sorted(wake))
         outcomes: dict[str, WriteOutcome] = {}
         for statement, rows in zip(statements, self._executed(statements), strict=True):
-            if statement.block == "insert_batch":
+            if statement.writes[0].insert is not None:
                 outcomes.update(self._of_inserts(statement, rows))
             else:
                 outcomes.update(_of_updates(statement.writes, rows))
@@ -186,9 +186,10 @@ def _inserts(writes: Iterable[RunWrite]) -> Statement:
         **columns(INSERT_COLUMNS, [_new_run_row(write) for write in ordered]),
         **columns(WAITING_COLUMNS, waiting),
         **columns(BEGUN_COLUMNS, begun),
-        "writes": json_text(whole),
     }
-    return Statement("insert_batch", params, ordered)
+    if not whole:
+        return Statement("insert_batch", params, ordered)
+    return Statement("insert_with_others", {**params, "writes": json_text(whole)}, ordered)
 
 
 def _new_run_row(write: RunWrite) -> Row:

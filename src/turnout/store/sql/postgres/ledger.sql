@@ -222,7 +222,7 @@ told as (
 
 -- name: insert_batch
 -- A run whose id or key exists is left out, with its tasks and history; the caller reads which run is there instead. Tasks
--- that wait, or have just become ready or started, come as arrays; the others of reruns and maps as JSON.
+-- that wait, or have just become ready or started, come as arrays.
 with new_run as materialized (
     select * from unnest(:run_ids::uuid[], :run_epochs::integer[], :run_owners::text[], :run_states::text[],
         :run_seqs::integer[], :run_reasons::text[], :run_errors::text[], :run_started::double precision[],
@@ -266,6 +266,21 @@ inserted_begun as (
         as n(run_id, epoch, pos, name, priority, state, attempt, reason, executor, decision, holder, dispatched_at, seq)
     where (n.run_id in (select id from inserted_run)) is true
 ),
+/*others*/
+recorded as (
+    insert into history_commit (run_id, seq, at, moves)
+    select n.run_id, n.seq, (select :now), n.moves
+    from new_run n
+    where n.moves is not null and (n.run_id in (select id from inserted_run)) is true
+),
+missed as materialized (select (select count(*) from new_run) > (select count(*) from inserted_run) as any)
+select case when missed.any then (select json_agg(id) from inserted_run)::text end,
+    missed.any,
+    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
+from missed
+
+-- name: inserted_others
+-- What insert_batch does besides when a run comes with other tasks (of a rerun), or is a child run that has ended already.
 inserted_task as (
     insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
         executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq,
@@ -282,12 +297,6 @@ inserted_task as (
         memo text, "group" integer, index integer)
     where (w.run_id in (select id from inserted_run)) is true
 ),
-recorded as (
-    insert into history_commit (run_id, seq, at, moves)
-    select n.run_id, n.seq, (select :now), n.moves
-    from new_run n
-    where n.moves is not null and (n.run_id in (select id from inserted_run)) is true
-),
 told as (
     insert into inbox (run_id, pos, attempt, holder, result, created_at)
     select a.run_id, a.pos, a.attempt, a.holder, a.result, :now
@@ -296,11 +305,6 @@ told as (
     where w.answer is not null and w.run_id in (select id from inserted_run)
     on conflict (run_id, pos, attempt) do nothing
 ),
-missed as materialized (select (select count(*) from new_run) > (select count(*) from inserted_run) as any)
-select case when missed.any then (select json_agg(id) from inserted_run)::text end,
-    missed.any,
-    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
-from missed
 
 -- name: existing_runs
 select n.run_id, run.id, run.input_digest
