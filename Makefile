@@ -75,8 +75,8 @@ bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line 
 	@$(RUN) benchmarks/run.py
 
 profile: $(READY) ## what a step costs, on both stores: CPU by thread and function, GIL, statements, rows, WAL, memory
-	@echo "== profile of W1 to W5, per step (benchmarks/profile.py says how)"
-	@$(RUN) benchmarks/profile.py
+	@echo "== profile of W1 to W5, per step (benchmarks/profile_engine.py says how)"
+	@$(RUN) benchmarks/profile_engine.py
 
 scaling: $(READY) ## what more stage executors bring, and how the pools find their size; draws docs/how-to/pools-*.svg anew
 	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"

@@ -37,6 +37,8 @@ def main() -> None:
         with server.database() as url:
             _python("engine.py", url)
         with server.database() as url:
+            _python("plain_queue.py", url)
+        with server.database() as url:
             _python("workers.py", url)
     finally:
         server.destroy()

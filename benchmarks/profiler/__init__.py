@@ -1,1 +1,1 @@
-"""The parts of ``benchmarks/profile.py``."""
+"""The parts of ``benchmarks/profile_engine.py``."""

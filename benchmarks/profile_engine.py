@@ -1,8 +1,8 @@
 """Profiles the engine: for each workload and store what a step costs, by thread, function, statement and row.
 
-    python benchmarks/profile.py                       # all workloads on both stores (``make profile``)
-    python benchmarks/profile.py postgres W1 W3        # some of them
-    python benchmarks/profile.py sqlite --json         # one JSON line per workload and store
+    python benchmarks/profile_engine.py                       # all workloads on both stores (``make profile``)
+    python benchmarks/profile_engine.py postgres W1 W3        # some of them
+    python benchmarks/profile_engine.py sqlite --json         # one JSON line per workload and store
 
 Each workload has a process and a database of its own, and runs four times: as it is, with counted statements, with
 traced memory, and under py-spy. So no measure disturbs another.
