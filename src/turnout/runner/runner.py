@@ -79,8 +79,8 @@ class RunHandle(SubmittedRun, Generic[R]):
         try:
             return _awake(final, timeout)
         except TimeoutError as error:
-            if final.done():
-                raise
+            if final.done():  # at the last moment
+                return final.result()
             raise self._timed_out(timeout) from error
 
     def status(self) -> RunView:
@@ -143,7 +143,7 @@ def _awake(final: Reply[FinishedRun], timeout: float | None) -> FinishedRun:
             return final.result(MAX_SLEEP)
         except TimeoutError:
             if final.done():
-                raise
+                return final.result()
     return final.result(max(0.0, left))
 
 
