@@ -12,6 +12,7 @@ from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnr
 from turnout.model.names import suggest_similar
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.database import Database
+from turnout.store.definitions import Definitions
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -67,7 +68,7 @@ def _is_sqlite(path: Path) -> bool:
     return not begin or begin == MAGIC
 
 
-class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns):
+class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns, Definitions):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1
