@@ -133,6 +133,8 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     context_style: bool = False
     timeout: float | None = None
     worker_selector: WorkerSelector = None
+    remote_only: bool = False
+    """True if its tasks may run on workers only, never on the machine of an orchestrator."""
 
     @property
     def full_name(self) -> str:

@@ -46,6 +46,7 @@ from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
@@ -65,6 +66,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     polled: frozenset[str] = frozenset()
     """Executor keys that pollers serve: their tasks are never dispatched from here."""
     scope: ClaimScope = NO_SCOPE
+    refresh: Refresh | None = None
+    """Puts changes of stored definitions in force here; None: they are not used."""
     max_output_bytes: int = MAX_BYTES
 
 
@@ -245,6 +248,7 @@ class Engine:
         dead_sessions = DeadSessions(store, self.dispatcher, self.session, self.background, settings.lease)
         unknown_runs = UnknownRuns(store, self.session, self.runs, self.claims, self.background)
         inbox = Inbox(store, self.session, self.runs, children, self.background)
+        definitions = DefinitionUpdates(options.refresh, self.claims, self.background)
         redelivery = Redelivery(self.dispatcher, self.session)
         lost_attempts = LostAttempts(store, self.dispatcher, self.session, self.runs, redelivery, self.background)
         self.sweeper = Sweeper(
@@ -254,6 +258,7 @@ class Engine:
             dead_sessions=dead_sessions,
             unknown_runs=unknown_runs,
             inbox=inbox,
+            definitions=definitions,
             notifications=Notifications(
                 store,
                 self.wakeups,
@@ -262,6 +267,7 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
+                definitions=definitions,
                 background=self.background,
             ),
             background=self.background,
