@@ -38,11 +38,10 @@ TurnoutError
 │   ├── SchemaTooNew
 │   └── MigrationMismatch
 ├── TooBusy                    too many submissions are not durable yet; ``retry_after`` is the delay in seconds
-├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name
-│   ├── WorkflowNotFound       no workflow has this name
-│   ├── RefusedDefinition      its text is invalid, or asks for what an uploaded definition may not do
+├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name, path_in_name
+│   ├── WorkflowNotFound       no workflow has this name, or several have
+│   ├── RefusedDefinition      invalid_definition_text, local_execution_refused, name_mismatch
 │   ├── StaleDefinition        stale_definition, definition_exists
-│   ├── PreconditionMissing    a change does not say which version it replaces
 │   ├── DefinitionFromFile     it belongs to a file in a workflow folder
 │   └── DefinitionInUse        it has open runs, or other definitions call it
 ├── RunError
@@ -52,6 +51,11 @@ TurnoutError
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
+├── RequestError               a request to the server cannot be served as it is: malformed_request, unknown_route,
+│   │                          method_not_allowed, body_too_large, unsupported_media_type, token_in_query, …
+│   ├── AccessDenied           no_token, unknown_token, revoked_token, expired_token, role_too_low, csrf_missing, …
+│   └── PreconditionFailed     precondition_required, stale_etag
+├── TokenNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
@@ -353,13 +357,6 @@ class StaleDefinition(StoredDefinitionError):
     code = "stale_definition"
 
 
-class PreconditionMissing(StoredDefinitionError):
-    """Raised when a change of a definition does not say which version it replaces.
-    Remedy: send ``If-Match`` with the ETag that was read, or ``If-None-Match: *`` for a new definition."""
-
-    code = "precondition_required"
-
-
 class DefinitionFromFile(StoredDefinitionError):
     """Raised when a definition is changed through the API and belongs to a file in a workflow folder.
     Remedy: change or remove the file; it is imported at once."""
@@ -442,6 +439,34 @@ class WaitTimedOut(RunError, TimeoutError):
     Remedy: wait again, or wait longer."""
 
     code = "wait_timed_out"
+
+
+class RequestError(TurnoutError):
+    """Raised when a request to the server cannot be served as it is; the code names the cause.
+    Remedy: correct the request as the message says."""
+
+    code = "malformed_request"
+
+
+class AccessDenied(RequestError):
+    """Raised when a request has no valid token, or its token's role is too low.
+    Remedy: send ``Authorization: Bearer TOKEN`` with a token of the role that the message names."""
+
+    code = "no_token"
+
+
+class PreconditionFailed(RequestError):
+    """Raised when a change is based on a version that is not the current one, or names none.
+    Remedy: read the current version, and send its ETag as ``If-Match``."""
+
+    code = "stale_etag"
+
+
+class TokenNotFound(TurnoutError):
+    """Raised when no token has the given id or name, or several have that name.
+    Remedy: check the id with ``turnout tokens ls``."""
+
+    code = "token_not_found"
 
 
 class WorkerRefused(TurnoutError):

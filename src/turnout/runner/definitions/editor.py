@@ -137,7 +137,7 @@ class Editor:
         raise RefusedDefinition(
             f"the text of workflow {name!r} has {len(errors)} error{'s' if len(errors) != 1 else ''}, the first in "
             f"line {errors[0].line}: {errors[0].message}",
-            code="local_execution" if attempted.workflows else None,
+            code="local_execution_refused" if attempted.workflows else None,
             workflow=name,
             findings=[msgspec.to_builtins(each) for each in attempted.findings],
         )
