@@ -318,7 +318,6 @@ class Parts:
             dead_sessions=self.dead_sessions,
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
-            definitions=self.definitions,
             notifications=self.notifications,
             background=self.background,
             sweeps=sweeps,

@@ -248,7 +248,6 @@ class Engine:
         dead_sessions = DeadSessions(store, self.dispatcher, self.session, self.background, settings.lease)
         unknown_runs = UnknownRuns(store, self.session, self.runs, self.claims, self.background)
         inbox = Inbox(store, self.session, self.runs, children, self.background)
-        definitions = DefinitionUpdates(options.refresh, self.claims, self.background)
         redelivery = Redelivery(self.dispatcher, self.session)
         lost_attempts = LostAttempts(store, self.dispatcher, self.session, self.runs, redelivery, self.background)
         self.sweeper = Sweeper(
@@ -258,7 +257,6 @@ class Engine:
             dead_sessions=dead_sessions,
             unknown_runs=unknown_runs,
             inbox=inbox,
-            definitions=definitions,
             notifications=Notifications(
                 store,
                 self.wakeups,
@@ -267,7 +265,7 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
-                definitions=definitions,
+                definitions=DefinitionUpdates(options.refresh, self.claims, self.background),
                 background=self.background,
             ),
             background=self.background,

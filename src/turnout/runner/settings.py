@@ -28,6 +28,7 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -61,6 +62,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """Full names of the workflows whose stored runs it claims; None: all that it has the code for."""
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
+    definitions: DefinitionSettings | None = None
+    """How stored workflow definitions are used; None: they are not."""
 
 
 def configuration(source: ConfigSource = True) -> Config:

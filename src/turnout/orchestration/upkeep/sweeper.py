@@ -56,7 +56,7 @@ class Notifications:
         self._unknown_runs = unknown_runs
         self._inbox = inbox
         self._waiters = waiters
-        self._definitions = definitions
+        self.definitions = definitions
         self._background = background
         self._rate_limited_log = RateLimitedLog(log)
         self._stop_listening = lambda: None
@@ -96,7 +96,7 @@ class Notifications:
         if every or "finished" in topics:
             await self._waiters.check()
         if every or "definitions" in topics:
-            await self._definitions.refresh()
+            await self.definitions.refresh()
 
 
 class Sweeper:
@@ -111,7 +111,6 @@ class Sweeper:
         dead_sessions: DeadSessions,
         unknown_runs: UnknownRuns,
         inbox: Inbox,
-        definitions: DefinitionUpdates,
         notifications: Notifications,
         background: Background,
         sweeps: Sequence[Sweep],
@@ -123,7 +122,6 @@ class Sweeper:
         self._dead_sessions = dead_sessions
         self._unknown_runs = unknown_runs
         self._inbox = inbox
-        self._definitions = definitions
         self._notifications = notifications
         self._background = background
         self._in_thread = background.in_thread
@@ -160,7 +158,7 @@ class Sweeper:
     async def _sweep(self) -> None:
         await self._dead_sessions.declare(by_lease=True)
         known = self._dead_sessions.known
-        await self._definitions.seen(known.definitions)
+        await self._notifications.definitions.seen(known.definitions)
         if known.unowned:
             self._claims.request()
         if known.unheard:

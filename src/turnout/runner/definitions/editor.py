@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from turnout.authoring.workflow import DEFAULT_PACKAGE
+from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
+from turnout.authoring.yaml.local_execution import local_executions
+from turnout.authoring.yaml.marks import Marks
 from turnout.contracts.store import Store
 from turnout.errors import (
     DefinitionFromFile,
@@ -22,9 +24,7 @@ from turnout.model.names import is_identifier
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyWorkflow, Attempted
 
-Policy: TypeAlias = Callable[[Sequence[AnyWorkflow]], Sequence[Finding]]
-"""Returns an error for each thing that these uploaded workflows would do on the server itself."""
-
+NO_MARKS = Marks({})
 _FORBIDDEN = ("/", "\\", "..", "\0")
 
 
@@ -49,10 +49,10 @@ def checked_name(name: str) -> str:
 class Editor:
     """Puts and removes uploaded definitions."""
 
-    def __init__(self, store: Store, catalog: Catalog, *, policy: Policy, allow_local_execution: bool) -> None:
+    def __init__(self, store: Store, catalog: Catalog, *, hub: bool, allow_local_execution: bool) -> None:
         self._store = store
         self._catalog = catalog
-        self._policy = policy
+        self._hub = hub
         self._allow_local_execution = allow_local_execution
 
     def validate(self, text: str, name: str | None = None) -> Attempted:
@@ -60,8 +60,14 @@ class Editor:
         attempted = self._catalog.attempt(text, name=name or "workflow")
         if self._allow_local_execution or not attempted.workflows:
             return attempted
-        refused = tuple(self._policy(attempted.workflows))
+        refused = tuple(self._local_executions(attempted.workflows))
         return msgspec.structs.replace(attempted, findings=(*attempted.findings, *refused))
+
+    def _local_executions(self, workflows: Sequence[AnyWorkflow]) -> Iterator[Finding]:
+        for each in workflows:
+            document: WorkflowDocument | None = getattr(each, "document", None)
+            if document is not None:
+                yield from local_executions(document, getattr(each, "marks", NO_MARKS), hub=self._hub)
 
     def put(self, name: str, text: str, expected: int, actor: str) -> StoredDefinition:
         """Stores the text as the newest version, if the current one is ``expected`` (0: a new definition)."""

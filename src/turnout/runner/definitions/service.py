@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-
-import msgspec
 
 from turnout.authoring.registry import Registry
-from turnout.authoring.yaml.compiler import compile_file
 from turnout.authoring.yaml.findings import Finding
 from turnout.contracts.store import Store
 from turnout.runner.definitions.catalog import Catalog
-from turnout.runner.definitions.compilation import AnyTask, AnyWorkflow
+from turnout.runner.definitions.compilation import AnyTask, AnyWorkflow, Compile
 from turnout.runner.definitions.editor import Editor
 from turnout.runner.definitions.folder_import import FolderImport
 from turnout.runner.definitions.folder_watch import RELOAD_INTERVAL, WATCH_INTERVAL, FolderWatch
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.targets import tasks_of
-
-
-class DefinitionSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How an orchestrator uses stored definitions."""
-
-    folders: tuple[Path, ...] = ()
-    """Folders that are imported and watched."""
-    allow_local_execution: bool = False
-    reload: bool = False
-    """True: changed files take effect at once, Python files too."""
 
 
 class Definitions:
@@ -38,13 +25,14 @@ class Definitions:
         store: Store,
         registry: Registry,
         settings: DefinitionSettings,
+        compile: Compile,
         *,
         tenant: str,
         workflows: Iterable[AnyWorkflow],
         hub: bool,
     ) -> None:
         own = list(workflows)
-        self.catalog = Catalog(store, registry, compile_file, tenant=tenant, workflows=own, tasks=_declared(own))
+        self.catalog = Catalog(store, registry, compile, tenant=tenant, workflows=own, tasks=_declared(own))
         self.editor = Editor(store, self.catalog, hub=hub, allow_local_execution=settings.allow_local_execution)
         imports = [
             FolderImport(folder, store, self.catalog, reload_python=settings.reload) for folder in settings.folders
