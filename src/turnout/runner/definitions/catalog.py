@@ -20,7 +20,15 @@ from turnout.errors import InvalidWorkflow, TurnoutError, WorkflowNotFound
 from turnout.model.definitions import StoredDefinition
 from turnout.model.names import suggest
 from turnout.runner.definitions.called_workflows import CalledWorkflows, reached
-from turnout.runner.definitions.compilation import AnyTask, AnyWorkflow, Attempted, Compile, called_by, finding_of
+from turnout.runner.definitions.compilation import (
+    AnyTask,
+    AnyWorkflow,
+    Attempted,
+    Compile,
+    called_by,
+    callees_first,
+    finding_of,
+)
 
 log = logging.getLogger("turnout.definitions")
 
@@ -176,8 +184,9 @@ class Catalog:
             outdated |= more
         stored = {name: each.stored for name, each in self._known.items()} | rows
         texts = self._callable(stored, {name for name in self._known if name not in outdated})
-        for name in sorted(outdated):
-            self._put_in_force(stored[name], texts.attempted(name))
+        fresh = {name: texts.attempted(name) for name in sorted(outdated)}
+        for name in callees_first({name: each.called for name, each in fresh.items()}):
+            self._put_in_force(stored[name], fresh[name])
 
     def _callable(self, stored: Mapping[str, StoredDefinition], compiled: Iterable[str]) -> CalledWorkflows:
         attempted = {name: self._known[name].attempted for name in compiled}
@@ -185,14 +194,15 @@ class Catalog:
 
     def _put_in_force(self, stored: StoredDefinition, attempted: Attempted) -> None:
         before = self._known.get(stored.full_name)
-        names = {self.full_name(each) for each in attempted.workflows}
+        made = {self.full_name(each): each for each in attempted.workflows}
         for former in () if before is None else before.attempted.workflows:
-            if self.full_name(former) not in names:
+            if self.full_name(former) not in made:
                 self._registry.remove(self.full_name(former))
         remote_only = stored.current is not None and stored.current.remote_only
-        # The main workflow comes last: it calls the others.
-        for workflow in reversed(attempted.workflows):
-            self._registry.replace(workflow, self._tenant, remote_only=remote_only)
+        # A caller takes the definitions of those that it calls, so these are registered first.
+        calls = {name: called_by([each.spec_for(self._tenant)]) for name, each in made.items()}
+        for name in callees_first(calls):
+            self._registry.replace(made[name], self._tenant, remote_only=remote_only)
         self._known = {**self._known, stored.full_name: Known(stored, attempted)}
         if has_errors(attempted.findings):
             first = next(each for each in attempted.findings if each.severity == "error")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -51,6 +51,27 @@ def finding_of(error: TurnoutError) -> Finding:
 
 def findings_text(findings: Sequence[Finding]) -> str:
     return msgspec.json.encode(findings).decode()
+
+
+def callees_first(calls: Mapping[str, Iterable[str]]) -> list[str]:
+    """Returns the names in an order in which each comes after those that it calls.
+
+    >>> callees_first({"a": ["b", "elsewhere"], "b": [], "c": ["a"]})
+    ['b', 'a', 'c']
+    """
+    ordered: dict[str, None] = {}
+    open_: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name in calls and name not in ordered and name not in open_:
+            open_.add(name)
+            for called in sorted(calls[name]):
+                visit(called)
+            ordered[name] = None
+
+    for name in calls:
+        visit(name)
+    return list(ordered)
 
 
 def called_by(specs: Sequence[WorkflowSpec]) -> frozenset[str]:
