@@ -53,6 +53,7 @@ class FolderImport:
         self._broken: dict[str, tuple[Finding, ...]] = {}
         self._base: str | None = None
         self._revision = 0
+        """What was in force when broken files were last compiled."""
         self.problems: dict[str, tuple[Finding, ...]] = {}
         """Of files whose findings no definition can carry: another one has their name."""
 
@@ -114,6 +115,7 @@ class FolderImport:
         # A workflow can be compiled when those that it calls are in force, so what fails is tried again as long as
         # anything succeeds.
         while open_:
+            self._revision = self._catalog.revision
             outcomes = {file: found for file in open_ if (found := self._outcome(file, now[file])) is not None}
             good = [file for file, outcome in outcomes.items() if not outcome.findings and self._put(file, outcome)]
             for file in good:
@@ -123,7 +125,7 @@ class FolderImport:
             if outcome.findings:
                 self._done[file] = now[file]
                 self._report(file, outcome.findings)
-        self._revision = self._catalog.refresh()
+        self._catalog.refresh()
 
     def _read_base(self, now: Mapping[str, Stamp]) -> None:
         file = next((each for each in sorted(BASES) if each in now), None)
@@ -182,7 +184,7 @@ class FolderImport:
         """Puts what a file defines in force. False: another definition has the name, or was changed meanwhile."""
         taken = self._taken(file, outcome.new)
         if taken:
-            self.problems[file] = taken
+            self.problems[file] = self._broken[file] = taken
             self._done[file] = self._seen[file]
             return False
         for new in outcome.new:
@@ -224,7 +226,8 @@ class FolderImport:
             if stored is not None and stored.file != self.label(file):
                 self.problems[file] = findings
         self._names[file] = names
-        log.warning("%s: line %d: %s", self.folder / file, findings[0].line, findings[0].message)
+        first = next((each for each in findings if each.severity == "error"), findings[0])
+        log.warning("%s: line %d: %s", self.folder / file, first.line, first.message)
 
     def _forget(self, file: str) -> None:
         self._done.pop(file, None)
@@ -254,6 +257,5 @@ def _broken(code: str, message: str) -> Outcome:
 
 def _identifier(stem: str) -> str:
     """Returns the name of a file as an identifier, for a definition that has no valid text yet."""
-    if is_identifier(stem):
-        return stem
-    return re.sub(r"^[^A-Za-z_]*", "_", re.sub(r"[^A-Za-z0-9_.-]", "_", stem))[:128] or "_"
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", stem)
+    return (plain if is_identifier(plain[:1]) else f"_{plain}")[:128]
