@@ -22,6 +22,7 @@ select id, workflow, version, input, created_at, key, input_digest, priority, ti
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before and state in {states}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
 order by id desc
 limit :limit
 
@@ -32,6 +33,31 @@ select id, workflow, version, input, created_at, key, input_digest, priority, ti
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before and state in {states} and workflow in {workflows}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+order by id desc
+limit :limit
+
+-- name: runs_with_key
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+from run
+where workflow in {workflows} and key = :key and key is not null
+    and id < :before and state in {states}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+order by id desc
+limit :limit
+
+-- name: runs_of_parent
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+from run
+where parent_run = :parent and id < :before and state in {states} and workflow in {workflows}
+    and (cast(:key as text) = '' or key = :key)
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
 order by id desc
 limit :limit
 
