@@ -7,14 +7,15 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 
 from tests.conformance.store_rows import WORKFLOW, begin, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
-from turnout.model.rows import HistoryRow, RunRow, RunWrite
+from turnout.model.rows import HistoryRow, RunRow, RunWrite, StoredDecision, TaskRow
 from turnout.model.run_filter import ChangeSpan, RunFilter
-from turnout.model.states import RunState
+from turnout.model.states import RunState, TaskState
 from turnout.store import connect
 
 OTHER = "acme::etl::other"
@@ -110,6 +111,23 @@ def test_moves_are_read_from_any_position_on(store: Store) -> None:
         assert store.moves(write.run_id, after=after) == every[number:]
     assert store.moves(write.run_id, limit=2) == every[:2]
     assert store.moves(new_run_id()) == store.moves("nonsense") == []
+
+
+def test_the_latest_decisions_are_read_with_their_labels(store: Store) -> None:
+    begin(store)
+    first = TaskRow(pos=0, name="first", state=TaskState.RUNNING, attempt=1, executor="gpu", decision="rule 1")
+    placed = msgspec.structs.replace(first, executor="workers", labels={"gpu": "true"})
+    item = TaskRow(pos=2, name="second[0]", state=TaskState.READY, executor="default", group=1, index=0)
+    rest = TaskRow(pos=1, name="second", state=TaskState.PENDING)
+    old, new = new_run(tasks=[first, rest]), new_run(tasks=[placed, rest, item])
+    insert(store, old)
+    insert(store, new)
+    assert store.decisions(10) == [
+        StoredDecision(new.run_id, "v1", 0, "workers", "rule 1", {"gpu": "true"}),
+        StoredDecision(new.run_id, "v1", 1, "default", None, None),
+        StoredDecision(old.run_id, "v1", 0, "gpu", "rule 1", None),
+    ]
+    assert [each.run_id for each in store.decisions(1)] == [new.run_id]
 
 
 def changes(store: Store, after: int = 0) -> list[str]:

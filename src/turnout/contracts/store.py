@@ -29,6 +29,7 @@ from turnout.model.rows import (
     RunWrite,
     Session,
     SessionHealth,
+    StoredDecision,
     StoredMove,
     StoredRun,
     StoreFacts,
@@ -279,6 +280,10 @@ class ReadStore(Protocol):
     def moves(self, run_id: str, *, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[StoredMove]:
         """Returns the moves of a run behind this position, which is (seq, part), in order. A run has one writer at a
         time, so a reader that continues after the last position misses none."""
+        ...
+
+    def decisions(self, limit: int) -> list[StoredDecision]:
+        """Returns the latest decisions about tasks, newest runs first."""
         ...
 
     def workflow(self, version: str) -> str | None:

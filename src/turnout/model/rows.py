@@ -129,6 +129,18 @@ class StoredMove(msgspec.Struct, frozen=True, gc=False):
     move: HistoryRow
 
 
+class StoredDecision(msgspec.Struct, frozen=True, gc=False):
+    """Where a task of a run goes, as it was decided."""
+
+    run_id: str
+    version: str
+    pos: int
+    """The position of the task in the graph; for an item, that of its mapped task."""
+    executor: str
+    reason: str | None
+    labels: dict[str, str] | None
+
+
 class ParentAnswer(msgspec.Struct, frozen=True, gc=False):
     """The row that the end of a child run adds to its parent's inbox."""
 

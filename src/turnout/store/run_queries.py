@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.errors import StoreUnreachable
-from turnout.model.rows import HistoryRow, StoredMove, StoredRun, StoreFacts, TaskRow
+from turnout.model.rows import HistoryRow, StoredDecision, StoredMove, StoredRun, StoreFacts, TaskRow
 from turnout.model.run_filter import ALL_RUNS, RunFilter
 from turnout.model.states import RunState, TaskState
 from turnout.store.database import Database, Rows, json_list
-from turnout.store.row_codec import canonical, stored_run, task_row
+from turnout.store.row_codec import canonical, decode_labels, stored_run, task_row
 
 _BEYOND_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -118,6 +118,10 @@ class RunQueries:
         seq, part = after
         rows = self._database.read("moves", id=known, seq=seq, part=part, limit=limit) if known else []
         return [StoredMove(row[0], row[1], HistoryRow(*row[2:])) for row in rows]
+
+    def decisions(self, limit: int) -> list[StoredDecision]:
+        rows = self._database.read("decisions", limit=limit)
+        return [StoredDecision(*row[:5], None if row[5] is None else decode_labels(row[5])) for row in rows]
 
     def workflow(self, version: str) -> str | None:
         rows = self._database.read("workflow", version=version)

@@ -136,6 +136,14 @@ select pos, output from task where run_id = :id and pos in {positions int} and o
 -- name: history
 select at, seq, pos, old, new, attempt, detail from history where run_id = :id order by seq, part
 
+-- name: decisions
+-- Of the newest runs, since a run has at least one task.
+select run.id, run.version, coalesce(task.item_of, task.pos), task.executor, task.decision, task.labels
+from (select id, version from run order by id desc limit :limit) as run join task on task.run_id = run.id
+where task.executor is not null
+order by run.id desc, task.pos
+limit :limit
+
 -- name: workflow
 select spec from workflow where version = :version
 
