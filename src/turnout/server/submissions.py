@@ -47,9 +47,7 @@ def start_request(core: Core, data: StartRequest, key: str | None, *, enqueue: b
     return core.submitter.request_for(definition, data.input, options, enqueue=enqueue)
 
 
-async def submit(
-    context: ServerContext, request: Callable[[], Submission], wait: float | None = None
-) -> StartedRun:
+async def submit(context: ServerContext, request: Callable[[], Submission], wait: float | None = None) -> StartedRun:
     """Hands in a request, and returns once the run is durable; with ``wait``, once it has ended or that many seconds
     are over."""
     core = context.core
@@ -82,9 +80,7 @@ def _started(core: Core, submission: Submission, run_id: str, *, created: bool, 
     result = None
     if ended and run.row.state is RunState.COMPLETED:
         result = stored_result(core.store, run, core.store.tasks(run_id, outputs=False))
-    return StartedRun(
-        run=run_of(run), created=created, ended=ended, result=result, warnings=list(submission.warnings)
-    )
+    return StartedRun(run=run_of(run), created=created, ended=ended, result=result, warnings=list(submission.warnings))
 
 
 def _check_same(run: StoredRun, submission: Submission) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnreachable
 from turnout.model.names import suggest_similar
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
+from turnout.store.access import AccessTables
 from turnout.store.database import Database
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
@@ -68,7 +69,7 @@ def _is_sqlite(path: Path) -> bool:
     return not begin or begin == MAGIC
 
 
-class SqliteStore(Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns):
+class SqliteStore(Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1
