@@ -94,8 +94,12 @@ class Registry:
 
     def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
         """Returns the specs of the workflow and of all workflows that it calls, at any depth."""
+        return self.family(self.define(workflow, tenant))
+
+    def family(self, definition: Definition) -> list[WorkflowSpec]:
+        """Returns the specs of the definition and of all workflows that it calls, at any depth."""
         found: dict[str, WorkflowSpec] = {}
-        open_ = [self.define(workflow, tenant)]
+        open_ = [definition]
         while open_:
             each = open_.pop()
             if each.spec.full_name not in found:

@@ -91,6 +91,11 @@ class RunReader:
         owned = self._engine.runs.get(run_id)
         return list(owned.machine.tasks) if owned is not None else self._store.tasks(run_id, outputs=False)
 
+    def seq_of(self, run_id: str) -> int | None:
+        """Returns the seq of the newest move of a run that is driven here; None if it is not. From any thread."""
+        owned = self._engine.runs.get(run_id)
+        return None if owned is None else owned.machine.seq
+
     def final(self, run_id: str) -> Reply[FinishedRun]:
         """Returns the reply that tells the end of the run."""
         self._loop.check_open()

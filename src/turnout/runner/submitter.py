@@ -90,12 +90,15 @@ class Submitter:
         return text_diagram(self.graph_of(workflow).spec)
 
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
-        definition = self._registry.define(workflow, self._config.tenant)
+        return self._checked_definition(self._registry.define(workflow, self._config.tenant))
+
+    def _checked_definition(self, definition: Definition) -> Definition:
+        """Returns the definition, once its routes are checked."""
         spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
             # Where runs are only handed in, the executors that their orchestrators have are not known.
             if self._dispatcher is not None and self._config.drives:
-                family = self._registry.family_of(workflow, self._config.tenant)
+                family = self._registry.family(definition)
                 self._dispatcher.validate(family)
                 if self._refuses_workers:
                     refuse_workers(self._dispatcher, family)
@@ -116,6 +119,16 @@ class Submitter:
             )
         definition = self._define(workflow)
         return self._request(definition.graph, definition, definition.bind(*args, **kwargs), options)
+
+    def request_for(
+        self, definition: Definition, input: Mapping[str, Any], options: Options = DEFAULTS, *, enqueue: bool = False
+    ) -> Submission:
+        """Returns a checked submission of a registered workflow; with ``enqueue``, one that any orchestrator may claim.
+        Nothing is written yet."""
+        self._checked_definition(definition)
+        submission = self._request(definition.graph, definition, definition.bind(**input), options)
+        submission.unowned = enqueue
+        return submission
 
     def request_many(
         self, workflow: object, inputs: Iterable[Mapping[str, Any]], priority: int = 0
@@ -173,7 +186,9 @@ class Submitter:
         """True if ``submit`` would have to wait."""
         return not self._throttle.open
 
-    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Submission:
+    def rerun(
+        self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None, key: str | None = None
+    ) -> Submission:
         """Returns a request for a new run that reuses finished outputs of the old one. Reads the store."""
         run = self._reader.stored(run_id)
         old = self._graphs.stored(run.new.version)
@@ -191,5 +206,5 @@ class Submitter:
                 run_id=run_id,
             )
         timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
-        options = Options(priority=run.new.priority, timeout=timeout)
+        options = Options(key=key, priority=run.new.priority, timeout=timeout)
         return self._request(graph, definition, given, options, reuse=reuse, rerun_of=run.new.run_id)

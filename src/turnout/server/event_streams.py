@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 
-from turnout.server.exchange import Caller
-from turnout.server.streams import Stream, Streams
-
 from turnout.errors import StoreError
+from turnout.server.exchange import Caller
 from turnout.server.fan_out import Batch, Follower, Frame
 from turnout.server.shared_reader import InThread, SharedReaders, Source, unsent
 from turnout.server.sse import HEARTBEAT, HEARTBEAT_INTERVAL, closing_frame
+from turnout.server.streams import Stream, Streams
 
 Keep = Callable[[Frame], bool]
 

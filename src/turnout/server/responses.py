@@ -10,6 +10,7 @@ from litestar.openapi.spec import Example
 
 from turnout.errors import (
     AccessDenied,
+    DefinitionError,
     HubUnavailable,
     IdempotencyConflict,
     InvalidInput,
@@ -64,6 +65,7 @@ KNOWN: dict[str, TurnoutError] = {
         TooLarge("the input has 9,000,000 bytes, more than 8,388,608", code="input_too_large"),
         TooBusy("too many submissions are not durable yet"),
         HubUnavailable("worker_selector {gpu=true} on the task → workers, but the hub is not up"),
+        DefinitionError("this server has no dispatcher: pollers decide by its rules", code="no_dispatcher"),
         InvalidRouting('rule 1 names executor "gpu", which is not registered', code="unknown_executor"),
     )
 }

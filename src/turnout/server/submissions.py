@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from turnout.authoring.definition import Definition
 from turnout.errors import IdempotencyConflict, InvalidInput
@@ -88,7 +87,7 @@ def _check_same(run: StoredRun, submission: Submission) -> None:
     asked, known = submission.new, run.new
     if (asked.priority, asked.timeout, asked.rerun_of) != (known.priority, known.timeout, known.rerun_of):
         raise IdempotencyConflict(
-            f"the key {asked.key!r} belongs to run {known.run_id}, which was asked for with other options: use a new key",
+            f"the key {asked.key!r} belongs to run {known.run_id}, which was asked for differently: use a new key",
             key=asked.key,
             run_id=known.run_id,
         )

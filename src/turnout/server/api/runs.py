@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from litestar import Controller, get
+from litestar import get
 from litestar.params import Parameter
 
-from turnout.errors import RunNotFound
 from turnout.model.rows import StoredRun
 from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState
 from turnout.runner.open_runs import driver_of, drivers_of
 from turnout.runner.run_reader import read_output
+from turnout.server.api.found_runs import EXAMPLE, find
 from turnout.server.api.parameters import Cursor, Limit, RunId, Time, position_of
+from turnout.server.api.run_control import RunControl
 from turnout.server.api.types.runs import (
-    Run,
     RunDetail,
     RunInput,
     RunPage,
@@ -27,25 +27,14 @@ from turnout.server.api.types.runs import (
 from turnout.server.api.types.tasks import MovePage, RunGraph, graph_of, move_of
 from turnout.server.context import ServerContext
 from turnout.server.cursors import cursor_of, last_entry
+from turnout.server.dependencies import Context
 from turnout.server.guards import requires
 from turnout.server.responses import RUN_ID, answers
 
-EXAMPLE = Run(
-    id=RUN_ID,
-    workflow="public::embedded::fulfil",
-    name="fulfil",
-    version="b1946ac92492d2347c6235b4d2611184",
-    state=RunState.RUNNING,
-    created_at=1_760_000_000.0,
-    started_at=1_760_000_000.1,
-)
 
+class RunsController(RunControl):
+    """Runs: the routes that read them, beside those that change them."""
 
-class RunsController(Controller):
-    """Runs."""
-
-    path = "/api/v1/runs"
-    tags = ("runs",)
     guards = (requires("viewer"),)
 
     @get(
@@ -57,12 +46,14 @@ class RunsController(Controller):
     )
     async def list_runs(
         self,
-        context: ServerContext,
+        *,
+        context: Context,
         workflow: Annotated[
             str | None, Parameter(max_length=400, description="A full name, or its last segment.")
         ] = None,
-        state: Annotated[
-            list[RunState] | None, Parameter(description="One of these states; may be repeated.", max_items=7)
+        states: Annotated[
+            list[RunState] | None,
+            Parameter(query="state", description="One of these states; may be repeated.", max_items=7),
         ] = None,
         key: Annotated[str | None, Parameter(max_length=400, description="The idempotency key.")] = None,
         parent: Annotated[str | None, Parameter(max_length=64, description="The id of the parent run.")] = None,
@@ -75,7 +66,7 @@ class RunsController(Controller):
         """Runs, newest first, that fulfil every condition."""
         wanted = _filter(
             workflow=workflow,
-            states=tuple(sorted(set(state or ()))),
+            states=tuple(sorted(set(states or ()))),
             key=key,
             parent=parent,
             top_level=top_level,
@@ -91,7 +82,7 @@ class RunsController(Controller):
         summary="Get a run",
         responses=answers(RunDetail, "run_not_found", example=EXAMPLE, description="The run."),
     )
-    async def get_run(self, context: ServerContext, run_id: RunId) -> RunDetail:
+    async def get_run(self, context: Context, run_id: RunId) -> RunDetail:
         """One run, with the number of its tasks in each state."""
 
         def read() -> RunDetail:
@@ -107,7 +98,7 @@ class RunsController(Controller):
         summary="Get the input of a run",
         responses=answers(RunInput, "run_not_found", example={"input": {"order": 7}}, description="The parameters."),
     )
-    async def get_input(self, context: ServerContext, run_id: RunId) -> RunInput:
+    async def get_input(self, context: Context, run_id: RunId) -> RunInput:
         """The parameters of the run by name, with defaults."""
         run = await context.in_thread(find, context, run_id)
         return RunInput(msgspec.json.decode(run.new.input))
@@ -125,7 +116,7 @@ class RunsController(Controller):
             description="What the run returned.",
         ),
     )
-    async def get_result(self, context: ServerContext, run_id: RunId) -> RunResult:
+    async def get_result(self, context: Context, run_id: RunId) -> RunResult:
         """What a completed run returned. A run that has not ended, or did not complete, is answered with 409; the
         problem document of a failed run has ``failures``, one for each failed task."""
 
@@ -141,7 +132,7 @@ class RunsController(Controller):
         summary="List the child runs of a run",
         responses=answers(RunPage, "run_not_found", example=RunPage(runs=[EXAMPLE]), description="The child runs."),
     )
-    async def get_children(self, context: ServerContext, run_id: RunId) -> RunPage:
+    async def get_children(self, context: Context, run_id: RunId) -> RunPage:
         """The runs that tasks of this run have started, by task and attempt."""
 
         def read() -> RunPage:
@@ -157,9 +148,7 @@ class RunsController(Controller):
             MovePage, "run_not_found", "invalid_cursor", "foreign_cursor", description="A page of moves, oldest first."
         ),
     )
-    async def get_history(
-        self, context: ServerContext, run_id: RunId, limit: Limit = 100, cursor: Cursor = None
-    ) -> MovePage:
+    async def get_history(self, context: Context, run_id: RunId, limit: Limit = 100, cursor: Cursor = None) -> MovePage:
         """Every change of the state of the run and its tasks, in order."""
 
         def read() -> MovePage:
@@ -181,7 +170,7 @@ class RunsController(Controller):
         summary="Get the graph of a run",
         responses=answers(RunGraph, "run_not_found", description="Nodes and edges."),
     )
-    async def get_graph(self, context: ServerContext, run_id: RunId) -> RunGraph:
+    async def get_graph(self, context: Context, run_id: RunId) -> RunGraph:
         """The tasks of the run and their dependencies, with the state of each. Items of mapped tasks are counted."""
 
         def read() -> RunGraph:
@@ -190,14 +179,6 @@ class RunsController(Controller):
             return graph_of(run.new.run_id, graph, context.store.tasks(run.new.run_id, outputs=False))
 
         return await context.in_thread(read)
-
-
-def find(context: ServerContext, run_id: str) -> StoredRun:
-    """Returns the run with this id. Raises RunNotFound. Blocks."""
-    run = context.store.run(run_id)
-    if run is None:
-        raise RunNotFound(f"there is no run {run_id[:64]!a}", run_id=run_id[:64])
-    return run
 
 
 def _filter(**conditions: Any) -> RunFilter:
