@@ -15,7 +15,7 @@ create index access_token_parent on access_token (parent) where parent is not nu
 
 -- One row once any token was stored: the first one is made once, whatever became of it.
 create table access_begun (
-    only integer primary key check (only = 1),
+    id integer primary key check (id = 1),
     at real not null
 ) strict;
 

@@ -1,6 +1,6 @@
 -- name: begin_access
 -- Of several callers at once, one gets a row: the others wait for its commit and then find theirs taken.
-insert into access_begun (only, at) values (1, :now) on conflict (only) do nothing returning only
+insert into access_begun (id, at) values (1, :now) on conflict (id) do nothing returning id
 
 -- name: add_token
 insert into access_token (id, name, role, digest, created_at, created_by, expires_at, parent)
