@@ -13,6 +13,8 @@ from turnout.model.shell import ShellSpec
 
 Labels: TypeAlias = dict[str, str]
 WorkerSelector: TypeAlias = dict[str, str] | Literal["local"] | None
+Affinity: TypeAlias = Literal["run"] | None
+"""``"run"``: all tasks that the workflow's own labels place go to one worker. None: each to any that matches."""
 
 
 class Literally(msgspec.Struct, frozen=True, tag="value"):
@@ -133,6 +135,7 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     context_style: bool = False
     timeout: float | None = None
     worker_selector: WorkerSelector = None
+    affinity: Affinity = None
 
     @property
     def full_name(self) -> str:

@@ -48,6 +48,7 @@ KNOWN: dict[str, TurnoutError] = {
         RequestError("Last-Event-ID is 'x'; it must be the id of an event of this stream", code="invalid_position"),
         RequestError("Last-Event-ID is a position in the events of another run", code="foreign_position"),
         RequestError("the filter has no condition", code="empty_filter"),
+        RequestError("Idempotency-Key is '': write 1 to 255 printable characters", code="bad_idempotency_key"),
         RunNotFound(f"there is no run {RUN_ID}"),
         RunNotFinished(f"run {RUN_ID} is running: it has no result yet"),
         RunFailed(f"run {RUN_ID} of public::embedded::fulfil failed"),

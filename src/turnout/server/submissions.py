@@ -16,6 +16,7 @@ from turnout.runner.run_reader import stored_result
 from turnout.runner.submitter import Options
 from turnout.server.api.types.runs import StartedRun, StartRequest, run_of
 from turnout.server.context import ServerContext
+from turnout.server.preconditions import IDEMPOTENCY_KEY, idempotency_key
 
 MAX_WAIT = 300.0
 """Seconds that a request may wait for the end of a run."""
@@ -42,8 +43,13 @@ def find_definition(known: Mapping[str, Definition], wanted: str) -> Definition:
 def start_request(core: Core, data: StartRequest, key: str | None, *, enqueue: bool) -> Submission:
     """Returns the checked submission of a run. Blocks."""
     definition = find_definition(core.registry.workflows, data.workflow)
-    options = Options.of(key, data.priority, data.timeout)
-    return core.submitter.request_for(definition, data.input, options, enqueue=enqueue)
+    options = Options.of(checked_key(key), data.priority, data.timeout)
+    return core.submitter.request_named(definition, data.input, options, enqueue=enqueue)
+
+
+def checked_key(key: str | None) -> str | None:
+    """Returns the idempotency key of a request. Raises RequestError for one that is malformed."""
+    return None if key is None else idempotency_key({IDEMPOTENCY_KEY: key})
 
 
 async def submit(context: ServerContext, request: Callable[[], Submission], wait: float | None = None) -> StartedRun:

@@ -7,7 +7,7 @@ from typing import Annotated
 from litestar.params import Parameter
 
 from turnout.errors import RequestError
-from turnout.model.texts import MAX_KEY_LENGTH
+from turnout.server.preconditions import MAX_KEY
 from turnout.server.responses import RUN_ID
 
 MAX_PAGE_SIZE = 1_000
@@ -33,8 +33,7 @@ IdempotencyKey = Annotated[
     str | None,
     Parameter(
         header="Idempotency-Key",
-        min_length=1,
-        max_length=MAX_KEY_LENGTH,
+        max_length=MAX_KEY + 2,
         description="The same key with the same body gives the same run, and with another body 409. Keys are those of "
         "one workflow.",
     ),

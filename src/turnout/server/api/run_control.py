@@ -35,7 +35,7 @@ from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import UNBOUNDED, requires
 from turnout.server.responses import RUN_ID, answers
-from turnout.server.submissions import MAX_WAIT, start_request, submit
+from turnout.server.submissions import MAX_WAIT, checked_key, start_request, submit
 
 OPERATOR = [requires("operator")]
 COMMAND_TIMEOUT = 20.0
@@ -43,7 +43,8 @@ COMMAND_TIMEOUT = 20.0
 MAX_BULK_CONCURRENCY = 16
 """Runs of one bulk request that are changed at once."""
 
-START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", "idempotency_conflict")
+KEY = ("bad_idempotency_key", "idempotency_conflict")
+START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", *KEY)
 START_EXAMPLE = StartedRun(run=EXAMPLE)
 STARTED = "The run is durable. 200 instead of 201: the idempotency key was used before, and this is that run."
 
@@ -160,7 +161,7 @@ class RunControl(Controller):
             StartedRun,
             "run_not_found",
             "nothing_to_rerun",
-            "idempotency_conflict",
+            *KEY,
             "too_busy",
             "hub_unavailable",
             status=201,
@@ -186,7 +187,7 @@ class RunControl(Controller):
             "nothing_to_rerun",
             "unknown_task",
             "unknown_parameter",
-            "idempotency_conflict",
+            *KEY,
             "too_busy",
             "hub_unavailable",
             status=201,
@@ -299,7 +300,7 @@ async def _rerun(
 ) -> Response[StartedRun]:
     def request() -> Any:
         known = find(context, run_id).new.run_id
-        return context.core.submitter.rerun(known, data.from_task, data.input, key)
+        return context.core.submitter.rerun(known, data.from_task, data.input, checked_key(key))
 
     return _started(await submit(context, request, wait))
 
