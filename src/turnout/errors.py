@@ -41,7 +41,7 @@ TurnoutError
 ├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name, path_in_name
 │   ├── WorkflowNotFound       no workflow has this name, or several have
 │   ├── RefusedDefinition      invalid_definition_text, local_execution_refused, name_mismatch
-│   ├── StaleDefinition        stale_definition, definition_exists
+│   ├── StaleDefinition        it has another version than the one that a change replaces
 │   ├── DefinitionFromFile     it belongs to a file in a workflow folder
 │   └── DefinitionInUse        it has open runs, or other definitions call it
 ├── RunError
@@ -354,7 +354,7 @@ class StaleDefinition(StoredDefinitionError):
     """Raised when a definition has another version than the one that a change replaces.
     Remedy: read the definition again, and repeat the change on its current version."""
 
-    code = "stale_definition"
+    code = "stale_etag"
 
 
 class DefinitionFromFile(StoredDefinitionError):

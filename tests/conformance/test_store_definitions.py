@@ -38,9 +38,7 @@ def test_a_new_definition_is_version_1_and_comes_back_as_it_was(store: Store) ->
     assert abs(current.created_at - store.clock()) < 60 and made.updated_by == "ada"
 
 
-@pytest.mark.parametrize(
-    ("expected", "code"), [(0, "definition_exists"), (1, "stale_definition"), (3, "stale_definition")]
-)
+@pytest.mark.parametrize(("expected", "code"), [(0, "stale_etag"), (1, "stale_etag"), (3, "stale_etag")])
 def test_another_version_than_the_expected_one_is_not_replaced(store: Store, expected: int, code: str) -> None:
     put(store, "one", 0)
     put(store, "two", 1)

@@ -31,12 +31,15 @@ from turnout.model.rows import (
     RunWrite,
     Session,
     SessionHealth,
+    StoredDecision,
+    StoredMove,
     StoredRun,
     StoreFacts,
     StoreUse,
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
 from turnout.model.states import RunState, TaskState
 
 
@@ -226,6 +229,12 @@ class ReadStore(Protocol):
         or its last segment."""
         ...
 
+    def find_runs(
+        self, wanted: RunFilter = ALL_RUNS, *, limit: int = 100, before: str | None = None
+    ) -> list[StoredRun]:
+        """Returns the runs that the filter finds, newest first; ``before`` is the last run id of the previous page."""
+        ...
+
     def open_runs(self, limit: int) -> list[StoredRun]:
         """Returns runs that have not ended, newest first. Its cost does not depend on how many have ended."""
         ...
@@ -270,6 +279,15 @@ class ReadStore(Protocol):
         """(time by the database's clock, move), in order."""
         ...
 
+    def moves(self, run_id: str, *, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[StoredMove]:
+        """Returns the moves of a run behind this position, which is (seq, part), in order. A run has one writer at a
+        time, so a reader that continues after the last position misses none."""
+        ...
+
+    def decisions(self, limit: int) -> list[StoredDecision]:
+        """Returns the latest decisions about tasks, newest runs first."""
+        ...
+
     def workflow(self, version: str) -> str | None:
         """The spec of this version as JSON text."""
         ...
@@ -281,6 +299,20 @@ class ReadStore(Protocol):
 
     def about(self) -> StoreFacts:
         """The server's version, its clock and the schema: for health."""
+        ...
+
+
+class ChangeStore(Protocol):
+    """Knows which runs have changed their state, whichever process has changed them."""
+
+    def run_changes(self, after: int, limit: int) -> list[RunChange]:
+        """Returns changes behind this position, in the order in which they became readable: a reader that continues
+        after the last position misses none, however many processes write. All changes of one position are returned
+        together. On PostgreSQL changes become readable when every older transaction that writes has ended."""
+        ...
+
+    def change_span(self) -> ChangeSpan:
+        """Returns the positions from which a reader can continue."""
         ...
 
 
@@ -434,6 +466,7 @@ class Store(
     OwnershipStore,
     MessageStore,
     ReadStore,
+    ChangeStore,
     LogStore,
     RetentionStore,
     AccessStore,

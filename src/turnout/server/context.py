@@ -12,6 +12,8 @@ from turnout.runner.core import Core
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.access import Access
 from turnout.server.audit import Audit
+from turnout.server.event_streams import EventStreams
+from turnout.server.run_source import RunFacts
 from turnout.server.streams import Streams
 
 P = ParamSpec("P")
@@ -29,6 +31,8 @@ class ServerContext:
         self.access = Access(core.store, settings, self.in_thread)
         self.audit = Audit(core.store, self.in_thread)
         self.streams = Streams(self.access, settings.max_streams)
+        self.events = EventStreams(self.streams, self.in_thread)
+        self.run_facts = RunFacts(core.store, core.log_writer, core.reader.seq_of)
         self.stopping = False
 
     @property

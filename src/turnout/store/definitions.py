@@ -134,7 +134,6 @@ def _compare(full_name: str, known: StoredDefinition | None, expected: int | Non
     if expected == 0:
         raise StaleDefinition(
             f"workflow {name!r} exists already, as version {found}: read it, and replace that version",
-            code="definition_exists",
             workflow=name,
             version=found,
         )

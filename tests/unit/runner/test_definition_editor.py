@@ -77,9 +77,9 @@ def test_a_name_is_an_identifier_and_never_a_path(edit: Edit, name: str, code: s
 def test_a_new_text_is_in_force_at_once_and_replaces_what_was_read(memory: Store, edit: Edit) -> None:
     editor = edit()
     assert editor.put("etl", GOOD, 0, "ada").version == 1
-    assert refusal(editor.put, "etl", "steps: [echo 2]", 0, "ada").code == "definition_exists"
+    assert refusal(editor.put, "etl", "steps: [echo 2]", 0, "ada").code == "stale_etag"
     assert editor.put("etl", "steps: [echo 2]", 1, "bob").version == 2
-    assert refusal(editor.put, "etl", "steps: [echo 3]", 1, "ada").code == "stale_definition"
+    assert refusal(editor.put, "etl", "steps: [echo 3]", 1, "ada").code == "stale_etag"
     stored = memory.definition(NAME)
     assert stored is not None and stored.current is not None and stored.updated_by == "bob"
     assert memory.workflow(stored.current.spec_version) is not None, "the spec of each version is stored"

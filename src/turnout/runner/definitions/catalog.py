@@ -99,7 +99,7 @@ class Catalog:
         if found:
             raise WorkflowNotFound(
                 f"several workflows are named {name!r}: write one of {', '.join(found)}",
-                code="several_workflows",
+                code="ambiguous_workflow",
                 workflow=name,
             )
         raise self._missing(name)

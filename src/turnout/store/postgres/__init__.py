@@ -25,6 +25,7 @@ from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_changes import RunChanges
 from turnout.store.run_queries import RunQueries
 
 CHANNEL = "turnout"
@@ -82,7 +83,7 @@ class Listener:
                     self._on_wake(topic)
 
 
-class PostgresStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns, AccessTables, Definitions):
+class PostgresStore(Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions):
     """The store on PostgreSQL."""
 
     _database: Database

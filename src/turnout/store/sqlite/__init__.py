@@ -19,6 +19,7 @@ from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_changes import RunChanges
 from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
@@ -69,7 +70,7 @@ def _is_sqlite(path: Path) -> bool:
     return not begin or begin == MAGIC
 
 
-class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns, AccessTables, Definitions):
+class SqliteStore(Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1
