@@ -37,6 +37,8 @@ def validate(spec: WorkflowSpec) -> None:
         _style(spec, task)
         _map(spec, task)
     _result(spec, names, known, params)
+    if spec.gate and spec.gate not in names:
+        _unknown_task(f"the gate of workflow {spec.name!r} is {spec.gate!r}", spec.gate, known)
     _acyclic(spec)
 
 
@@ -64,8 +66,8 @@ def _hook(task: TaskSpec) -> None:
     if task.hook is None and is_hook(task.name):
         _refuse(
             "bad_identifier",
-            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.' "
-            "or 'on_exit.' in it",
+            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.', "
+            "'on_cancel.' or 'on_exit.' in it",
             value=task.name,
         )
 
@@ -105,7 +107,8 @@ def _arguments(task: TaskSpec, names: frozenset[str], known: list[str], params: 
     for template in (*task.args, *task.kwargs.values()):
         _template(f"an argument of task {task.name!r}", template, names, known, params)
         for name in tasks_in(template):
-            if name not in waits_for:
+            # A hook is called when every task that it may take from has ended.
+            if name not in waits_for and task.hook is None:
                 _refuse(
                     "missing_dependency",
                     f"task {task.name!r} takes the output of {name!r}: add {name!r} to its depends_on",
@@ -172,6 +175,7 @@ def _retry(task: TaskSpec) -> None:
             retry.max_delay,
             "a number of seconds from 0, or None",
         ),
+        (not _is_seconds(retry.factor) or retry.factor < 1, "factor", retry.factor, "a number from 1"),
         (not _is_seconds(retry.jitter) or retry.jitter > 1, "jitter", retry.jitter, "a share between 0 and 1"),
         (
             task.at_most_once and retry.attempts != 1,
