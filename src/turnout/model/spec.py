@@ -10,6 +10,7 @@ import msgspec
 from turnout.model.retry import RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.shell import ShellSpec
+from turnout.model.step import StepSpec
 
 Labels: TypeAlias = dict[str, str]
 WorkerSelector: TypeAlias = dict[str, str] | Literal["local"] | None
@@ -53,6 +54,8 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["python", "shell", "handler", "workflow"]
     ref: str
     shell: ShellSpec | None = None
+    step: StepSpec | None = None
+    """Of a shell body that is a step of a YAML workflow, in place of ``shell``."""
     config: dict[str, Any] = {}
     """Of a handler: its configuration, sent beside the arguments."""
     conditions: tuple[str, ...] = ()

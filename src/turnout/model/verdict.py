@@ -77,10 +77,10 @@ def verdict(
             reason = result.error.message if result.error else "returned"
             delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay
             return Verdict(TaskState.READY, reason, delay)
-        case ExecutionStatus.SKIPPED:
-            return verdict_skipped(result)
-        case ExecutionStatus.DEFERRED:
-            return verdict_deferred(result.deferral or Deferral(), read_memo(row.memo), limits, now)
+        case ExecutionStatus.SKIPPED | ExecutionStatus.DEFERRED:
+            deferral = result.deferral or Deferral()
+            deferred = result.status is ExecutionStatus.DEFERRED
+            return verdict_deferred(deferral, read_memo(row.memo), limits, now) if deferred else verdict_skipped(result)
         case ExecutionStatus.LOST:
             if task.at_most_once:
                 return Verdict(TaskState.FAILED, "lost_at_most_once", losses=1)
