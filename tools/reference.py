@@ -157,7 +157,7 @@ def raised_codes() -> dict[str, set[str]]:
             if isinstance(node, ast.Call):
                 given = [each.value for each in node.keywords if each.arg == "code"]
                 called = node.func.id if isinstance(node.func, ast.Name) else ""
-                if called in ("_refuse", "Problem") and len(node.args) > 1:
+                if called in ("_refuse", "refuse", "Problem") and len(node.args) > 1:
                     given += node.args
                 for each in given:
                     if isinstance(each, ast.Constant) and isinstance(each.value, str):

@@ -18,7 +18,7 @@ from turnout.model.masking import Masker
 from turnout.model.shell import Command
 from turnout.model.step import ITEM, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
 from turnout.model.step_outcome import without_results
-from turnout.model.variables import is_variable_name
+from turnout.model.variables import is_variable
 
 MAX_SECRET = 64 * 1024
 """Bytes of a secret that is read from a file or a command."""
@@ -110,7 +110,7 @@ class StepEnvironment:
 
     def _set(self, name: str, value: Any) -> None:
         self.values[name] = value
-        if not is_variable_name(name):
+        if not is_variable(name):
             return
         text = as_text(value)
         if "\x00" in text:

@@ -1,84 +1,40 @@
-"""Decides which names may be environment variables that a run's input or an output sets."""
+"""Names the environment variables that no value from outside of a workflow may set."""
 
 from __future__ import annotations
 
 import re
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
+_VARIABLE = re.compile(VARIABLE)
 
-_DANGEROUS = frozenset(
-    {
-        "PATH",
-        "IFS",
-        "ENV",
-        "BASH_ENV",
-        "BASHOPTS",
-        "SHELLOPTS",
-        "PS4",
-        "PROMPT_COMMAND",
-        "CDPATH",
-        "GLOBIGNORE",
-        "FPATH",
-        "ZDOTDIR",
-        "SHELL",
-        "HOME",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "RUBYOPT",
-        "RUBYLIB",
-        "CLASSPATH",
-        "GCONV_PATH",
-        "HOSTALIASES",
-        "LOCPATH",
-        "MALLOC_TRACE",
-        "NLSPATH",
-        "RESOLV_HOST_CONF",
-        "RES_OPTIONS",
-        "TMPDIR",
-        "EDITOR",
-        "VISUAL",
-        "PAGER",
-        "BROWSER",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "OPENSSL_CONF",
-        "CURL_HOME",
-        "WGETRC",
-        "JAVA_HOME",
-        "JAVA_TOOL_OPTIONS",
-        "JDK_JAVA_OPTIONS",
-        "_JAVA_OPTIONS",
-        "GIT_ASKPASS",
-        "GIT_DIR",
-        "GIT_EDITOR",
-        "GIT_EXEC_PATH",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_PAGER",
-        "GIT_PROXY_COMMAND",
-        "GIT_TEMPLATE_DIR",
-    }
-)
-_DANGEROUS_PREFIXES = ("LD_", "DYLD_", "PYTHON", "PERL", "BASH_FUNC_", "GIT_SSH", "GIT_CONFIG", "NPM_CONFIG_")
-_OWN_PREFIXES = ("TURNOUT_", "DAG_", "DAGU_")
+# fmt: off
+REFUSED_VARIABLES = frozenset({
+    # the search for programs, and the start of shells
+    "PATH", "IFS", "ENV", "BASH_ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "CDPATH",
+    "GLOBIGNORE", "ZDOTDIR", "FPATH", "HOME",
+    # what interpreters load or run before the program
+    "NODE_OPTIONS", "NODE_PATH", "RUBYOPT", "RUBYLIB", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "PERL5OPT",
+    "PERL5LIB", "PERLLIB", "PERL5DB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH",
+    "LUA_INIT", "LUA_PATH", "LUA_CPATH", "PHPRC", "PHP_INI_SCAN_DIR", "R_PROFILE", "R_PROFILE_USER", "R_ENVIRON",
+    "R_ENVIRON_USER",
+    # programs that other programs start
+    "EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "GIT_EDITOR", "GIT_PAGER", "GIT_TEMPLATE_DIR",
+    "SSH_ASKPASS", "SUDO_ASKPASS",
+    # what the C library and OpenSSL load
+    "GCONV_PATH", "LOCPATH", "NLSPATH", "GLIBC_TUNABLES", "HOSTALIASES", "RESOLV_HOST_CONF", "OPENSSL_CONF",
+    "OPENSSL_MODULES", "OPENSSL_ENGINES", "SSLKEYLOGFILE",
+})
+# fmt: on
+"""Variables that change how programs start."""
+REFUSED_PREFIXES = ("LD_", "DYLD_", "PYTHON", "BASH_FUNC_", "GIT_CONFIG", "MALLOC_", "TURNOUT_", "DAG_", "DAGU_")
+"""The beginnings of further ones, and of those that the run itself sets."""
 
 
-def is_variable_name(name: str) -> bool:
-    """True if every shell can refer to a variable of this name."""
-    return NAME.fullmatch(name) is not None
+def is_variable(name: str) -> bool:
+    return _VARIABLE.fullmatch(name) is not None
 
 
-def changes_programs(name: str) -> bool:
-    """True if a variable of this name changes how programs start: which are found, or what they load and run first.
-
-    >>> changes_programs("LD_PRELOAD"), changes_programs("DAY")
-    (True, False)
-    """
-    upper = name.upper()
-    return upper in _DANGEROUS or upper.startswith(_DANGEROUS_PREFIXES)
-
-
-def is_own(name: str) -> bool:
-    """True if Turnout sets variables of such names itself."""
-    return name.upper().startswith(_OWN_PREFIXES)
+def refused_variable(name: str) -> bool:
+    """True if no parameter, output or secret may have this name: it would change how programs start."""
+    return name in REFUSED_VARIABLES or name.startswith(REFUSED_PREFIXES)

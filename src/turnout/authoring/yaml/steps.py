@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
-from turnout.authoring.yaml.params import Arguments
-from turnout.authoring.yaml.policies import Condition, ContinueOn, RepeatPolicy, RetryPolicy, Seconds
-from turnout.authoring.yaml.variables import Variable
+from turnout.authoring.yaml.arguments import ARGUMENTS, Arguments
+from turnout.authoring.yaml.commands import COMMAND, SHELL, Command
+from turnout.authoring.yaml.conditions import CONDITIONS, CONTINUE_ON, Condition, ContinueOn
+from turnout.authoring.yaml.fan_out import PARALLEL, Parallel
+from turnout.authoring.yaml.forms import Text
+from turnout.authoring.yaml.http_request import HTTP, HttpRequest
+from turnout.authoring.yaml.policies import REPEAT, TIME_LIMIT, RepeatPolicy, RetryPolicy, Seconds
+from turnout.authoring.yaml.selectors import SELECTOR, SIGNAL, Selector, SignalName
+from turnout.authoring.yaml.tables import DERIVED, Key
+from turnout.authoring.yaml.variables import ENV, OUTPUT, Variable
+from turnout.model.names import IDENTIFIER
 
-MAX_ITEMS = 10_000
+MAX_NAME = 200
 
-Selector: TypeAlias = dict[str, str] | Literal["local"] | None
-Command: TypeAlias = str | tuple[str, ...]
-"""A line for the shell, or a program with its arguments, which no shell sees."""
-SignalName: TypeAlias = Literal["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGKILL"]
-
-
-class Parallel(msgspec.Struct, frozen=True, kw_only=True):
-    """The step runs once for each item, which it sees as ``${ITEM}``. One of ``items`` and ``variable`` is set."""
-
-    items: tuple[Any, ...] | None = None
-    """The items: texts, numbers or tables."""
-    variable: str | None = None
-    """A reference such as ``${ITEMS}`` to a list, to JSON text of one, or to text with an item a line or word."""
-    max_concurrent: Annotated[int, Meta(ge=1, le=1_000)] = 10
-    """The greatest number of items at work at once."""
-
-
-class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that a step sends; its output is the body of the response."""
-
-    url: Annotated[str, Meta(min_length=1)]
-    """The address, ``http://`` or ``https://``."""
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = "GET"
-    """The method."""
-    headers: dict[str, str] = {}
-    """Headers of the request."""
-    body: Any = None
-    """Text, or a value that is sent as JSON."""
-    expected_status: tuple[Annotated[int, Meta(ge=100, le=599)], ...] = ()
-    """The statuses that count as success; empty: 200 to 299."""
+NAME = Text("a name", least=1, most=MAX_NAME)
+ID = Text("a short name of letters, digits, _ and -", pattern="[A-Za-z_][A-Za-z0-9_-]{0,127}")
+WORKFLOW = Text(
+    "the name of a workflow (a command is written as `command:`)",
+    pattern=f"{IDENTIFIER.pattern}(?:::{IDENTIFIER.pattern})*",
+)
+FUNCTION = Text("a declared task, as `module:function`", pattern=r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+LINE = Text("text", least=1)
 
 
 class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,59 +37,68 @@ class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
     ``script`` is the interpreter of the script.
     """
 
-    name: str
-    """The name in the run, an identifier. Without one it is the ``id``, else ``step_1`` by its place."""
-    title: str = ""
+    name: Annotated[str, Key(example="name: extract", form=NAME, derived=True)]
+    """The name in the run. Without one it is the ``id``, else ``step_1`` by its place."""
+    title: Annotated[str, DERIVED] = ""
     """The name as it was written, if that is no identifier."""
-    id: str = ""
+    id: Annotated[str, Key(example="id: extract", form=ID)] = ""
     """A short name for references, as in ``${id.stdout}``."""
-    description: str = ""
+    description: Annotated[str, Key(example="description: Reads the orders of a day")] = ""
     """The purpose of the step."""
-    command: tuple[Command, ...] = ()
-    """One or several commands: a line for the shell, a program with its arguments as a list, or a list of these."""
-    script: str | None = None
+    command: Annotated[tuple[Command, ...], Key(example="command: ./extract.sh ${DATE}", form=COMMAND)] = ()
+    """One or several commands: a line for the shell, a program with its arguments as a list, or a list of these.
+    Beside ``script`` it is the interpreter of the script."""
+    script: Annotated[str | None, Key(example="script: |\n  set -e\n  make all", form=LINE)] = None
     """A script of several lines; its first line may be ``#!`` and an interpreter."""
-    call: str | None = None
+    call: Annotated[str | None, Key(example="call: clean-up", form=WORKFLOW, also=("run",))] = None
     """The name of a workflow that runs as a child run."""
-    handler: str | None = None
+    handler: Annotated[str | None, Key(example="handler: charge_card", form=LINE)] = None
     """The name of a handler that a worker runs."""
-    python: str | None = None
+    python: Annotated[str | None, Key(example="python: shop.tasks:charge", form=FUNCTION)] = None
     """A declared Python task, as ``module:function``."""
-    http: HttpRequest | None = None
+    http: Annotated[HttpRequest | None, Key(example="http: GET https://example.com/health", form=HTTP)] = None
     """A request over HTTP."""
-    params: Arguments = Arguments()
+    params: Annotated[Arguments, Key(example="params: {REGION: eu}", form=ARGUMENTS)] = Arguments()
     """The arguments of ``call``, ``handler`` and ``python``."""
-    shell: tuple[str, ...] | None = None
+    shell: Annotated[tuple[str, ...] | None, Key(example="shell: bash -eo pipefail", form=SHELL)] = None
     """The shell with its options, instead of the workflow's."""
-    working_dir: str | None = None
+    working_dir: Annotated[str | None, Key(example="working_dir: /srv/data", form=LINE, also=("dir",))] = None
     """The working directory, instead of the workflow's."""
-    env: tuple[Variable, ...] = ()
+    env: Annotated[tuple[Variable, ...], Key(example="env: {LEVEL: debug}", form=ENV)] = ()
     """Variables of this step, evaluated after the workflow's."""
-    depends: tuple[str, ...] = ()
-    """The names of the steps that come before this one."""
-    output: str | None = None
+    depends: Annotated[tuple[str, ...], Key(example="depends: [extract, clean]", derived=True)] = ()
+    """The names or ids of the steps that come before this one."""
+    output: Annotated[str | None, Key(example="output: ORDERS", form=OUTPUT)] = None
     """The variable that gets the output, for ``${NAME}`` and ``${NAME.path}`` in later steps."""
-    select: str | None = None
+    select: Annotated[str | None, Key(example="select: .items[0].id", form=LINE, also=("jq",))] = None
     """A path into the output, such as ``.items[0].id``; what it finds becomes the output."""
-    stdout: str | None = None
+    stdout: Annotated[str | None, Key(example="stdout: out.log", form=LINE)] = None
     """A file that gets the standard output as well."""
-    stderr: str | None = None
+    stderr: Annotated[str | None, Key(example="stderr: err.log", form=LINE)] = None
     """A file that gets the standard error as well."""
-    preconditions: tuple[Condition, ...] = ()
+    preconditions: Annotated[
+        tuple[Condition, ...], Key(example="preconditions: test -f input.csv", form=CONDITIONS, also=("precondition",))
+    ] = ()
     """Conditions that must hold, else the step is skipped."""
-    continue_on: ContinueOn | None = None
+    continue_on: Annotated[ContinueOn | None, Key(example="continue_on: failed", form=CONTINUE_ON)] = None
     """The ends of this step after which its dependents run all the same."""
-    retry_policy: RetryPolicy | None = None
+    retry_policy: Annotated[RetryPolicy | None, Key(example="retry_policy: {limit: 3, interval_sec: 5}")] = None
     """Further attempts after a failure."""
-    repeat_policy: RepeatPolicy | None = None
+    repeat_policy: Annotated[
+        RepeatPolicy | None, Key(example="repeat_policy: {repeat: until, condition: test -f done}", form=REPEAT)
+    ] = None
     """Repetitions after a success."""
-    timeout_sec: Seconds | None = None
+    timeout_sec: Annotated[Seconds | None, Key(example="timeout_sec: 300", form=TIME_LIMIT)] = None
     """Seconds that one attempt may take; 0: no limit."""
-    signal_on_stop: SignalName | None = None
-    """The signal that ends the step when its run is cancelled."""
-    parallel: Parallel | None = None
-    """The items for each of which the step runs once."""
-    worker_selector: Selector = None
+    signal_on_stop: Annotated[SignalName | None, Key(example="signal_on_stop: SIGINT", form=SIGNAL)] = None
+    """The signal that ends the step when its run is cancelled; without it ``SIGTERM``."""
+    parallel: Annotated[Parallel | None, Key(example="parallel: [eu, us]", form=PARALLEL)] = None
+    """The items for each of which the step runs once, each as ``${ITEM}``."""
+    worker_selector: Annotated[Selector, Key(example="workerSelector: {gpu: true}", form=SELECTOR)] = None
     """Labels of the worker, or ``local``; instead of the workflow's."""
-    where: str = ""
+    where: Annotated[str, DERIVED] = ""
     """The path of the step in the file, such as ``steps[2]``."""
+
+
+ACTIONS = ("command", "script", "call", "handler", "python", "http")
+"""The keys that say what a step does."""
