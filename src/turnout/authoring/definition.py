@@ -44,6 +44,18 @@ class Definition:
         """The graph that all runs of this definition share."""
         return Graph(self.spec)
 
+    @cached_property
+    def family(self) -> tuple[WorkflowSpec, ...]:
+        """The specs of the workflow and of all workflows that it calls, at any depth; its own comes first."""
+        found: dict[str, WorkflowSpec] = {}
+        open_: list[Definition] = [self]
+        while open_:
+            each = open_.pop()
+            if each.spec.full_name not in found:
+                found[each.spec.full_name] = each.spec
+                open_.extend(each.children.values())
+        return tuple(found.values())
+
     # -- values -------------------------------------------------------------------------------------------------
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as a run's input: by name, checked, with defaults."""

@@ -14,6 +14,8 @@ from turnout.model.step import StepSpec
 
 Labels: TypeAlias = dict[str, str]
 WorkerSelector: TypeAlias = dict[str, str] | Literal["local"] | None
+Affinity: TypeAlias = Literal["run"] | None
+"""``"run"``: all tasks that the workflow's own labels place go to one worker. None: each to any that matches."""
 
 
 class Literally(msgspec.Struct, frozen=True, tag="value"):
@@ -146,6 +148,7 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     context_style: bool = False
     timeout: float | None = None
     worker_selector: WorkerSelector = None
+    affinity: Affinity = None
     gate: str = ""
     """The task that evaluates the preconditions of the whole run: if it is skipped, so is everything."""
 

@@ -26,6 +26,7 @@ def validate(spec: WorkflowSpec) -> None:
     _unique(spec)
     _timeout(f"workflow {spec.name!r}", spec.timeout)
     _worker_selector(f"workflow {spec.name!r}", spec.worker_selector)
+    _affinity(spec)
     known = [task.name for task in spec.tasks]
     names = frozenset(known)
     params = frozenset(param.name for param in spec.params)
@@ -223,6 +224,17 @@ def _worker_selector(what: str, selector: Any) -> None:
                 'it must be "local" or labels, such as {"gpu": "true"} (text to text)',
                 value=selector,
             )
+
+
+def _affinity(spec: WorkflowSpec) -> None:
+    if spec.affinity not in (None, "run"):
+        _refuse("bad_affinity", f'affinity of workflow {spec.name!r} is {spec.affinity!r}: it must be "run" or None')
+    if spec.affinity == "run" and not isinstance(spec.worker_selector, dict):
+        _refuse(
+            "bad_affinity",
+            f'affinity of workflow {spec.name!r} is "run", and it has no labels: give it a worker_selector, such as '
+            '{"disk": "true"}, or leave the affinity out',
+        )
 
 
 def _style(spec: WorkflowSpec, task: TaskSpec) -> None:
