@@ -238,6 +238,7 @@ class Workflow(Generic[P, R]):
             timeout=self.timeout,
             worker_selector=self.worker_selector,
             affinity=self.affinity,
+            gate=self.source.gate,
         )
         validate(spec)
         return spec

@@ -17,7 +17,6 @@ from turnout.model.interpolation import Text, as_text, commands_in, filled, refe
 from turnout.model.masking import Masker
 from turnout.model.shell import Command
 from turnout.model.step import ITEM, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
-from turnout.model.step_outcome import without_results
 from turnout.model.variables import is_variable
 
 MAX_SECRET = 64 * 1024
@@ -43,13 +42,11 @@ class StepEnvironment:
         step, arguments = self._step, self._work.kwargs
         self._set_all(_built_ins(self._work))
         self._set_all(arguments.get(PARAMS) or {})
-        for name, value in (arguments.get(OUTPUTS) or {}).items():
-            listed = name in step.listed and isinstance(value, list)
-            self._set(name, without_results(value) if listed else value)
+        self._set_all(arguments.get(OUTPUTS) or {})
         if ITEM in arguments:
             self._set("ITEM", arguments[ITEM])
         for name, result in (arguments.get(STEPS) or {}).items():
-            self.values[name] = {} if result is None else result
+            self.values[name] = result
         self.cwd = self._early_folder()
         for path in step.dotenv:
             self._set_all(await asyncio.to_thread(_dotenv, self._path(await self.fill(path))))
@@ -86,6 +83,10 @@ class StepEnvironment:
 
     def command(self, argv: list[str]) -> Command:
         return Command(argv, self.variables, self.cwd)
+
+    def set(self, name: str, value: Any) -> None:
+        """Sets a variable that the step itself has made."""
+        self._set(name, value)
 
     def path(self, path: str) -> str:
         """Returns the path of a file, relative to the working directory."""

@@ -163,6 +163,8 @@ class StepRun:
         step, event = self._step, self._work.event
         if step.repeat is not None:
             executions = self._executions() + 1
+            if step.output is not None and step.repeat.check is not None and not code:
+                self._environment.set(step.output.name, output_value(step.output, stdout))
             met = None if step.repeat.check is None else await self._holds(step.repeat.check)
             if repeats(step.repeat, code, met, executions):
                 later = Defer(seconds=repeat_delay(step.repeat, executions), save={EXECUTIONS: executions})
@@ -196,7 +198,7 @@ class StepRun:
                     code="output_too_large",
                 )
             value["output"] = output
-        return self._returned(value)
+        return self._returned(value.get("output") if step.bare else value)
 
     def _returned(self, value: Any) -> ExecutionResult:
         times = self._times()

@@ -143,6 +143,8 @@ class Tolerance(msgspec.Struct, frozen=True, omit_defaults=True):
 class Output(msgspec.Struct, frozen=True, omit_defaults=True):
     """The trimmed standard output becomes a value of the result: text, or what ``select`` finds in it."""
 
+    name: str
+    """The variable that it is for later steps, and for the condition of a repetition."""
     select: str | None = None
 
 
@@ -171,8 +173,8 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     output: Output | None = None
     keeps: tuple[Literal["stdout", "stderr"], ...] = ()
     """Streams that the result contains beside the exit code."""
-    listed: tuple[str, ...] = ()
-    """Outputs of parallel steps: the variable is the list of the outputs of the items."""
+    bare: bool = False
+    """The result is the output itself: that of a parallel step is the list of its items' outputs."""
     stdout: Text | None = None
     stderr: Text | None = None
     """Files that the streams are appended to as well."""

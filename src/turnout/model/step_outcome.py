@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -139,8 +139,3 @@ def value_of(value: Value, values: Mapping[str, Any]) -> Any:
             return [value_of(each, values) for each in items]
         case Fields(fields):
             return {name: value_of(each, values) for name, each in fields.items()}
-
-
-def without_results(values: Sequence[Any]) -> list[Any]:
-    """Returns the outputs of the items of a parallel step; None for one without."""
-    return [each.get("output") if isinstance(each, dict) else None for each in values]

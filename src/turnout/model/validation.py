@@ -32,7 +32,7 @@ def validate(spec: WorkflowSpec) -> None:
     params = frozenset(param.name for param in spec.params)
     for task in spec.tasks:
         _dependencies(task, names, known)
-        _arguments(task, names, known, params)
+        _arguments(spec, task, names, known, params)
         _rule(task, names, known)
         validate_task(task)
         _style(spec, task)
@@ -103,13 +103,32 @@ def _dependencies(task: TaskSpec, names: frozenset[str], known: list[str]) -> No
             _unknown_task(f"task {task.name!r} depends on {name!r}", name, known)
 
 
-def _arguments(task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+def _ancestors(spec: WorkflowSpec, task: TaskSpec) -> frozenset[str]:
+    """Returns the tasks that have ended before this one can start."""
+    depends_on = {each.name: each.depends_on for each in spec.tasks}
+    found: set[str] = set()
+    open_ = list(task.depends_on)
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found.add(name)
+            open_.extend(depends_on.get(name, ()))
+    return frozenset(found)
+
+
+def _arguments(
+    spec: WorkflowSpec, task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]
+) -> None:
     waits_for = frozenset(task.depends_on)
+    earlier: frozenset[str] | None = None
     for template in (*task.args, *task.kwargs.values()):
         _template(f"an argument of task {task.name!r}", template, names, known, params)
         for name in tasks_in(template):
             # A hook is called when every task that it may take from has ended.
-            if name not in waits_for and task.hook is None:
+            if name in waits_for or task.hook is not None:
+                continue
+            earlier = _ancestors(spec, task) if earlier is None else earlier
+            if name not in earlier:
                 _refuse(
                     "missing_dependency",
                     f"task {task.name!r} takes the output of {name!r}: add {name!r} to its depends_on",

@@ -59,7 +59,7 @@ class ShellTexts:
                 self._expressions.report(
                     "warning",
                     "not_substituted",
-                    f"{match[0]} is not substituted in a text for {interpreter!r}: read the environment variable, which "
+                    f"{match[0]} is not substituted in a text for {interpreter!r}: read an environment variable, which "
                     "`env:` can set from any reference",
                 )
         return (text,) if text else ()
@@ -74,7 +74,9 @@ class ShellTexts:
 class _Scanner:
     """Follows the quotes of a shell text from one reference to the next."""
 
-    def __init__(self, text: str, expressions: Expressions, variable: Callable[[Expression], str], *, quotes_all: bool) -> None:
+    def __init__(
+        self, text: str, expressions: Expressions, variable: Callable[[Expression], str], *, quotes_all: bool
+    ) -> None:
         self._text = text
         self._expressions = expressions
         self._variable = variable
