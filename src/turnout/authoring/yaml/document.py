@@ -104,7 +104,10 @@ class StepDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """One document of a workflow file; the first is the workflow, further ones are its local sub-workflows."""
+    """One document of a workflow file; the first is the workflow, further ones are its local sub-workflows.
+
+    ``defaults`` are applied to ``steps`` already, and ``type`` is in what each step depends on.
+    """
 
     name: Annotated[str, Key(example="name: nightly-orders", form=IDENTIFIER_TEXT, derived=True)]
     """The name of the workflow; without one the name of its file."""
@@ -119,14 +122,14 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     params: Annotated[tuple[Parameter, ...], Key(example="params: {DATE: today, COUNT: 3}", form=PARAMS)] = ()
     """The parameters of a run."""
     env: Annotated[
-        tuple[Variable, ...], Key(example="env:\n  - DATA: /srv/data\n  - OUT: ${DATA}/out", form=ENV, joined=True)
+        tuple[Variable, ...], Key(example='env: [{DATA: /srv/data}, {OUT: "${DATA}/out"}]', form=ENV, joined=True)
     ] = ()
     """Variables of every step, evaluated in order."""
     dotenv: Annotated[tuple[str, ...], Key(example="dotenv: [.env, prod.env]", form=Several(LINE))] = ()
     """Files of variables, read before ``env``; a later file wins."""
     secrets: Annotated[
         tuple[Secret, ...],
-        Key(example="secrets:\n  - {name: API_TOKEN, provider: env, key: PRODUCTION_TOKEN}", joined=True),
+        Key(example="secrets: [{name: API_TOKEN, provider: env, key: PRODUCTION_TOKEN}]", joined=True),
     ] = ()
     """Values that are resolved where a step runs and are masked everywhere."""
     working_dir: Annotated[str | None, Key(example="working_dir: /srv/orders", form=LINE, also=("dir",))] = None
@@ -176,6 +179,6 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     handler_on: Annotated[Handlers, Key(example="handler_on: {failure: ./notify.sh}")] = Handlers()
     """Steps that run at the end of a run."""
     defaults: Annotated[StepDefaults, Key(example="defaults: {timeout_sec: 60}")] = StepDefaults()
-    """Values for steps that have none of their own; they are applied to ``steps`` already."""
-    steps: Annotated[tuple[StepDocument, ...], Key(example="steps:\n  - make", form=STEPS, also=("tasks",))]
+    """Values for steps that have none of their own."""
+    steps: Annotated[tuple[StepDocument, ...], Key(example="steps: [make, make test]", form=STEPS, also=("tasks",))]
     """The steps, in the order of the file."""

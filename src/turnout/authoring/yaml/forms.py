@@ -60,7 +60,7 @@ class Text(Form[str]):
     def schema(self, definitions: dict[str, Schema]) -> Schema:
         schema: Schema = {"type": ["string", "number", "boolean"]}
         if self._pattern:
-            schema["pattern"] = f"^(?:{self._pattern.pattern})$"
+            schema = {"type": "string", "pattern": f"^(?:{self._pattern.pattern})$"}
         if self._least:
             schema["minLength"] = self._least
         return schema

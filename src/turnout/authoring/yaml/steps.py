@@ -48,7 +48,7 @@ class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
     command: Annotated[tuple[Command, ...], Key(example="command: ./extract.sh ${DATE}", form=COMMAND)] = ()
     """One or several commands: a line for the shell, a program with its arguments as a list, or a list of these.
     Beside ``script`` it is the interpreter of the script."""
-    script: Annotated[str | None, Key(example="script: |\n  set -e\n  make all", form=LINE)] = None
+    script: Annotated[str | None, Key(example='script: "#!/usr/bin/env python3\\nprint(1)"', form=LINE)] = None
     """A script of several lines; its first line may be ``#!`` and an interpreter."""
     call: Annotated[str | None, Key(example="call: clean-up", form=WORKFLOW, also=("run",))] = None
     """The name of a workflow that runs as a child run."""

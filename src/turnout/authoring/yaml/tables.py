@@ -149,7 +149,8 @@ class TableForm(Form[S], Generic[S]):
         docs = field_docs(self.kind, msgspec.Struct)
         for field in self.fields.values():
             value = field.form.schema(definitions)
-            properties[field.name] = {"description": docs.get(field.name, ""), "anyOf": [value, {"type": "null"}]}
+            described: Schema = {"description": docs.get(field.name, "")}
+            properties[field.name] = {**described, "anyOf": [value, *([] if field.required else [{"type": "null"}])]}
             if others := field.names[1:]:
                 spellings[f"^(?:{'|'.join(others)})$"] = {"$ref": f"#/$defs/{name}/properties/{field.name}"}
         required = [field for field in self.fields.values() if field.required]
