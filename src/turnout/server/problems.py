@@ -80,6 +80,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "ambiguous_run": 409,
     "ambiguous_workflow": 409,
     "definition_unavailable": 409,
+    "no_definitions": 409,
     "ambiguous_worker": 409,
     "ambiguous_token": 409,
 }

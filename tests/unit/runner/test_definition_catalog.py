@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kit.definitions import compile_small
 
 from turnout import Workflow, shell, task
 from turnout.authoring.child import ChildTask
 from turnout.authoring.registry import Registry
+from turnout.authoring.yaml.compiler import compile_file
 from turnout.contracts.store import Store
 from turnout.errors import InvalidWorkflow, WorkflowNotFound
 from turnout.model.definitions import NewDefinition, StoredDefinition
@@ -33,7 +33,7 @@ Make = Callable[..., Catalog]
 @pytest.fixture
 def follow(memory: Store) -> Make:
     def make(**more: Any) -> Catalog:
-        return Catalog(memory, more.pop("registry", Registry()), compile_small, tenant="public", **more)
+        return Catalog(memory, more.pop("registry", Registry()), compile_file, tenant="public", **more)
 
     return make
 
@@ -66,7 +66,7 @@ def test_a_refresh_without_a_change_asks_one_thing_and_compiles_nothing(memory: 
 
     def compile(text: str, **given: Any) -> Any:
         compiled.append(text)
-        return compile_small(text, **given)
+        return compile_file(text, **given)
 
     catalog = Catalog(memory, Registry(), compile, tenant="public")
     put(memory, "etl", "steps: [echo 1]")
@@ -117,7 +117,7 @@ def test_a_workflow_whose_callee_comes_later_is_in_force_from_then_on(memory: St
     catalog = follow()
     put(memory, "parent", "steps: [{name: go, call: child}]")
     catalog.refresh()
-    with pytest.raises(InvalidWorkflow, match="there is no workflow 'child'") as raised:
+    with pytest.raises(InvalidWorkflow, match="'child', which is no workflow here") as raised:
         catalog.workflow("parent")
     assert raised.value.code == "definition_unavailable"
     put(memory, "child", "steps: [echo 1]")
@@ -154,7 +154,7 @@ def test_a_text_that_crashes_the_compiler_does_not_take_the_others_down(memory: 
     def compile(text: str, **given: Any) -> Any:
         if "crash" in text:
             raise RuntimeError("no idea")
-        return compile_small(text, **given)
+        return compile_file(text, **given)
 
     catalog = Catalog(memory, Registry(), compile, tenant="public")
     put(memory, "bad", "steps: [crash]")
@@ -174,7 +174,7 @@ def test_a_text_that_names_a_python_task_runs_where_a_module_declares_it(memory:
     without, declared = follow(), follow(tasks={"jobs:load": load})
     for each in (without, declared):
         each.refresh()
-    with pytest.raises(InvalidWorkflow, match="no module declares"):
+    with pytest.raises(InvalidWorkflow, match="which is no declared task"):
         without.workflow("etl")
     assert declared.workflow("etl").name == "etl"
     without.add_python([], {"jobs:load": load})
@@ -206,10 +206,10 @@ def test_local_workflows_of_a_file_leave_with_it(memory: Store, follow: Make) ->
     catalog = follow(registry=registry)
     put(memory, "main", "steps: [echo 1]\n---\nname: helper\nsteps: [echo 2]")
     catalog.refresh()
-    assert full("helper") in registry.workflows
+    assert "public::main::helper" in registry.workflows
     put(memory, "main", "steps: [echo 1]", remote_only=True)
     catalog.refresh()
-    assert full("helper") not in registry.workflows and registry.workflows[full("main")].spec.remote_only
+    assert "public::main::helper" not in registry.workflows and registry.workflows[full("main")].spec.remote_only
 
 
 def test_a_bound_definition_binds_its_local_workflows_wherever_they_stand(memory: Store, follow: Make) -> None:

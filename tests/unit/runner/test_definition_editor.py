@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from kit.definitions import compile_small
 
 from turnout.authoring.registry import Registry
+from turnout.authoring.yaml.compiler import compile_file
 from turnout.contracts.store import Store
 from turnout.errors import TurnoutError
 from turnout.model.definitions import NewDefinition
@@ -34,7 +34,7 @@ Edit = Callable[..., Editor]
 @pytest.fixture
 def edit(memory: Store) -> Edit:
     def make(*, hub: bool = False, allow: bool = True) -> Editor:
-        catalog = Catalog(memory, Registry(), compile_small, tenant="public")
+        catalog = Catalog(memory, Registry(), compile_file, tenant="public")
         catalog.refresh()
         return Editor(memory, catalog, hub=hub, allow_local_execution=allow)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from kit.definitions import compile_small
 
 from turnout.authoring.registry import Registry
+from turnout.authoring.yaml.compiler import compile_file
 from turnout.contracts.store import Store
 from turnout.errors import StoreUnreachable, WorkflowNotFound
 from turnout.model.definitions import NewDefinition, StoredDefinition
@@ -89,7 +89,7 @@ class Server:
     def __init__(self, store: Store, folder: Path, **more: Any) -> None:
         self.store = store
         self.registry = Registry()
-        self.catalog = Catalog(store, self.registry, compile_small, tenant="public")
+        self.catalog = Catalog(store, self.registry, compile_file, tenant="public")
         self.catalog.refresh()
         self.folder = FolderImport(folder, store, self.catalog, **more)
         self.folder.start()

@@ -61,7 +61,7 @@ class Catalog:
         self._store = store
         self._registry = registry
         self._compile = compile
-        self._tenant = tenant
+        self.tenant = tenant
         self._lock = threading.RLock()
         self.revision = 0
         """The number of the newest change that is in force here."""
@@ -73,7 +73,7 @@ class Catalog:
 
     # -- names --------------------------------------------------------------------------------------------------
     def full_name(self, workflow: AnyWorkflow) -> str:
-        return f"{self._tenant}::{workflow.package}::{workflow.name}"
+        return f"{self.tenant}::{workflow.package}::{workflow.name}"
 
     def yaml_name(self, name: str) -> str:
         """Returns the full name of the YAML workflow of that name."""
@@ -81,7 +81,7 @@ class Catalog:
 
     @property
     def _home(self) -> str:
-        return f"{self._tenant}::{DEFAULT_PACKAGE}"
+        return f"{self.tenant}::{DEFAULT_PACKAGE}"
 
     @property
     def names(self) -> list[str]:
@@ -147,7 +147,7 @@ class Catalog:
         """Reads what has changed in the store, and puts it in force here. Returns the newest revision."""
         with self._lock:
             changed = self._store.definitions(since=self.revision)
-            mine = [each for each in changed if each.full_name.partition("::")[0] == self._tenant]
+            mine = [each for each in changed if each.full_name.partition("::")[0] == self.tenant]
             if mine:
                 self._apply(mine)
             if changed:
@@ -162,7 +162,7 @@ class Catalog:
         with self._lock:
             for workflow in workflows:
                 register = self._registry.replace if replace else self._registry.define
-                register(workflow, self._tenant)
+                register(workflow, self.tenant)
             self._python = {**self._python, **{self.full_name(each): each for each in workflows}}
             self._tasks = {**self._tasks, **tasks}
             self._apply([])
@@ -200,9 +200,9 @@ class Catalog:
                 self._registry.remove(self.full_name(former))
         remote_only = stored.current is not None and stored.current.remote_only
         # A caller takes the definitions of those that it calls, so these are registered first.
-        calls = {name: called_by([each.spec_for(self._tenant)]) for name, each in made.items()}
+        calls = {name: called_by([each.spec_for(self.tenant)]) for name, each in made.items()}
         for name in callees_first(calls):
-            self._registry.replace(made[name], self._tenant, remote_only=remote_only)
+            self._registry.replace(made[name], self.tenant, remote_only=remote_only)
         self._known = {**self._known, stored.full_name: Known(stored, attempted)}
         if has_errors(attempted.findings):
             first = next(each for each in attempted.findings if each.severity == "error")
@@ -212,7 +212,7 @@ class Catalog:
 
     def store_specs(self, workflows: Sequence[AnyWorkflow], *, remote_only: bool = False) -> str:
         """Stores the specs of these workflows, and returns the version of the first one."""
-        specs = [self._registry.specified(each, self._tenant, remote_only=remote_only) for each in workflows]
+        specs = [self._registry.specified(each, self.tenant, remote_only=remote_only) for each in workflows]
         for spec in specs:
             self._store.put_workflow(spec.version(), spec.full_name, msgspec.json.encode(spec).decode())
         return specs[0].version()
@@ -238,7 +238,7 @@ class Catalog:
             made = self._compile(text, name=name, base=base, tasks=self._tasks, workflows=workflows)
             if has_errors(made.findings):
                 return Attempted(findings=tuple(made.findings))
-            called = called_by([each.spec_for(self._tenant) for each in made.workflows])
+            called = called_by([each.spec_for(self.tenant) for each in made.workflows])
             self._refuse_taken(made.workflows)
         except TurnoutError as error:
             return Attempted(findings=(finding_of(error),))
