@@ -12,6 +12,7 @@ from turnout.runner.core import Core
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.access import Access
 from turnout.server.audit import Audit
+from turnout.server.store_probe import StoreProbe
 from turnout.server.streams import Streams
 
 P = ParamSpec("P")
@@ -29,6 +30,7 @@ class ServerContext:
         self.access = Access(core.store, settings, self.in_thread)
         self.audit = Audit(core.store, self.in_thread)
         self.streams = Streams(self.access, settings.max_streams)
+        self.probe = StoreProbe(core.store)
         self.stopping = False
 
     @property
@@ -48,3 +50,4 @@ class ServerContext:
     def close(self) -> None:
         """Ends the threads; what they read then is not waited for."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self.probe.close()

@@ -73,7 +73,7 @@ class ApiServer:
         try:
             await serving
         finally:
-            await self._context.access.write_uses(at_once=True)
+            await self._context.access.write_uses()
 
 
 @contextlib.contextmanager
