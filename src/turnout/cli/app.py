@@ -11,6 +11,7 @@ from turnout.cli import (
     conformance,
     demo,
     doctor,
+    enqueue,
     explain,
     graph,
     health,
@@ -26,6 +27,7 @@ from turnout.cli import (
     worker,
     workers,
 )
+from turnout.cli.config_option import add_config_option
 from turnout.cli.options import Group
 
 HELP = """Durable workflows for Python.
@@ -33,6 +35,7 @@ HELP = """Durable workflows for Python.
 \b
 turnout init                               a project to start from
 turnout run flows.py -p name=Ada           run a workflow and watch it
+turnout enqueue flows.py -p name=Ada       store a run for an orchestrator
 turnout runs ls                            what has run
 turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
@@ -64,6 +67,7 @@ def turnout(
 
 for command in (
     run.run,
+    enqueue.enqueue,
     logs.logs,
     graph.graph,
     explain.explain,
@@ -84,3 +88,4 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
+add_config_option(app)

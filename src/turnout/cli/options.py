@@ -26,6 +26,13 @@ Parameters = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the workflow; may be repeated."),
 ]
+ParametersFile = Annotated[
+    str | None,
+    typer.Option("--input", "-i", metavar="FILE|JSON", help="JSON object of parameters; - is standard input."),
+]
+Key = Annotated[str | None, typer.Option(help="Idempotency key: the same key and input give the same run.")]
+Priority = Annotated[int, typer.Option(help="Higher goes first.")]
+Timeout = Annotated[str | None, typer.Option(help="Fail the run after this long, as 30s, 5m or 1h30m.")]
 Code = Annotated[
     str | None,
     typer.Option("--target", "-t", metavar="TARGET", help="Where the workflow's code is, if it is not configured."),

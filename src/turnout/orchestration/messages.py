@@ -39,6 +39,8 @@ class Submission(msgspec.Struct):
     reuse: Sequence[TaskRow] = ()
     warnings: tuple[str, ...] = ()
     """What the caller is told about where its tasks go."""
+    enqueued: bool = False
+    """True: it is stored for any orchestrator, also if this one could drive it."""
     insert_started: bool = False
     """True once its insert was handed to the ledger."""
 

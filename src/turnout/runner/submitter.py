@@ -82,13 +82,17 @@ class Submitter:
 
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
         definition = self._registry.define(workflow, self._config.tenant)
+        self._check(definition)
+        return definition
+
+    def _check(self, definition: Definition) -> None:
+        """Checks the routes of the workflow, once."""
         spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
             # Where runs are only handed in, the executors that their orchestrators have are not known.
             if self._dispatcher is not None and self._config.drives:
                 self._dispatcher.validate(definition.family)
             self._checked[spec.full_name] = spec
-        return definition
 
     def request(
         self,
@@ -103,15 +107,28 @@ class Submitter:
                 f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
             )
         definition = self._define(workflow)
+        return self._request(definition, definition.bind(*args, **kwargs), options)
+
+    def request_for(
+        self, definition: Definition, input: Mapping[str, Any], options: Options = DEFAULTS, *, enqueue: bool = False
+    ) -> Submission:
+        """Returns a checked submission of a registered workflow. ``enqueue``: it is stored for any orchestrator."""
+        self._check(definition)
+        return self._request(definition, definition.bind(**input), options, enqueue=enqueue)
+
+    def _request(
+        self, definition: Definition, input: Mapping[str, Any], options: Options, *, enqueue: bool = False
+    ) -> Submission:
         graph = definition.graph
         return self._requests.build(
             RunRequest(
                 graph=graph,
                 definition=definition,
-                input=definition.bind(*args, **kwargs),
+                input=input,
                 key=options.key,
                 priority=options.priority,
                 timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+                enqueued=enqueue,
             )
         )
 
