@@ -234,7 +234,7 @@ def test_a_rule_sends_what_the_mode_would_not(sqlite_url: str) -> None:
 def test_an_enqueued_run_is_stored_for_any_orchestrator_and_decided_where_it_is_claimed(sqlite_url: str) -> None:
     with Runner(sqlite_url, workflows=[labelled], **PLAIN) as runner:
         definition = runner.core.registry.workflows[labelled.spec.full_name]
-        request = runner.core.submitter.request_for(definition, {"day": "monday"}, enqueue=True)
+        request = runner.core.submitter.request_named(definition, {"day": "monday"}, enqueue=True)
         assert len(request.warnings) == 1
         runner.core.submitter.submit([request])
         handle = runner.get(request.accepted.result())

@@ -22,6 +22,8 @@ from turnout.cli import (
     prune,
     run,
     runs,
+    server,
+    tokens,
     top,
     validate,
     worker,
@@ -42,6 +44,8 @@ turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
+turnout server flows.py                    drive runs and serve the API
+turnout tokens create ci --role operator   access to the API
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
 turnout workers ls                         the connected workers and their load
@@ -78,6 +82,7 @@ for command in (
     health.metrics,
     doctor.doctor,
     prune.prune,
+    server.server,
     orchestrate.orchestrate,
     worker.worker,
     conformance.conformance,
@@ -86,6 +91,7 @@ for command in (
     app.command()(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
+app.add_typer(tokens.app, name="tokens")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
 add_config_option(app)

@@ -81,18 +81,17 @@ class Submitter:
         return text_diagram(self.graph_of(workflow).spec)
 
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
-        definition = self._registry.define(workflow, self._config.tenant)
-        self._check(definition)
-        return definition
+        return self._checked_definition(self._registry.define(workflow, self._config.tenant))
 
-    def _check(self, definition: Definition) -> None:
-        """Checks the routes of the workflow, once."""
+    def _checked_definition(self, definition: Definition) -> Definition:
+        """Returns the definition, once its routes are checked."""
         spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
             # Where runs are only handed in, the executors that their orchestrators have are not known.
             if self._dispatcher is not None and self._config.drives:
                 self._dispatcher.validate(definition.family)
             self._checked[spec.full_name] = spec
+        return definition
 
     def request(
         self,
@@ -109,11 +108,12 @@ class Submitter:
         definition = self._define(workflow)
         return self._request(definition, definition.bind(*args, **kwargs), options)
 
-    def request_for(
+    def request_named(
         self, definition: Definition, input: Mapping[str, Any], options: Options = DEFAULTS, *, enqueue: bool = False
     ) -> Submission:
-        """Returns a checked submission of a registered workflow. ``enqueue``: it is stored for any orchestrator."""
-        self._check(definition)
+        """Returns a checked submission of a registered workflow; with ``enqueue``, one that any orchestrator may claim.
+        Nothing is written yet."""
+        self._checked_definition(definition)
         return self._request(definition, definition.bind(**input), options, enqueue=enqueue)
 
     def _request(
@@ -128,7 +128,7 @@ class Submitter:
                 key=options.key,
                 priority=options.priority,
                 timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
-                enqueued=enqueue,
+                unowned=enqueue,
             )
         )
 
@@ -156,7 +156,9 @@ class Submitter:
         """True if ``submit`` would have to wait."""
         return not self._throttle.open
 
-    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Submission:
+    def rerun(
+        self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None, key: str | None = None
+    ) -> Submission:
         """Returns a request for a new run that reuses finished outputs of the old one. Reads the store."""
         run = self._reader.stored(run_id)
         old = self._graphs.stored(run.new.version)
@@ -179,6 +181,7 @@ class Submitter:
                 graph=graph,
                 definition=definition,
                 input=given,
+                key=key,
                 priority=run.new.priority,
                 timeout=timeout if timeout is not None else graph.spec.timeout,
                 reuse=reuse,
