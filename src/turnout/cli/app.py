@@ -12,6 +12,7 @@ from turnout.cli import (
     demo,
     dev,
     doctor,
+    enqueue,
     explain,
     graph,
     health,
@@ -30,6 +31,7 @@ from turnout.cli import (
     worker,
     workers,
 )
+from turnout.cli.config_option import add_config_option
 from turnout.cli.options import Group
 
 HELP = """Durable workflows for Python.
@@ -37,6 +39,7 @@ HELP = """Durable workflows for Python.
 \b
 turnout init                               a project to start from
 turnout run flows.py -p name=Ada           run a workflow and watch it
+turnout enqueue flows.py -p name=Ada       store a run for an orchestrator
 turnout runs ls                            what has run
 turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
@@ -72,6 +75,7 @@ def turnout(
 
 for command in (
     run.run,
+    enqueue.enqueue,
     logs.logs,
     graph.graph,
     explain.explain,
@@ -96,3 +100,4 @@ app.add_typer(workers.app, name="workers")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
+add_config_option(app)

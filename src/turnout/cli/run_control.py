@@ -109,7 +109,7 @@ def rerun(
         runner = foreground.runner
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
-            return print_submitted(runner, handle.id, as_json=as_json)
+            return print_submitted(runner, handle, as_json=as_json)
         spec = runner.core.reader.spec_of(handle.id)
         return foreground.drive(handle, spec, Hints(target, database))
 

@@ -35,7 +35,7 @@ def validate(
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflows
+    from turnout.runner.targets import load_workflows, yaml_files
     from turnout.runner.workflow_files import is_workflow_file
 
     config = configuration()
@@ -45,12 +45,12 @@ def validate(
             "there is nothing to validate: name a file or module, or set `workflows` in the configuration",
             code="no_target",
         )
-    plan = Plan(config)
+    plan, files = Plan(config), yaml_files(config.get("workflows") or (), (config.root,))
     found: list[dict[str, Any]] = []
     for target, folder in expanded(list(wanted)):
         try:
             if is_workflow_file(target):
-                found += checked_file(target, folder)
+                found += checked_file(target, folder, files)
             else:
                 found += [_checked(target, plan, each) for each in load_workflows(target, (config.root,))]
         except TurnoutError as error:

@@ -11,6 +11,7 @@ from turnout.cli.format import format_count
 if TYPE_CHECKING:
     from turnout.authoring.yaml.document import Parameter, WorkflowDocument
     from turnout.cli.output import Line
+    from turnout.runner.yaml_targets import YamlFiles
 
 _STYLES = {"error": "red", "warning": "yellow", "note": "dim"}
 
@@ -27,14 +28,13 @@ def expanded(targets: list[str]) -> Iterator[tuple[str, Path | None]]:
             yield target, None
 
 
-def checked_file(target: str, folder: Path | None) -> list[dict[str, Any]]:
+def checked_file(target: str, folder: Path | None, loader: YamlFiles) -> list[dict[str, Any]]:
     """Returns a document for every workflow of the file, or one if there are errors; the first has the findings."""
     from turnout.authoring.yaml.findings import has_errors
-    from turnout.authoring.yaml.reader import read_file
     from turnout.runner.workflow_files import read_workflow_file
 
     file = read_workflow_file(Path(target), folder)
-    reading = read_file(file.text, name=file.name, base=file.base)
+    reading = loader.compile(file)
     base = None if file.base_path is None else str(file.base_path)
     findings = [
         {
@@ -52,7 +52,7 @@ def checked_file(target: str, folder: Path | None) -> list[dict[str, Any]]:
         errors = format_count(sum(each.severity == "error" for each in reading.findings), "error")
         error = {"code": "invalid_workflow_file", "message": errors}
         return [{"target": target, "ok": False, "error": error, "findings": findings}]
-    documents = [_described(target, document) for document in reading.documents]
+    documents = [_described(target, workflow.document) for workflow in reading.workflows]
     return [{**each, "findings": findings if number == 0 else []} for number, each in enumerate(documents)]
 
 

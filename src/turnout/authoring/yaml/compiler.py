@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -60,11 +59,9 @@ def compile_file(
     made: dict[str, YamlWorkflow] = {}
     for each in order:
         document, reporter = documents[each], Reporter(marks[each])
-        # Not one dict of both: others may be compiled only when they are called.
-        callable_ = ChainMap(made, cast("MutableMapping[str, AnyWorkflow]", workflows))
         # Two files may have local sub-workflows of the same name.
         package = DEFAULT_PACKAGE if document is reading.documents[0] else reading.documents[0].name
-        builder = TaskBuilder(document, reporter, tasks, callable_)
+        builder = TaskBuilder(document, reporter, tasks, workflows, made)
         made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", package)
         findings += reporter.findings
     findings.sort(key=lambda each: (each.source, each.line, each.column))
