@@ -85,6 +85,7 @@ class Workflow(Generic[P, R]):
         self.hooks: Mapping[str, Hooks] = {
             "on_success": options.get("on_success"),
             "on_failure": options.get("on_failure"),
+            "on_cancel": options.get("on_cancel"),
             "on_exit": options.get("on_exit"),
         }
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
@@ -237,6 +238,7 @@ class Workflow(Generic[P, R]):
             timeout=self.timeout,
             worker_selector=self.worker_selector,
             affinity=self.affinity,
+            gate=self.source.gate,
         )
         validate(spec)
         return spec

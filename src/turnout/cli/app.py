@@ -22,6 +22,7 @@ from turnout.cli import (
     prune,
     run,
     runs,
+    schema,
     server,
     tokens,
     top,
@@ -42,6 +43,7 @@ turnout runs ls                            what has run
 turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
+turnout validate nightly.yaml              every problem of a workflow file, with its line
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout server flows.py                    drive runs and serve the API
@@ -76,6 +78,7 @@ for command in (
     graph.graph,
     explain.explain,
     validate.validate,
+    schema.schema,
     init.init,
     health.health,
     top.top,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from turnout.authoring.parameters import parse_parameters
+from turnout.authoring.parameters import named_arguments, parse_parameters
 from turnout.cli.database import open_store
 from turnout.cli.foreground import (
     database_wait_notice,
@@ -30,7 +30,8 @@ def start_run(start: Start, database: str | None, *, as_json: bool, quiet: bool 
     config = configuration()
     limit = None if start.timeout is None else seconds(start.timeout, "--timeout")
     workflow = find_workflow(start.target, config.get("workflows") or (), (config.root,))
-    input = parse_parameters(workflow, start.parameters, input_file(start.file))
+    pairs = [*named_arguments(workflow, start.arguments), *start.parameters]
+    input = parse_parameters(workflow, pairs, input_file(start.file))
     with foreground_runner(config, database, [workflow], as_json=as_json, drives=start.waits) as foreground:
         runner = foreground.runner
         with notice_if_slow(database_wait_notice(config, database), quiet=as_json):

@@ -32,6 +32,8 @@ class Start(msgspec.Struct, frozen=True):
     key: str | None = None
     priority: int = 0
     timeout: str | None = None
+    arguments: Sequence[str] = ()
+    """Values of parameters in their order, or ``NAME=value``."""
     waits: bool = True
     """False: the run is only stored."""
 
