@@ -55,6 +55,7 @@ TurnoutError
 │   │                          method_not_allowed, body_too_large, unsupported_media_type, token_in_query, …
 │   ├── AccessDenied           no_token, unknown_token, revoked_token, expired_token, role_too_low, csrf_missing, …
 │   └── PreconditionFailed     precondition_required, stale_etag
+├── ServerUnavailable          a server cannot be reached, or does not answer as one
 ├── TokenNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
@@ -461,6 +462,13 @@ class PreconditionFailed(RequestError):
     Remedy: read the current version, and send its ETag as ``If-Match``."""
 
     code = "stale_etag"
+
+
+class ServerUnavailable(TurnoutError):
+    """Raised when a server cannot be reached, or does not answer as a server of Turnout does.
+    Remedy: check the URL, and whether the server runs; a request that changes nothing can be repeated."""
+
+    code = "server_unreachable"
 
 
 class TokenNotFound(TurnoutError):
