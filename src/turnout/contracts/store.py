@@ -36,6 +36,7 @@ from turnout.model.rows import (
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.run_figures import EndedRuns, EndedTasks
 from turnout.model.states import RunState, TaskState
 
 
@@ -331,6 +332,23 @@ class RetentionStore(Protocol):
         ...
 
 
+class FigureStore(Protocol):
+    """Counts what has ended, for metrics. Its cost depends on what ended in the time that is asked for only."""
+
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+    def ended_runs(self, after: float, until: float) -> list[EndedRuns]:
+        """Returns the runs that ended after the first and until the second time, by workflow and state."""
+        ...
+
+    def ended_tasks(self, after: float, until: float) -> list[EndedTasks]:
+        """Returns the tasks of those runs, by workflow, executor and state. Tasks that never had an attempt are left
+        out."""
+        ...
+
+
 class AccessStore(Protocol):
     """Keeps the tokens of the server, and the audit of what was done with them."""
 
@@ -381,7 +399,17 @@ class AccessStore(Protocol):
         ...
 
 
-class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, RetentionStore, AccessStore, Protocol):
+class Store(
+    LedgerStore,
+    OwnershipStore,
+    MessageStore,
+    ReadStore,
+    LogStore,
+    RetentionStore,
+    FigureStore,
+    AccessStore,
+    Protocol,
+):
     """All roles of one database, and how it is opened and closed."""
 
     url: str

@@ -12,6 +12,7 @@ from turnout.runner.core import Core
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.access import Access
 from turnout.server.audit import Audit
+from turnout.server.run_metrics import RunMetrics
 from turnout.server.store_probe import StoreProbe
 from turnout.server.streams import Streams
 
@@ -31,6 +32,7 @@ class ServerContext:
         self.audit = Audit(core.store, self.in_thread)
         self.streams = Streams(self.access, settings.max_streams)
         self.probe = StoreProbe(core.store)
+        self.run_metrics = RunMetrics(core.store)
         self.stopping = False
 
     @property

@@ -13,6 +13,7 @@ from turnout.model.names import suggest_similar
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.access import AccessTables
 from turnout.store.database import Database
+from turnout.store.figures import Figures
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -68,7 +69,7 @@ def _is_sqlite(path: Path) -> bool:
     return not begin or begin == MAGIC
 
 
-class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns, AccessTables):
+class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns, Figures, AccessTables):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1
