@@ -93,7 +93,7 @@ def test_a_worker_is_listed_read_and_drained() -> None:
         thread = threading.Thread(target=worker.run, daemon=True)
         thread.start()
         (view,) = until(lambda: operator.get(WORKERS).json()["workers"])
-        assert (view["name"], view["labels"], view["handlers"]) == ("w1", {"zone": "a"}, ["echo"])
+        assert (view["name"], view["labels"]) == ("w1", {"zone": "a"}) and "echo" in view["handlers"]
         assert operator.get(f"{WORKERS}/{view['id']}").json()["attempts"] == []
         drained = operator.post(f"{WORKERS}/w1/drain", json={"reason": "maintenance"})
         assert drained.json()["name"] == "w1"
