@@ -118,6 +118,8 @@ class Definition:
     def superseded_by(self, source: Source) -> bool:
         """True if a workflow from that source replaces this one, which its module no longer refers to. Otherwise both
         are live."""
+        if self.source.replaceable and source.replaceable:
+            return True
         home = self.source.home
         if home is not source.home and home.get("__name__") == source.home.get("__name__"):
             module = sys.modules.get(str(home.get("__name__")))

@@ -67,6 +67,8 @@ class TaskOptions(TypedDict, total=False):
     """Called when the task has completed."""
     on_failure: Hooks
     """Called when the task has failed, after the last retry."""
+    on_cancel: Hooks
+    """Called when the task was cancelled while it ran."""
     on_exit: Hooks
     """Called when the task has ended in any state, if an attempt was started.
 
@@ -88,6 +90,8 @@ class WorkflowOptions(TypedDict, total=False):
     """Called when everything else of the run has ended and the run completes."""
     on_failure: Hooks
     """Called when everything else of the run has ended and the run fails."""
+    on_cancel: Hooks
+    """Called when everything else of the run has ended and the run was cancelled."""
     on_exit: Hooks
     """Called when everything else of the run has ended, after the other hooks, with any end of the run."""
 

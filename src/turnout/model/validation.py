@@ -32,12 +32,14 @@ def validate(spec: WorkflowSpec) -> None:
     params = frozenset(param.name for param in spec.params)
     for task in spec.tasks:
         _dependencies(task, names, known)
-        _arguments(task, names, known, params)
+        _arguments(spec, task, names, known, params)
         _rule(task, names, known)
         validate_task(task)
         _style(spec, task)
         _map(spec, task)
     _result(spec, names, known, params)
+    if spec.gate and spec.gate not in names:
+        _unknown_task(f"the gate of workflow {spec.name!r} is {spec.gate!r}", spec.gate, known)
     _acyclic(spec)
 
 
@@ -65,8 +67,8 @@ def _hook(task: TaskSpec) -> None:
     if task.hook is None and is_hook(task.name):
         _refuse(
             "bad_identifier",
-            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.' "
-            "or 'on_exit.' in it",
+            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.', "
+            "'on_cancel.' or 'on_exit.' in it",
             value=task.name,
         )
 
@@ -101,12 +103,32 @@ def _dependencies(task: TaskSpec, names: frozenset[str], known: list[str]) -> No
             _unknown_task(f"task {task.name!r} depends on {name!r}", name, known)
 
 
-def _arguments(task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+def _ancestors(spec: WorkflowSpec, task: TaskSpec) -> frozenset[str]:
+    """Returns the tasks that have ended before this one can start."""
+    depends_on = {each.name: each.depends_on for each in spec.tasks}
+    found: set[str] = set()
+    open_ = list(task.depends_on)
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found.add(name)
+            open_.extend(depends_on.get(name, ()))
+    return frozenset(found)
+
+
+def _arguments(
+    spec: WorkflowSpec, task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]
+) -> None:
     waits_for = frozenset(task.depends_on)
+    earlier: frozenset[str] | None = None
     for template in (*task.args, *task.kwargs.values()):
         _template(f"an argument of task {task.name!r}", template, names, known, params)
         for name in tasks_in(template):
-            if name not in waits_for:
+            # A hook is called when every task that it may take from has ended.
+            if name in waits_for or task.hook is not None:
+                continue
+            earlier = _ancestors(spec, task) if earlier is None else earlier
+            if name not in earlier:
                 _refuse(
                     "missing_dependency",
                     f"task {task.name!r} takes the output of {name!r}: add {name!r} to its depends_on",
@@ -173,6 +195,7 @@ def _retry(task: TaskSpec) -> None:
             retry.max_delay,
             "a number of seconds from 0, or None",
         ),
+        (not _is_seconds(retry.factor) or retry.factor < 1, "factor", retry.factor, "a number from 1"),
         (not _is_seconds(retry.jitter) or retry.jitter > 1, "jitter", retry.jitter, "a share between 0 and 1"),
         (
             task.at_most_once and retry.attempts != 1,

@@ -115,11 +115,12 @@ def executors_of(
     return {key: each for key, each in offered.items() if key not in polled or key == "default"} | dict(given)
 
 
-def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
-    """True if runs of a workflow that this program does not have can be driven here: it has handlers and commands only,
-    and an executor for each of them."""
-    if spec.needs_code:
-        return False
+def drives_stored(dispatcher: DefaultDispatcher, registry: Registry, spec: WorkflowSpec) -> bool:
+    """True if runs of a workflow that this program does not have can be driven here: it has handlers, commands and
+    calls of workflows that are registered here, and there is an executor for each of them."""
+    for body in (task.body for task in spec.tasks):
+        if body.kind == "python" or (body.kind == "workflow" and registry.spec_of(body.ref) is None):
+            return False
     try:
         dispatcher.validate([spec])
     except InvalidRouting as error:
@@ -184,12 +185,8 @@ class Plan:
         return spec, warnings
 
     def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
-        """Returns warnings about these workflows together, by the function that a Runner calls when it starts; raises
-        also for what a submission would be refused for."""
-        known = tuple(workflows)
-        for workflow in known:
-            self.hub_warnings(workflow)
-        return validate_all(self._dispatcher, registry_of(known, self._tenant), self._settings.rules_origin)
+        """Returns warnings about these workflows together, by the function that a Runner calls when it starts."""
+        return validate_all(self._dispatcher, registry_of(workflows, self._tenant), self._settings.rules_origin)
 
     def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
         """Returns where each task goes, by the function that decides it in a run."""

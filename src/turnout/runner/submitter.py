@@ -114,11 +114,11 @@ class Submitter:
         """Returns a checked submission of a registered workflow; with ``enqueue``, one that any orchestrator may claim.
         Nothing is written yet."""
         self._checked_definition(definition)
-        submission = self._request(definition, definition.bind(**input), options)
-        submission.unowned = enqueue
-        return submission
+        return self._request(definition, definition.bind(**input), options, enqueue=enqueue)
 
-    def _request(self, definition: Definition, input: Mapping[str, Any], options: Options) -> Submission:
+    def _request(
+        self, definition: Definition, input: Mapping[str, Any], options: Options, *, enqueue: bool = False
+    ) -> Submission:
         graph = definition.graph
         return self._requests.build(
             RunRequest(
@@ -128,6 +128,7 @@ class Submitter:
                 key=options.key,
                 priority=options.priority,
                 timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+                unowned=enqueue,
             )
         )
 
