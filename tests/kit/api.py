@@ -54,8 +54,6 @@ class RunningApi:
 def running_api(
     database: str = "sqlite:///:memory:",
     settings: ServerSettings | None = None,
-    *,
-    definitions: Any = None,
     **options: Any,
 ) -> Iterator[RunningApi]:
     """Yields a running server; ``options`` are those of its Runner."""
@@ -65,6 +63,6 @@ def running_api(
     with ExitStack() as stack:
         listener = stack.enter_context(open_socket(chosen))
         runner = stack.enter_context(Runner(database, **options))
-        context = ServerContext(runner.core, chosen, definitions=definitions)
+        context = ServerContext(runner.core, chosen)
         server = stack.enter_context(served(context, listener))
         yield RunningApi(runner, context, server, stack)

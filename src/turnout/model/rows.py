@@ -288,6 +288,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a lease has expired, or a session that has ended still owns a run."""
     unheard: bool = True
     """True if a command is open although its run has ended."""
+    definitions: int = 0
+    """The number of the newest change of a workflow definition."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.server_access import ServerAccess, server_access
 from turnout.runner.targets import search_in
 
@@ -64,6 +65,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """What is doubtful about the configuration; logged at the start."""
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
+    definitions: DefinitionSettings | None = None
+    """How stored workflow definitions are used; None: they are not."""
 
 
 def configuration(source: ConfigSource = True) -> Config:

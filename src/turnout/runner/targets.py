@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.names import suggest
@@ -150,6 +151,15 @@ def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
     return own or there
 
 
+def tasks_of(module: ModuleType) -> dict[str, Task[..., Any]]:
+    """Returns the tasks in Python that the module declares, by ``module:function``."""
+    return {
+        f"{module.__name__}:{name}": value
+        for name, value in vars(module).items()
+        if isinstance(value, Task) and value.body.kind == "python" and value.ref.startswith(f"{module.__name__}:")
+    }
+
+
 def _home(workflow: AnyWorkflow) -> str | None:
     return workflow.source.ref.partition(":")[0] if workflow.source.ref else None
 
@@ -214,6 +224,21 @@ def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
         del sys.modules[name]
         raise _import_failed(str(path), error) from error
     return module
+
+
+def reload_file(path: Path) -> ModuleType:
+    """Loads a file again, as a new module in place of the one that it made. If that fails, the old one stays."""
+    file = path.resolve()
+    former = {name: each for name, each in sys.modules.items() if getattr(each, "__file__", None) == str(file)}
+    for name in former:
+        del sys.modules[name]
+    # Cached bytecode is compared by whole seconds and size, and two changes may come within one second.
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+    try:
+        return _from_file(file, ())
+    except BaseException:
+        sys.modules.update(former)
+        raise
 
 
 def search_in(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from turnout.contracts.store import Store
 from turnout.runner.core import Core
@@ -23,10 +23,10 @@ T = TypeVar("T")
 class ServerContext:
     """The parts that routes use. ``definitions`` is None without stored definitions."""
 
-    def __init__(self, core: Core, settings: ServerSettings, *, definitions: Any = None) -> None:
+    def __init__(self, core: Core, settings: ServerSettings) -> None:
         self.core = core
         self.settings = settings
-        self.definitions = definitions
+        self.definitions = core.definitions
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="turnout-api")
         self.access = Access(core.store, settings, self.in_thread)
         self.audit = Audit(core.store, self.in_thread)
