@@ -39,6 +39,8 @@ TraceWire = Annotated[
     bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")]
+ANY_PORT = "tcp://127.0.0.1:0"
+"""The hub of a worker process beside the orchestrator."""
 LOGGERS = ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.claims")
 """Loggers that report on the service itself."""
 
@@ -61,8 +63,10 @@ class Api(msgspec.Struct, frozen=True, kw_only=True):
 
     options: dict[str, Any] = {}
     """Settings of the server by name."""
-    dev: bool = False
-    """True for ``turnout dev``: a sign-in link and one local worker."""
+    link: bool = False
+    """Whether a link is printed that signs a browser in once."""
+    worker: bool = False
+    """Whether a worker process is started beside it, with a hub if none is configured."""
 
 
 def orchestrate(
@@ -133,10 +137,11 @@ def run_orchestrator(launch: Launch) -> int:
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
         stop = stack.enter_context(_stop_event())
-        hub = _traced(config, launch.hub) if launch.trace_wire else launch.hub
         settings = _engine_settings(config, quiet=launch.quiet)
-        runner = stack.enter_context(_runner(launch.database, config, workflows, settings, hub))
+        runner = stack.enter_context(_runner(launch.database, config, workflows, settings, _hub(config, launch)))
         url = None if api is None else stack.enter_context(api.served(runner.core))
+        if launch.api is not None and launch.api.worker:
+            stack.enter_context(_worker(runner, launch.targets or config.get("workflows") or ()))
         ready = _ready(runner, url)
         if launch.as_json:
             print_json(ready)
@@ -150,7 +155,21 @@ def _api(config: Config, options: Api) -> AbstractContextManager[ApiProcess]:
     """Returns the API, whose socket is opened before any run is driven."""
     from turnout.cli.serve import ApiProcess
 
-    return ApiProcess.of(config, options.options, dev=options.dev)
+    return ApiProcess.of(config, options.options, link=options.link)
+
+
+def _hub(config: Config, launch: Launch) -> str | HubSettings | None:
+    """Returns the hub that the orchestrator has; None: as configured."""
+    if launch.trace_wire:
+        return _traced(config, launch.hub)
+    wanted = launch.hub is None and config.hub is None and launch.api is not None and launch.api.worker
+    return ANY_PORT if wanted else launch.hub
+
+
+def _worker(runner: Runner, targets: Sequence[str]) -> AbstractContextManager[None]:
+    from turnout.cli.dev import local_worker
+
+    return local_worker(runner.hub, targets, secured=_public_key(runner) is not None)
 
 
 def _engine_settings(config: Config, *, quiet: bool) -> EngineSettings:
@@ -201,15 +220,19 @@ def _ready(runner: Runner, url: str | None) -> Ready:
     from turnout.store.database import shown_url
 
     core = runner.core
-    authenticator = core.workers.authenticator if core.workers is not None else None
     return Ready(
         orchestrator=core.engine.session.id,
         database=shown_url(runner.url),
         hub=runner.hub,
-        public_key=None if authenticator is None else authenticator.public_key,
+        public_key=_public_key(runner),
         workflows=tuple(sorted(core.registry.workflows)),
         url=url,
     )
+
+
+def _public_key(runner: Runner) -> str | None:
+    workers = runner.core.workers
+    return None if workers is None or workers.authenticator is None else workers.authenticator.public_key
 
 
 @contextmanager

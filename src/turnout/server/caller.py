@@ -6,6 +6,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlsplit
 
@@ -99,6 +100,7 @@ def check_head(head: Head, sender: Sender, settings: ServerSettings) -> None:
         )
 
 
+@lru_cache
 def allowed_hosts(settings: ServerSettings) -> frozenset[str]:
     """Returns the names that requests may be addressed to."""
     own = () if settings.loopback else (socket.gethostname().lower(), settings.host.lower())

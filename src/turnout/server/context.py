@@ -14,6 +14,7 @@ from turnout.server.access import Access
 from turnout.server.audit import Audit
 from turnout.server.event_streams import EventStreams
 from turnout.server.run_source import RunFacts
+from turnout.server.store_probe import StoreProbe
 from turnout.server.streams import Streams
 
 P = ParamSpec("P")
@@ -33,6 +34,7 @@ class ServerContext:
         self.streams = Streams(self.access, settings.max_streams)
         self.events = EventStreams(self.streams, self.in_thread)
         self.run_facts = RunFacts(core.store, core.log_writer, core.reader.seq_of)
+        self.probe = StoreProbe(core.store)
         self.stopping = False
 
     @property
@@ -52,3 +54,4 @@ class ServerContext:
     def close(self) -> None:
         """Ends the threads; what they read then is not waited for."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self.probe.close()

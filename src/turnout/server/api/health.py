@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from litestar import Controller, MediaType, Response, get
+from litestar import Controller, MediaType, get
 
-from turnout.errors import StoreError, TurnoutError
+from turnout.errors import RequestError, StoreError
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import open_to_all, requires
@@ -19,15 +19,10 @@ class Alive(msgspec.Struct, frozen=True):
     status: Literal["ok"] = "ok"
 
 
-class Readiness(msgspec.Struct, frozen=True):
-    """The parts that the server needs to take requests, and their state."""
+class Ready(msgspec.Struct, frozen=True):
+    """The server can take requests."""
 
-    ready: bool
-    store: bool
-    """The database answers."""
-    orchestrator: bool
-    """The session of this orchestrator is alive."""
-    stopping: bool
+    status: Literal["ready"] = "ready"
 
 
 class HealthController(Controller):
@@ -41,11 +36,14 @@ class HealthController(Controller):
         return Alive()
 
     @get("/readyz", guards=[open_to_all], operation_id="readyz")
-    async def readyz(self, context: Context) -> Response[Readiness]:
+    async def readyz(self, context: Context) -> Ready:
         """Answers 200 if the database answers, the orchestrator's session is alive and the server is not stopping;
         else 503."""
-        found = await readiness(context)
-        return Response(found, status_code=200 if found.ready else 503)
+        state = await readiness(context)
+        if not all(state.values()):
+            missing = ", ".join(name for name, holds in state.items() if not holds)
+            raise RequestError(f"the server is not ready: not {missing}", code="not_ready", **state)
+        return Ready()
 
     @get(
         "/metrics",
@@ -64,14 +62,15 @@ class HealthController(Controller):
         return await context.in_thread(context.core.admin.health)
 
 
-async def readiness(context: ServerContext) -> Readiness:
-    """Returns whether the server can take requests."""
+async def readiness(context: ServerContext) -> dict[str, bool]:
+    """Returns what the server needs to take requests, each with whether it holds."""
     session = context.core.engine.session
     try:
-        alive = await context.in_thread(context.store.holders_alive, [session.id])
-        store = True
-    except (StoreError, TurnoutError):
-        alive, store = frozenset[str](), False
-    orchestrator = session.id in alive or not context.core.config.drives
-    ready = store and orchestrator and not context.stopping
-    return Readiness(ready=ready, store=store, orchestrator=orchestrator, stopping=context.stopping)
+        alive, answers = await context.in_thread(context.store.holders_alive, [session.id]), True
+    except StoreError:
+        alive, answers = frozenset[str](), False
+    return {
+        "store_answers": answers,
+        "orchestrator_alive": session.id in alive or not context.core.config.drives,
+        "serving": not context.stopping,
+    }
