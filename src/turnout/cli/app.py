@@ -12,6 +12,7 @@ from turnout.cli import (
     demo,
     dev,
     doctor,
+    enqueue,
     explain,
     graph,
     health,
@@ -22,6 +23,7 @@ from turnout.cli import (
     prune,
     run,
     runs,
+    schema,
     server,
     tokens,
     top,
@@ -29,6 +31,7 @@ from turnout.cli import (
     worker,
     workers,
 )
+from turnout.cli.config_option import add_config_option
 from turnout.cli.options import Group
 
 HELP = """Durable workflows for Python.
@@ -36,10 +39,12 @@ HELP = """Durable workflows for Python.
 \b
 turnout init                               a project to start from
 turnout run flows.py -p name=Ada           run a workflow and watch it
+turnout enqueue flows.py -p name=Ada       store a run for an orchestrator
 turnout runs ls                            what has run
 turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
+turnout validate nightly.yaml              every problem of a workflow file, with its line
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout dev flows.py                       a server for one developer
@@ -70,10 +75,12 @@ def turnout(
 
 for command in (
     run.run,
+    enqueue.enqueue,
     logs.logs,
     graph.graph,
     explain.explain,
     validate.validate,
+    schema.schema,
     init.init,
     health.health,
     top.top,
@@ -93,3 +100,4 @@ app.add_typer(workers.app, name="workers")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
+add_config_option(app)

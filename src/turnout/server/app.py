@@ -10,9 +10,16 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp
 
+from turnout.server.api.events import EventsController
 from turnout.server.api.health import HealthController
+from turnout.server.api.logs import LogsController
+from turnout.server.api.routing import RoutingController
+from turnout.server.api.runs import RunsController
 from turnout.server.api.session import SessionController
+from turnout.server.api.tasks import TasksController
 from turnout.server.api.tokens import AuditController, TokensController
+from turnout.server.api.workers import WorkersController
+from turnout.server.api.workflows import WorkflowsController
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import dependencies
 from turnout.server.gateway import Gateway
@@ -27,6 +34,13 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     TokensController,
     AuditController,
     PagesController,
+    RunsController,
+    TasksController,
+    LogsController,
+    EventsController,
+    WorkersController,
+    RoutingController,
+    WorkflowsController,
 )
 """Every controller; each of their routes declares its role."""
 

@@ -15,6 +15,7 @@ from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnu
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.access import AccessTables
 from turnout.store.database import Database, shown_url
+from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
@@ -25,6 +26,7 @@ from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_changes import RunChanges
 from turnout.store.run_queries import RunQueries
 
 CHANNEL = "turnout"
@@ -82,7 +84,9 @@ class Listener:
                     self._on_wake(topic)
 
 
-class PostgresStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns, Figures, AccessTables):
+class PostgresStore(
+    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+):
     """The store on PostgreSQL."""
 
     _database: Database
