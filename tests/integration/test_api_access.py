@@ -11,9 +11,11 @@ import pytest
 from kit.waiting import until
 
 from tests.kit.api import RunningApi, running_api
+from turnout import task, workflow
 from turnout.model.access import TOKEN_PATTERN, digest_of, new_secret
 from turnout.runner.server_settings import ServerSettings
 from turnout.server import access as access_module
+from turnout.server import run_metrics
 from turnout.server.caller import COOKIE, CSRF_HEADER
 from turnout.server.exchange import Caller
 
@@ -323,3 +325,30 @@ def test_a_stream_ends_within_two_seconds_after_its_token_was_revoked(api: Runni
 
     reason, took = asyncio.run(follow())
     assert reason == "revoked" and took < 2.0 and api.context.streams.open == 0
+
+
+# -- metrics ----------------------------------------------------------------------------------------------------
+@task
+def measured(number: int) -> int:
+    return number
+
+
+@workflow
+def measuring(number: int) -> int:
+    return measured(number)
+
+
+def test_metrics_count_what_has_ended_since_the_server_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_metrics, "LAG", 0.0)
+    with running_api(workflows=[measuring]) as api:
+        for number in range(3):
+            api.runner.run(measuring, number)
+        viewer = api.client("viewer")
+        wanted = 'turnout_runs_ended_total{workflow="public::embedded::measuring",state="completed"} 3'
+        until(lambda: wanted in viewer.get("/metrics").text)
+        text = viewer.get("/metrics").text
+        assert "# TYPE turnout_run_duration_seconds histogram" in text
+        labels = 'workflow="public::embedded::measuring",executor="default"'
+        assert f'turnout_attempts_ended_total{{{labels},state="completed"}} 3' in text
+        assert f"turnout_attempt_duration_seconds_count{{{labels}}} 3" in text
+        assert text.count("# TYPE turnout_orchestrators ") == 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,8 @@ class PastDecision(msgspec.Struct, frozen=True):
     task: TaskSpec
     workflow: WorkflowSpec
     decision: DispatchDecision
+    input: Mapping[str, Any] = {}
+    """The input of the run, whose values labels may take."""
 
 
 class ChangedDecision(msgspec.Struct, frozen=True):
@@ -38,7 +41,7 @@ def replay(decisions: Iterable[PastDecision], settings: PlacementSettings, route
     changed: list[ChangedDecision] = []
     for past in decisions:
         try:
-            now = decide(past.task, past.workflow, settings, router, past.run_id)
+            now = decide(past.task, past.workflow, settings, router, past.run_id, past.input)
         except DispatchError as error:
             changed.append(ChangedDecision(past, None, error.message))
             continue

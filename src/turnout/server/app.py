@@ -19,6 +19,7 @@ from turnout.server.api.session import SessionController
 from turnout.server.api.tasks import TasksController
 from turnout.server.api.tokens import AuditController, TokensController
 from turnout.server.api.workers import WorkersController
+from turnout.server.api.workflows import WorkflowsController
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import dependencies
 from turnout.server.gateway import Gateway
@@ -39,6 +40,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     EventsController,
     WorkersController,
     RoutingController,
+    WorkflowsController,
 )
 """Every controller; each of their routes declares its role."""
 

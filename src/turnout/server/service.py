@@ -61,6 +61,7 @@ class ApiServer:
 
     def start(self) -> None:
         """Returns once requests are served."""
+        self._context.run_metrics.begin()
         self._thread.start()
         if not self._running.wait(START_TIMEOUT) or self._failure is not None:
             raise TurnoutError("the server of the API did not start; its log has the cause", code="server_failed")

@@ -52,8 +52,10 @@ class HealthController(Controller):
         operation_id="metrics",
     )
     async def metrics(self, context: Context) -> str:
-        """The metrics of all orchestrators, in the text format of Prometheus."""
-        return await context.in_thread(context.core.admin.metrics)
+        """The metrics of all orchestrators, and of the runs that ended since the server started, in the text format of
+        Prometheus."""
+        orchestrators = await context.in_thread(context.core.admin.metrics)
+        return orchestrators + await context.in_thread(context.run_metrics.text)
 
     @get("/health/orchestration", guards=[requires("viewer")], operation_id="health_orchestration")
     async def orchestration(self, context: Context) -> dict[str, Any]:

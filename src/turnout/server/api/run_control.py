@@ -6,8 +6,9 @@ from asyncio import Semaphore, gather, timeout, wrap_future
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 
+import msgspec
 from litestar import Controller, Response, delete, post
-from litestar.params import Body, Parameter
+from litestar.params import Body, JSONBody, Parameter
 
 from turnout.errors import RequestError, TurnoutError, WaitTimedOut
 from turnout.model.rows import StoredRun
@@ -107,7 +108,7 @@ class RunControl(Controller):
             Run, "run_not_found", "run_ended", "wait_timed_out", example=EXAMPLE, description="The cancelled run."
         ),
     )
-    async def cancel(self, context: Context, run_id: RunId, data: CancelRequest | None = None) -> Run:
+    async def cancel(self, context: Context, run_id: RunId, data: JSONBody[CancelRequest | None] = None) -> Run:
         """Cancels a run from any state that is not an end, and answers once that is committed."""
         return await _command(context, run_id, "cancel", (data or CancelRequest()).reason)
 
@@ -199,7 +200,7 @@ class RunControl(Controller):
         self,
         context: Context,
         run_id: RunId,
-        data: RerunRequest | None = None,
+        data: JSONBody[RerunRequest | None] = None,
         idempotency_key: IdempotencyKey = None,
         wait: Wait = None,
     ) -> Response[StartedRun]:
@@ -246,7 +247,7 @@ class RunControl(Controller):
             description="What became of each run.",
         ),
     )
-    async def cancel_many(self, context: Context, data: BulkCancelRequest) -> BulkResult:
+    async def cancel_many(self, context: Context, data: JSONBody[BulkCancelRequest]) -> BulkResult:
         """Cancels the runs that fulfil every condition and have not ended, the newest first."""
         open_states = [state for state in RunState if state not in RUN_TERMINAL]
         wanted = _selected(data.filter, open_states)
@@ -275,7 +276,7 @@ class RunControl(Controller):
             description="What became of each run.",
         ),
     )
-    async def rerun_many(self, context: Context, data: BulkRerunRequest) -> BulkResult:
+    async def rerun_many(self, context: Context, data: JSONBody[BulkRerunRequest]) -> BulkResult:
         """Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.
         Each begins at what failed."""
         wanted = _selected(data.filter, [RunState.FAILED, RunState.CANCELLED])
@@ -330,8 +331,8 @@ async def _apply(context: ServerContext, run: StoredRun, kind: str, reason: str 
 
 def _selected(selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
     """Returns the filter of a bulk request, among runs in these states."""
-    given = {name: getattr(selection, name) for name in RunSelection.__struct_fields__}
-    conditions = {name: value for name, value in given.items() if value not in (None, (), False)}
+    given = msgspec.structs.asdict(selection)
+    conditions: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, (), False)}
     if not conditions:
         raise RequestError(
             "the filter has no condition: a bulk request about all runs has to say so, for example with states",
@@ -345,7 +346,7 @@ def _selected(selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
             code="empty_filter",
             field="filter.states",
         )
-    return RunFilter(**{**conditions, "states": wanted})
+    return msgspec.structs.replace(RunFilter(**conditions), states=wanted)
 
 
 async def _bulk(
