@@ -72,7 +72,14 @@ class RunControl(Controller):
         summary="Start a run",
         opt={UNBOUNDED: True},
         responses=answers(
-            StartedRun, *START, "too_busy", "hub_unavailable", status=201, example=START_EXAMPLE, description=STARTED
+            StartedRun,
+            *START,
+            "too_busy",
+            "hub_unavailable",
+            status=(201, 200),
+            takes_body=True,
+            example=START_EXAMPLE,
+            description=STARTED,
         ),
     )
     async def start(
@@ -89,7 +96,14 @@ class RunControl(Controller):
         guards=OPERATOR,
         summary="Enqueue a run",
         responses=answers(
-            StartedRun, *START, "too_busy", "hub_unavailable", status=201, example=START_EXAMPLE, description=STARTED
+            StartedRun,
+            *START,
+            "too_busy",
+            "hub_unavailable",
+            status=(201, 200),
+            takes_body=True,
+            example=START_EXAMPLE,
+            description=STARTED,
         ),
     )
     async def enqueue(
@@ -105,7 +119,13 @@ class RunControl(Controller):
         guards=OPERATOR,
         summary="Cancel a run",
         responses=answers(
-            Run, "run_not_found", "run_ended", "wait_timed_out", example=EXAMPLE, description="The cancelled run."
+            Run,
+            "run_not_found",
+            "run_ended",
+            "wait_timed_out",
+            takes_body=True,
+            example=EXAMPLE,
+            description="The cancelled run.",
         ),
     )
     async def cancel(self, context: Context, run_id: RunId, data: JSONBody[CancelRequest | None] = None) -> Run:
@@ -165,7 +185,7 @@ class RunControl(Controller):
             *KEY,
             "too_busy",
             "hub_unavailable",
-            status=201,
+            status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
         ),
@@ -191,7 +211,7 @@ class RunControl(Controller):
             *KEY,
             "too_busy",
             "hub_unavailable",
-            status=201,
+            status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
         ),
@@ -243,6 +263,7 @@ class RunControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            takes_body=True,
             example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)], more=False),
             description="What became of each run.",
         ),
@@ -268,6 +289,7 @@ class RunControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            takes_body=True,
             example=BulkResult(
                 dry_run=False,
                 runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],
