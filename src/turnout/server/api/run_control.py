@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Controller, Response, delete, post
-from litestar.params import Body, JSONBody, Parameter
+from litestar.params import JSONBody, Parameter
 
 from turnout.errors import RequestError, TurnoutError, WaitTimedOut
 from turnout.model.rows import StoredRun
@@ -57,7 +57,6 @@ Wait = Annotated[
         description="Seconds to wait for the end of the run. `ended` of the answer says whether it has ended.",
     ),
 ]
-StartBody = Annotated[StartRequest, Body(title="Run to start", description="The workflow by name, and its parameters.")]
 
 
 class RunControl(Controller):
@@ -83,7 +82,7 @@ class RunControl(Controller):
         ),
     )
     async def start(
-        self, context: Context, data: StartBody, idempotency_key: IdempotencyKey = None, wait: Wait = None
+        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None, wait: Wait = None
     ) -> Response[StartedRun]:
         """Starts a run of a workflow by name, and answers once it is durable; with ``wait``, once it has ended."""
         return _started(
@@ -107,7 +106,7 @@ class RunControl(Controller):
         ),
     )
     async def enqueue(
-        self, context: Context, data: StartBody, idempotency_key: IdempotencyKey = None
+        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None
     ) -> Response[StartedRun]:
         """Stores a run without an owner: any orchestrator on the database that has its code claims it."""
         return _started(await submit(context, lambda: start_request(context.core, data, idempotency_key, enqueue=True)))
