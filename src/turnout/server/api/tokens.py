@@ -88,8 +88,8 @@ class TokensController(Controller):
         summary="Make an access token",
         responses=answers(
             CreatedToken,
-            "unsupported_media_type",
             status=201,
+            takes_body=True,
             example=CreatedToken(secret="to_5yLw2r0T2bq1f1mY5u8m3l4cB9k6Hc0oXbqVd7aYv3s", token=EXAMPLE),
             description="The token with its secret, which is shown here only.",
         ),
