@@ -194,6 +194,16 @@ def test_every_change_is_in_the_audit_with_its_actor_and_outcome(api: RunningApi
     assert (failed["actor"], failed["status"], failed["code"]) == ("-", 401, "unknown_token")
 
 
+def test_a_target_that_no_database_stores_is_in_the_audit_all_the_same(api: RunningApi) -> None:
+    admin = api.client("admin")
+    assert admin.delete("/api/v1/tokens/a%00b%1b%ff").status_code == 404
+    assert (
+        admin.get("/api/v1/audit", params={"limit": 1})
+        .json()["entries"][0]["target"]
+        .startswith("/api/v1/tokens/a\\x00b\\x1b")
+    )
+
+
 def test_reads_are_not_in_the_audit(api: RunningApi) -> None:
     admin = api.client("admin")
     before = admin.get("/api/v1/audit", params={"limit": 1}).json()["entries"]
