@@ -48,7 +48,8 @@ TurnoutError
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
-│   └── CommandNotFound
+│   ├── CommandNotFound
+│   └── SecretUnresolved       a secret of a step cannot be read on the machine that runs it
 └── TaskSignal                 raised by bodies to report how an attempt ended
     ├── RetryAfter
     ├── PermanentFailure
@@ -421,6 +422,13 @@ class CommandNotFound(CommandFailed):
     Remedy: install the program where the task runs, or give its full path."""
 
     code = "command_not_found"
+
+
+class SecretUnresolved(CommandFailed):
+    """Raised when a secret of a step cannot be read on the machine that runs the step; its value is in no message.
+    Remedy: provide the variable, file or command that the workflow names on that machine."""
+
+    code = "secret_unresolved"
 
 
 class TaskSignal(TurnoutError):

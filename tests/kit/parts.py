@@ -28,8 +28,10 @@ from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.reply import Reply
+from turnout.orchestration.run_requests import RunRequests
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.affinity import RunAffinity
 from turnout.orchestration.stages.capacity import CapacityQueue, Reservations
 from turnout.orchestration.stages.claims import Claims, ClaimScope
 from turnout.orchestration.stages.commands import Commands, Withdrawal
@@ -163,6 +165,7 @@ class Parts:
             self.session,
             self.runs,
             background=self.background,
+            requests=RunRequests(self.registry, None, MAX_BYTES),
             max_depth=self.settings.limits.depth,
             max_output_bytes=MAX_BYTES,
         )
@@ -213,6 +216,7 @@ class Parts:
             reservations=self.reservations,
             capacity_queue=self.capacity_queue,
             exclusive_tasks=self.exclusive_tasks,
+            affinity=RunAffinity(self.store, self.dispatcher, self.runs, self.background),
             children=self.child_runs,
             polled=self.polled,
         )

@@ -94,14 +94,7 @@ class Registry:
 
     def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
         """Returns the specs of the workflow and of all workflows that it calls, at any depth."""
-        found: dict[str, WorkflowSpec] = {}
-        open_ = [self.define(workflow, tenant)]
-        while open_:
-            each = open_.pop()
-            if each.spec.full_name not in found:
-                found[each.spec.full_name] = each.spec
-                open_.extend(each.children.values())
-        return list(found.values())
+        return list(self.define(workflow, tenant).family)
 
     def spec_of(self, workflow_full_name: str) -> WorkflowSpec | None:
         """Returns the spec that the current code builds."""

@@ -22,7 +22,7 @@ from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
-from turnout.model.spec import Body, TaskSpec, WorkerSelector, WorkflowSpec
+from turnout.model.spec import Affinity, Body, TaskSpec, WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
 
 P = ParamSpec("P")
@@ -81,9 +81,11 @@ class Workflow(Generic[P, R]):
         self.source = source
         self.timeout = optional_seconds(options.get("timeout"), f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(options.get("worker_selector"))
+        self.affinity: Affinity = options.get("affinity")
         self.hooks: Mapping[str, Hooks] = {
             "on_success": options.get("on_success"),
             "on_failure": options.get("on_failure"),
+            "on_cancel": options.get("on_cancel"),
             "on_exit": options.get("on_exit"),
         }
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
@@ -235,6 +237,8 @@ class Workflow(Generic[P, R]):
             context_style=self.source.context_style,
             timeout=self.timeout,
             worker_selector=self.worker_selector,
+            affinity=self.affinity,
+            gate=self.source.gate,
         )
         validate(spec)
         return spec

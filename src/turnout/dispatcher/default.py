@@ -18,7 +18,7 @@ from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
 from turnout.dispatcher.executor_adapter import roles_of
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.dispatcher.explain import Explanation, explain
-from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
+from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide, depends_on_input
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.slot import DispatcherMetrics, ExecutorSlot
 from turnout.dispatcher.validation import validate_routing
@@ -69,7 +69,8 @@ class DefaultDispatcher:
         self._used: set[str] = set()
         """Keys that known tasks can be sent to, and perhaps a few more."""
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
-        """Decisions by task. Cleared when rules or settings change, and not used if a rule depends on the run."""
+        """Decisions by task. Cleared when rules or settings change, and without those that depend on the run: by a rule
+        for a share of runs, or by labels that take values of its input."""
         self._delivery = AttemptDelivery(grace=timeout_grace, output_limit=output_limit)
         self.starts = True
         """True if executors are started; a runner that drives no runs does not start them."""
@@ -169,22 +170,41 @@ class DefaultDispatcher:
         self._workflows = known
         return warnings
 
-    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
-        """Returns where this task of this run goes."""
+    @property
+    def decides_per_run(self) -> bool:
+        """True if two runs of one workflow may be routed differently by the rules."""
+        return self._router.per_run
+
+    @property
+    def hub_up(self) -> bool:
+        """False if a hub is configured to which no worker can connect here."""
+        assigner = self._assigners.get(WORKERS)
+        return self._settings.hub_up and (assigner is None or assigner.listening)
+
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str, input: str = "") -> DispatchDecision:
+        """Returns where this task of this run goes; ``input`` is the JSON text of the run's input."""
         if self._router.per_run:
-            return decide(task, workflow, self._settings, self._router, run_id)
+            return decide(task, workflow, self._settings, self._router, run_id, _values(task, workflow, input))
         known = self._decided.get(task.full_name)
         if known is not None and known[0] is task and known[1] is workflow:
             return known[2]
+        if depends_on_input(task, workflow):
+            return decide(task, workflow, self._settings, self._router, run_id, _values(task, workflow, input))
         decision = decide(task, workflow, self._settings, self._router, run_id)
         if len(self._decided) >= MAX_REMEMBERED_DECISIONS:
             self._decided.clear()
         self._decided[task.full_name] = (task, workflow, decision)
         return decision
 
-    def explain(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str | None = None) -> Explanation:
+    def explain(
+        self,
+        task: TaskSpec,
+        workflow: WorkflowSpec,
+        run_id: str | None = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> Explanation:
         """Returns the same decision with its trace."""
-        return explain(task, workflow, self._settings, self._router, run_id)
+        return explain(task, workflow, self._settings, self._router, run_id, input)
 
     @property
     def has_shadows(self) -> bool:
@@ -391,3 +411,8 @@ class DefaultDispatcher:
                 self._warned.add(warning)
                 log.warning("routing: %s", warning)
         return warnings
+
+
+def _values(task: TaskSpec, workflow: WorkflowSpec, input: str) -> Mapping[str, Any] | None:
+    """Returns the run's input if labels take values of it."""
+    return msgspec.json.decode(input) if input and depends_on_input(task, workflow) else None

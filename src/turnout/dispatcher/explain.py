@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -49,13 +49,18 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explain(
-    task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
+    task: TaskSpec,
+    workflow: WorkflowSpec,
+    settings: PlacementSettings,
+    router: Router,
+    run_id: str | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> Explanation:
     """Runs the steps of ``decide`` and returns the decision with the result of each step."""
     if task.body.kind == "workflow":
         decision = decide(task, workflow, settings, router, run_id)
         return Explanation(task.full_name, decision, (TraceStep(1, "child run", "chosen", decision.reason),))
-    question = Question(task, workflow, settings, router, run_id)
+    question = Question(task, workflow, settings, router, run_id, input or {})
     steps: list[TraceStep] = []
     decided = False
     for number, (considered, step) in enumerate(ORDER, 1):
@@ -68,7 +73,7 @@ def explain(
             steps.append(TraceStep(number, considered, "chosen", outcome.reason, details))
         else:
             steps.append(TraceStep(number, considered, "not reached" if decided else "passed", outcome, details))
-    decision = decide(task, workflow, settings, router, run_id)
+    decision = decide(task, workflow, settings, router, run_id, input)
     return Explanation(task.full_name, decision, tuple(steps), task.map is not None)
 
 

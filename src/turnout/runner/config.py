@@ -23,7 +23,7 @@ from turnout.runner.config_schema import (
     dotted,
     overlaid,
 )
-from turnout.runner.config_sources import find_file, keys_of_file, keys_of_variables
+from turnout.runner.config_sources import find_file, foreign_variables, keys_of_file, keys_of_variables
 
 S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings)
 
@@ -44,6 +44,8 @@ class Config(msgspec.Struct, frozen=True):
     """The folder of the file, else of the nearest pyproject.toml, else the working directory."""
     file: Path | None = None
     entries: Mapping[Key, Entry] = {}
+    warnings: tuple[str, ...] = ()
+    """What is doubtful about the values, and read all the same."""
 
     def get(self, *key: str) -> Any:
         """Returns the value, or None if none is given."""
@@ -149,4 +151,4 @@ def read_config(start: Path, environment: Mapping[str, str]) -> Config:
         entries = {key: Entry(value, file.name, spelling) for key, (value, spelling) in keys_of_file(file).items()}
     for key, value, name in keys_of_variables(environment):
         entries[key] = Entry(value, name)
-    return Config(root, file, entries)
+    return Config(root, file, entries, tuple(foreign_variables(environment)))

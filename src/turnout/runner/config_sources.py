@@ -161,12 +161,26 @@ def variable_of(key: Key) -> str:
     return f"{PREFIX}{'__'.join(key).upper()}"
 
 
+FOREIGN_VARIABLES: Mapping[str, Key] = {"DAGU_DEFAULT_EXECUTION_MODE": ("default_execution_mode",)}
+"""Variables of another program that are read as well, with a warning. Turnout's own prevail."""
+
+
 def keys_of_variables(environment: Mapping[str, str]) -> Iterator[tuple[Key, Any, str]]:
-    """Yields each key that a variable sets, its converted value, and the variable's name."""
-    for name in sorted(environment):
-        key = _key(name)
+    """Yields each key that a variable sets, its converted value, and the variable's name; a later one of the same key
+    prevails."""
+    for name in sorted(environment, key=lambda name: (name not in FOREIGN_VARIABLES, name)):
+        key = FOREIGN_VARIABLES.get(name) or _key(name)
         if key is not None:
             yield key, checked(key, _value(key, environment[name], name), name), name
+
+
+def foreign_variables(environment: Mapping[str, str]) -> list[str]:
+    """Returns a warning for each variable of another program that is read."""
+    return [
+        f"the environment variable {name} is read for {dotted(key)}: set {variable_of(key)} instead"
+        for name, key in FOREIGN_VARIABLES.items()
+        if name in environment
+    ]
 
 
 def _key(name: str) -> Key | None:

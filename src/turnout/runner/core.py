@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from turnout.dispatcher import WORKERS, DefaultDispatcher
+from turnout.dispatcher.admission import Admission
 from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
@@ -25,6 +26,7 @@ from turnout.orchestration.upkeep.worker_sessions import StoredRunNumbers, Worke
 from turnout.runner.administration import Administration
 from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in_child, registry_of, validate_all
 from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
+from turnout.runner.other_hubs import OtherHubs
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
@@ -46,6 +48,8 @@ class Core:
 
     def __init__(self, config: RunnerConfig) -> None:
         refuse_in_child()
+        for warning in config.warnings:
+            log.warning("configuration: %s", warning)
         self.config = config
         self.url = config.database_url
         self.registry = registry_of(config.workflows, config.tenant, config.task_defaults)
@@ -72,7 +76,6 @@ class Core:
             self.engine,
             reader=self.reader,
             loop=self.loop,
-            refuses_workers=self.workers is not None and not self.workers.listens,
         )
         self.admin = Administration(config, self.store, self.dispatcher, self.engine, self.submitter, self.loop)
         self._open()
@@ -98,7 +101,13 @@ class Core:
             polled=frozenset(config.polling),
             scope=ClaimScope(only, stored),
             max_output_bytes=config.max_output_bytes,
+            admission=self._admission(),
         )
+
+    def _admission(self) -> Admission | None:
+        if self.dispatcher is None:
+            return None
+        return Admission(self.dispatcher, None if self.config.drives else OtherHubs(self.store))
 
     def _bind(self, dispatcher: DefaultDispatcher) -> None:
         """Gives the executors what they use of their orchestrator."""

@@ -46,10 +46,14 @@ MAX_SLEEP = 0.5
 class SubmittedRun:
     """One run and the reply that tells its end: what both handles share."""
 
-    def __init__(self, core: Core, run_id: str, final: Reply[FinishedRun] | None = None) -> None:
+    def __init__(
+        self, core: Core, run_id: str, final: Reply[FinishedRun] | None = None, warnings: Sequence[str] = ()
+    ) -> None:
         self._core = core
         self.id = run_id
         self._final = final
+        self.warnings = tuple(warnings)
+        """Of a run that was just submitted: what is doubtful about where its tasks go."""
 
     def _ended(self) -> Reply[FinishedRun]:
         if self._final is None:
@@ -183,7 +187,7 @@ class Submitting:
 def _submit(core: Core, requests: Sequence[Submission]) -> list[RunHandle[Any]]:
     """Hands in checked submissions; returns once all are durable."""
     core.submitter.submit(requests)
-    return [RunHandle(core, request.accepted.result(), request.final) for request in requests]
+    return [RunHandle(core, request.accepted.result(), request.final, request.warnings) for request in requests]
 
 
 class Runner(Submitting):

@@ -59,6 +59,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
     """Full names of the workflows whose stored runs it claims; None: all that it has the code for."""
+    warnings: tuple[str, ...] = ()
+    """What is doubtful about the configuration; logged at the start."""
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
 
@@ -92,6 +94,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
+        "warnings": found.warnings,
         "database_url": url_in(found),
         "routing": found.routing,
         "rules_origin": None if "routing" in given or RULES not in found.entries else found.entries[RULES].origin,

@@ -74,8 +74,9 @@ def test_json_keeps_every_field_whatever_its_value() -> None:
         (errors.InvalidSetting("x"), Exit.USAGE),
         (errors.InvalidInput("x"), Exit.USAGE),
         (errors.NoExecutor("x"), Exit.USAGE),
-        (errors.StoreUnreachable("x"), Exit.STORE),
-        (errors.SchemaTooNew("x"), Exit.STORE),
+        (errors.StoreUnreachable("x"), Exit.UNAVAILABLE),
+        (errors.SchemaTooNew("x"), Exit.UNAVAILABLE),
+        (errors.HubUnavailable("x"), Exit.UNAVAILABLE),
         (errors.TurnoutError("x"), Exit.FAILED),
     ],
 )

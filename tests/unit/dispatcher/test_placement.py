@@ -56,6 +56,33 @@ def test_the_matrix_of_rfc_010(
     assert decision.labels == (GPU if labels and expected == "workers" else None)
 
 
+@pytest.mark.parametrize(
+    ("on_task", "on_workflow", "expected"),
+    [
+        ("local", GPU, ("default", "worker_selector local on the task: default executor", None)),
+        (GPU, "local", ("workers", "worker_selector {gpu=true} on the task → workers", GPU)),
+        ({"zone": "a"}, GPU, ("workers", "worker_selector {zone=a} on the task → workers", {"zone": "a"})),
+        (None, GPU, ("workers", "worker_selector {gpu=true} on the workflow → workers", GPU)),
+        (None, "local", ("default", "worker_selector local on the workflow: default executor", None)),
+    ],
+)
+def test_a_selector_on_the_task_replaces_that_of_the_workflow(
+    task_of: Make, workflow_of: Make, on_task: Any, on_workflow: Any, expected: tuple[str, str, Any]
+) -> None:
+    task = task_of(worker_selector=on_task)
+    settings = PlacementSettings(hub_configured=True, default_execution_mode="distributed")
+    decision = decide(task, workflow_of(task, worker_selector=on_workflow), settings, Router(RoutingConfig()))
+    assert (decision.executor_key, decision.reason, decision.labels) == expected
+
+
+def test_labels_take_values_of_the_runs_input(task_of: Make, workflow_of: Make) -> None:
+    task, settings = task_of(worker_selector={"zone": "${zone}"}), PlacementSettings(hub_configured=True)
+    decision = decide(task, workflow_of(task), settings, Router(RoutingConfig()), "run", {"zone": "eu"})
+    assert (decision.reason, decision.labels) == ("worker_selector {zone=eu} on the task → workers", {"zone": "eu"})
+    shown = explain(task, workflow_of(task), settings, Router(RoutingConfig()))
+    assert shown.decision.labels == {"zone": "${zone}"}, "without a run it is not known"
+
+
 RULE = RoutingRule("**::step", "gpu", labels={"zone": "a"})
 TO_WORKERS = RoutingRule("**", "workers", labels={"zone": "a"})
 
@@ -142,9 +169,12 @@ def test_strict_selectors_refuse_labels_without_a_hub(
 ) -> None:
     labelled = task_of(**task)
     flow, router = workflow_of(labelled, **workflow), Router(RoutingConfig("default", rules))
-    with pytest.raises(NoExecutor, match="but no hub is configured, and strict_selectors") as caught:
-        decide(labelled, flow, PlacementSettings(strict_selectors=True), router)
-    assert caught.value.code == "selector_without_hub"
+    strict = PlacementSettings(strict_selectors=True)
+    refused = decide(labelled, flow, strict, router)
+    assert refused.executor_key == "workers" and "but no hub is configured, and strict_selectors" in refused.reason
+    with pytest.raises(HubUnavailable, match=r'task "a::step" goes to workers .*configure a hub') as caught:
+        require_hub(refused, strict, "a::step")
+    assert caught.value.code == "selector_without_hub" and not lacks_hub(refused)
     assert lacks_hub(decide(labelled, flow, PlacementSettings(), router)), "by default it runs locally and says why"
     with_hub = PlacementSettings(strict_selectors=True, hub_configured=True)
     assert decide(labelled, flow, with_hub, router).executor_key == "workers"
