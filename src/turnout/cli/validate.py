@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -35,8 +36,9 @@ def validate(
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflows
+    from turnout.runner.targets import declared_by, load_workflows
     from turnout.runner.workflow_files import is_workflow_file
+    from turnout.runner.yaml_targets import NOTHING
 
     config = configuration()
     wanted = targets or config.get("workflows")
@@ -46,11 +48,14 @@ def validate(
             code="no_target",
         )
     plan = Plan(config)
+    places = list(expanded(list(wanted)))
+    in_yaml = [target for target, _ in places if is_workflow_file(target)]
+    declared = declared_by((*(config.get("workflows") or ()), *in_yaml), (config.root,)) if in_yaml else NOTHING
     found: list[dict[str, Any]] = []
-    for target, folder in expanded(list(wanted)):
+    for target, folder in places:
         try:
             if is_workflow_file(target):
-                found += checked_file(target, folder)
+                found += checked_file(target, folder, declared, partial(_checked, target, plan))
             else:
                 found += [_checked(target, plan, each) for each in load_workflows(target, (config.root,))]
         except TurnoutError as error:

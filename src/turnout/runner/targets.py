@@ -1,7 +1,7 @@
-"""Loads workflows and modules by targets, such as ``shop.orders:fulfil`` or ``flows/orders.py``.
+"""Loads workflows and modules by targets, such as ``shop.orders:fulfil``, ``flows/orders.py`` or ``nightly.yaml``.
 
-A target is ``module``, ``module:workflow``, ``file.py`` or ``file.py:workflow``. A file is imported under the name that
-it would have as a module, so that other processes can import its functions by it.
+A target is ``module``, ``file.py`` or ``file.yaml``, each also with ``:workflow``. A Python file is imported under the
+name that it would have as a module, so that other processes can import its functions by it.
 """
 
 from __future__ import annotations
@@ -16,25 +16,30 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.names import suggest
+from turnout.runner.workflow_files import is_workflow_file
+from turnout.runner.yaml_targets import NOTHING, Declared, chosen, load_all_yaml, load_yaml, loadable_yaml
 
 AnyWorkflow = Workflow[..., Any]
 _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
 
 
-def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
-    """Returns the one workflow that the target names."""
+def load_workflow(target: str, search: Iterable[Path] = (), declared: Declared = NOTHING) -> AnyWorkflow:
+    """Returns the one workflow that the target names. A YAML file may name what is declared."""
     place, name = _split(target)
+    if is_workflow_file(place):
+        return chosen(target, name, load_yaml(place, search, declared))
     found = workflows_of(load_module(place, search))
     if name:
-        chosen = found.get(name) or next((each for each in found.values() if each.name == name), None)
-        if chosen is None:
+        workflow = found.get(name) or next((each for each in found.values() if each.name == name), None)
+        if workflow is None:
             raise InvalidTarget(
                 f"{place} has no workflow {name!r}{suggest(name, found)}", code="no_such_workflow", target=target
             )
-        return chosen
+        return workflow
     if not found:
         raise InvalidTarget(
             f"{place} defines no workflow: decorate a function with @workflow", code="no_workflow", target=target
@@ -50,14 +55,16 @@ def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
 
 def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path] = ()) -> AnyWorkflow:
     """Returns the one workflow that the target names; a bare name is first looked up in the configured workflows."""
-    places = tuple(search)
+    places, others = tuple(search), tuple(configured)
+    in_yaml = [each for each in (target, *others) if is_workflow_file(each.rpartition(":")[0] or each)]
+    declared = declared_by(others, places) if in_yaml else NOTHING
     if not _BARE.fullmatch(target):
-        return load_workflow(target, places)
+        return load_workflow(target, places, declared)
     found: list[tuple[str, AnyWorkflow]] = []
     broken: TurnoutError | None = None
-    for place in configured:
+    for place in others:
         try:
-            found += [(place, each) for each in load_workflows(place, places)]
+            found += [(place, each) for each in load_workflows(place, places, declared)]
         except TurnoutError as error:
             broken = broken or error
     named = {place: each for place, each in found if target in (each.name, f"{each.package}::{each.name}")}
@@ -84,18 +91,37 @@ def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path]
 
 
 def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """Returns the workflows of all these targets."""
-    places = tuple(search)
-    return [workflow for target in targets for workflow in load_workflows(target, places)]
+    """Returns the workflows of all these targets; those of YAML files may call the others."""
+    places, given = tuple(search), tuple(targets)
+    in_yaml = [target for target in given if is_workflow_file(target)]
+    in_python = [target for target in given if target not in in_yaml]
+    found = [workflow for target in in_python for workflow in load_workflows(target, places)]
+    return found + (load_all_yaml(in_yaml, places, declared_by(in_python, places)) if in_yaml else [])
 
 
-def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """Returns all workflows that the target names: one, or those of a module."""
+def load_workflows(target: str, search: Iterable[Path] = (), declared: Declared = NOTHING) -> list[AnyWorkflow]:
+    """Returns all workflows that the target names: one, those of a module, or the main one of a YAML file."""
     place, name = _split(target)
-    if name:
-        return [load_workflow(target, search)]
+    if name or is_workflow_file(place):
+        return [load_workflow(target, search, declared)]
     found = list(workflows_of(load_module(place, search)).values())
     return found or [load_workflow(target, search)]
+
+
+def declared_by(targets: Iterable[str], search: Iterable[Path] = ()) -> Declared:
+    """Returns the tasks and workflows of these targets, for YAML files to name. A target that cannot be loaded declares
+    nothing."""
+    places, given = tuple(search), [(_split(target)[0], target) for target in targets]
+    declared = NOTHING
+    for place in dict.fromkeys(place for place, _ in given if not is_workflow_file(place)):
+        try:
+            module = load_module(place, places)
+        except TurnoutError:
+            continue
+        tasks = {**declared.tasks, **tasks_of(module)}
+        declared = Declared(tasks, declared.workflows).with_workflows(workflows_of(module).values())
+    in_yaml = [target for place, target in given if is_workflow_file(place)]
+    return declared.with_workflows(loadable_yaml(in_yaml, places, declared)[0])
 
 
 def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
@@ -103,6 +129,15 @@ def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
     there = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
     own = {name: each for name, each in there.items() if _home(each) in (None, module.__name__)}
     return own or there
+
+
+def tasks_of(module: ModuleType) -> dict[str, Task[..., Any]]:
+    """Returns the tasks in Python that the module declares, by ``module:function``."""
+    return {
+        f"{module.__name__}:{name}": value
+        for name, value in vars(module).items()
+        if isinstance(value, Task) and value.body.kind == "python" and value.ref.startswith(f"{module.__name__}:")
+    }
 
 
 def _home(workflow: AnyWorkflow) -> str | None:
