@@ -45,6 +45,11 @@ TurnoutError
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
+├── RequestError               a request to the server cannot be served as it is: malformed_request, unknown_route,
+│   │                          method_not_allowed, body_too_large, unsupported_media_type, token_in_query, …
+│   ├── AccessDenied           no_token, unknown_token, revoked_token, expired_token, role_too_low, csrf_missing, …
+│   └── PreconditionFailed     precondition_required, stale_etag
+├── TokenNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
@@ -388,6 +393,34 @@ class WaitTimedOut(RunError, TimeoutError):
     Remedy: wait again, or wait longer."""
 
     code = "wait_timed_out"
+
+
+class RequestError(TurnoutError):
+    """Raised when a request to the server cannot be served as it is; the code names the cause.
+    Remedy: correct the request as the message says."""
+
+    code = "malformed_request"
+
+
+class AccessDenied(RequestError):
+    """Raised when a request has no valid token, or its token's role is too low.
+    Remedy: send ``Authorization: Bearer TOKEN`` with a token of the role that the message names."""
+
+    code = "no_token"
+
+
+class PreconditionFailed(RequestError):
+    """Raised when a change is based on a version that is not the current one, or names none.
+    Remedy: read the current version, and send its ETag as ``If-Match``."""
+
+    code = "stale_etag"
+
+
+class TokenNotFound(TurnoutError):
+    """Raised when no token has the given id or name, or several have that name.
+    Remedy: check the id with ``turnout tokens ls``."""
+
+    code = "token_not_found"
 
 
 class WorkerRefused(TurnoutError):

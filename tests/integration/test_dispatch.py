@@ -229,3 +229,15 @@ def test_a_rule_sends_what_the_mode_would_not(sqlite_url: str) -> None:
         SmallWorker(address_of(runner), handlers={here.ref: lambda step: "there"}),
     ):
         assert runner.run(unlabelled, "monday") == "there"
+
+
+def test_an_enqueued_run_is_stored_for_any_orchestrator_and_decided_where_it_is_claimed(sqlite_url: str) -> None:
+    with Runner(sqlite_url, workflows=[labelled], **PLAIN) as runner:
+        definition = runner.core.registry.workflows[labelled.spec.full_name]
+        request = runner.core.submitter.request_named(definition, {"day": "monday"}, enqueue=True)
+        assert len(request.warnings) == 1
+        runner.core.submitter.submit([request])
+        handle = runner.get(request.accepted.result())
+        assert handle.result(30) == "monday" and "no hub is configured" in str(handle.attempts()[0].decision)
+        states = [row.new for _, row in handle.history() if row.pos == -1]
+        assert states[0] == "pending", "it had no owner at first"

@@ -57,7 +57,7 @@ class Definition:
         return tuple(found.values())
 
     # -- values -------------------------------------------------------------------------------------------------
-    def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def bind(self, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as a run's input: by name, checked, with defaults."""
         spec, name = self.spec, self.spec.name
         if spec.context_style:

@@ -100,8 +100,8 @@ def foreground_runner(
     queue = LineQueue()
     plan = Plan(config)
     warnings = plan.hub_warnings(known[0]) if drives and known else []
-    for warning in () if as_json else warnings:
-        print_line([(f"warning: {warning}", "yellow")], to=sys.stderr)
+    if not as_json:
+        print_warnings(warnings)
     with stdout_for_json(as_json), Interrupt() as interrupt, ExitStack() as stack:
         with notice_if_slow(database_wait_notice(config, database), quiet=as_json):
             runner = stack.enter_context(
@@ -178,15 +178,30 @@ class Hints(msgspec.Struct, frozen=True):
         return shlex.join((*words, "--database", self.database))
 
 
-def print_submitted(runner: Runner, run_id: str, *, as_json: bool, existing: RunView | None = None) -> int:
+def print_submitted(
+    runner: Runner,
+    handle: RunHandle[Any],
+    *,
+    as_json: bool,
+    existing: RunView | None = None,
+    quiet: bool = False,
+) -> int:
     """Prints the id of a run that was stored for another orchestrator, or of one that existed already."""
     if as_json:
-        print_json({"run_id": run_id, "state": "pending" if existing is None else str(existing.state)})
-    else:
-        print_line(run_id)
-        if existing is None:
-            print_line(f"stored; {_start_condition(runner)}", to=sys.stderr)
+        state = "pending" if existing is None else str(existing.state)
+        print_json({"run_id": handle.id, "state": state, "warnings": handle.warnings})
+        return Exit.OK
+    print_warnings(handle.warnings)
+    print_line(handle.id)
+    if existing is None and not quiet:
+        print_line(f"stored; {_start_condition(runner)}", to=sys.stderr)
     return Exit.OK
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Prints warnings to stderr."""
+    for warning in warnings:
+        print_line([(f"warning: {warning}", "yellow")], to=sys.stderr)
 
 
 def _start_condition(runner: Runner) -> str:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-import typer
 
-from turnout.cli.options import Database, Json, NoWait, Parameters, Target
+from turnout.cli.options import (
+    Arguments,
+    Database,
+    Json,
+    Key,
+    NoWait,
+    Parameters,
+    ParametersFile,
+    Priority,
+    Target,
+    Timeout,
+)
 from turnout.errors import InvalidInput
 from turnout.model.durations import seconds
 
 
 def run(
     target: Target,
+    arguments: Arguments = None,
     parameters: Parameters = None,
-    file: Annotated[
-        str | None,
-        typer.Option("--input", "-i", metavar="FILE|JSON", help="JSON object of parameters; - is standard input."),
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="Idempotency key: the same key and input give the same run.")] = None,
-    priority: Annotated[int, typer.Option(help="Higher goes first.")] = 0,
-    timeout: Annotated[str | None, typer.Option(help="Fail the run after this long, as 30s, 5m or 1h30m.")] = None,
+    file: ParametersFile = None,
+    key: Key = None,
+    priority: Priority = 0,
+    timeout: Timeout = None,
     no_wait: NoWait = False,
     as_json: Json = False,
     database: Database = None,
@@ -36,9 +44,33 @@ def run(
     turnout run shop.orders:fulfil -p customer=Ada -p total=21
     turnout run fulfil --input '{"customer": "Ada"}'      # a workflow of those that are configured
     turnout run flows/etl.py --input order.json --timeout 5m
-    turnout run flows/etl.py --no-wait        # for a Runner elsewhere
+    turnout run nightly.yaml -- monday LIMIT=10
+    turnout run flows/etl.py --no-wait        # for a Runner elsewhere, as turnout enqueue
     """
-    from turnout.authoring.parameters import parse_parameters
+    given = Start(target, parameters or (), file, key, priority, timeout, arguments or ())
+    return start(given, database, drives=not no_wait, as_json=as_json)
+
+
+class Start(msgspec.Struct, frozen=True):
+    """A run as the command line asks for it."""
+
+    target: str
+    parameters: Sequence[str] = ()
+    file: str | None = None
+    key: str | None = None
+    priority: int = 0
+    timeout: str | None = None
+    arguments: Sequence[str] = ()
+    """Values of parameters in their order, or ``NAME=value``."""
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.timeout is None else seconds(self.timeout, "--timeout")
+
+
+def start(given: Start, database: str | None, *, drives: bool, as_json: bool, quiet: bool = False) -> int:
+    """Drives the run in this process until it ends, or only stores it; returns the exit code."""
+    from turnout.authoring.parameters import named_arguments, parse_parameters
     from turnout.cli.foreground import (
         Hints,
         database_wait_notice,
@@ -50,24 +82,24 @@ def run(
     from turnout.runner.settings import configuration
     from turnout.runner.targets import find_workflow
 
-    config = configuration()
-    limit = None if timeout is None else seconds(timeout, "--timeout")
-    workflow = find_workflow(target, config.get("workflows") or (), (config.root,))
-    input = parse_parameters(workflow, parameters or (), input_file(file))
-    with foreground_runner(config, database, [workflow], as_json=as_json, drives=not no_wait) as foreground:
+    config, limit = configuration(), given.seconds
+    workflow = find_workflow(given.target, config.get("workflows") or (), (config.root,))
+    pairs = [*named_arguments(workflow, given.arguments), *given.parameters]
+    input = parse_parameters(workflow, pairs, input_file(given.file))
+    with foreground_runner(config, database, [workflow], as_json=as_json, drives=drives) as foreground:
         runner = foreground.runner
         with notice_if_slow(database_wait_notice(config, database), quiet=as_json):
             submitted_at = time.time()
-            handle = runner.submit_with(workflow, key=key, priority=priority, timeout=limit, input=input)
-        existing = None if key is None or (view := handle.status()).created_at >= submitted_at else view
+            handle = runner.submit_with(workflow, key=given.key, priority=given.priority, timeout=limit, input=input)
+        existing = None if given.key is None or (view := handle.status()).created_at >= submitted_at else view
         if existing is not None and not as_json:
             print_existing(existing)
-        if no_wait:
-            return print_submitted(runner, handle.id, as_json=as_json, existing=existing)
-        if key is not None:
+        if not drives:
+            return print_submitted(runner, handle, as_json=as_json, existing=existing, quiet=quiet)
+        if given.key is not None:
             runner.core.admin.take(handle.id)
         spec = runner.core.submitter.graph_of(workflow).spec
-        return foreground.drive(handle, spec, Hints(target, database))
+        return foreground.drive(handle, spec, Hints(given.target, database))
 
 
 INPUT_HINT = """--input FILE, --input - for standard input, or the JSON itself: --input '{"name": "Ada"}'"""

@@ -13,7 +13,7 @@ from turnout.cli.failure import Exit
 from turnout.cli.format import MARKS, workflow_name
 from turnout.cli.options import Code, Database, Json, NoWait, Parameters, Run, Yes
 from turnout.cli.output import confirmed, print_json, print_line
-from turnout.errors import InvalidInput, InvalidTarget, TurnoutError, WaitTimedOut
+from turnout.errors import InvalidTarget, TurnoutError, WaitTimedOut
 
 if TYPE_CHECKING:
     from turnout.cli.foreground import AnyWorkflow
@@ -58,13 +58,14 @@ def resume(
         return 0
     from turnout.cli.database import open_store
     from turnout.cli.foreground import Hints, foreground_runner
+    from turnout.runner.run_commands import check_open
     from turnout.runner.run_reader import find_run
     from turnout.runner.settings import configuration
 
     config = configuration()
     with open_store(database) as store:
         stored = find_run(store, run)
-        _check_open(stored, "resume")
+        check_open(stored, "resume")
         workflows = workflows_of(config, target, store, stored)
     with foreground_runner(config, database, workflows, as_json=as_json) as foreground:
         runner = foreground.runner
@@ -108,7 +109,7 @@ def rerun(
         runner = foreground.runner
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
-            return print_submitted(runner, handle.id, as_json=as_json)
+            return print_submitted(runner, handle, as_json=as_json)
         spec = runner.core.reader.spec_of(handle.id)
         return foreground.drive(handle, spec, Hints(target, database))
 
@@ -173,11 +174,12 @@ def apply_command(wanted: str, kind: str, database: str | None, reason: str | No
 
     from turnout.cli.database import open_store
     from turnout.runner import Runner
+    from turnout.runner.run_commands import check_command
     from turnout.runner.run_reader import find_run
 
     with open_store(database) as store:
         stored = find_run(store, wanted)
-    _check(stored, kind)
+    check_command(stored, kind)
     run_id = stored.new.run_id
     with Runner(database, workflows=(), executors={}, drives=False, routing=None) as runner:
         try:
@@ -205,23 +207,6 @@ def _driver(store: Store, run_id: str) -> Driver:
         if known is not Driver.NOT_DRIVEN or time.monotonic() > until or not live_orchestrators(store):
             return known
         time.sleep(0.1)
-
-
-def _check_open(stored: StoredRun, kind: str) -> None:
-    if stored.row.state.terminal:
-        raise InvalidInput(
-            f"run {stored.new.run_id} is {stored.row.state} already: there is nothing to {kind}",
-            code="run_ended",
-            hint="`turnout runs rerun RUN` makes a new run of it",
-        )
-
-
-def _check(stored: StoredRun, kind: str) -> None:
-    from turnout.model.states import RunState
-
-    _check_open(stored, kind)
-    if kind in ("pause", "resume") and stored.row.state is RunState.CANCELLING:
-        raise InvalidInput(f"run {stored.new.run_id} is being cancelled: it cannot {kind}", code="run_cancelling")
 
 
 def workflows_of(config: Config, target: str | None, store: Store, run: StoredRun) -> list[AnyWorkflow]:

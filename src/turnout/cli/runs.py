@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +12,9 @@ from turnout.cli import run_control
 from turnout.cli.format import MARKS, format_duration, format_time, one_line, short_id, workflow_name
 from turnout.cli.options import Database, Group, Json, Run, default_command
 from turnout.cli.output import Span, plain, print_json, print_line, print_result, print_rows
-from turnout.errors import InvalidInput, RunNotFinished
 
 if TYPE_CHECKING:
-    from turnout.contracts.store import ReadStore
     from turnout.model.driver import Driver
-    from turnout.model.rows import StoredRun
     from turnout.runner.views import RunView
 
 
@@ -105,7 +102,7 @@ def output(
     turnout runs output last "price[3]"
     """
     from turnout.cli.database import open_store
-    from turnout.runner.run_reader import find_run
+    from turnout.runner.run_reader import find_run, read_output
 
     with open_store(database) as store:
         stored = find_run(store, run)
@@ -161,24 +158,3 @@ def run_cells(view: RunView, driver: Driver) -> list[Span]:
         (format_time(view.created_at), "dim"),
         (one_line(note, max(60, len(not_driven))), "dim"),
     ]
-
-
-def read_output(store: ReadStore, stored: StoredRun, task: str | None) -> Any:
-    """Returns the result of the run, or the output of one of its tasks. Raises an error if there is none."""
-    from turnout.model.names import is_hook
-    from turnout.model.states import RunState, TaskState
-    from turnout.runner.run_reader import find_task, stored_output, stored_result
-    from turnout.runner.views import failure_of
-
-    run_id, state = stored.new.run_id, stored.row.state
-    rows = store.tasks(run_id, outputs=False)
-    if task is not None:
-        row = find_task(run_id, rows, task)
-        if row.state is not TaskState.COMPLETED:
-            raise InvalidInput(f"task {task!r} is {row.state}: it has no output", code="no_output", task=task)
-        return stored_output(store, stored, rows, row)
-    if not state.terminal:
-        raise RunNotFinished(f"run {run_id} is {state}: it has no result yet", run_id=run_id)
-    if state is not RunState.COMPLETED:
-        raise failure_of(stored, [row for row in rows if not is_hook(row.name)])
-    return stored_result(store, stored, rows)

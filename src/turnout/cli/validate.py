@@ -36,9 +36,8 @@ def validate(
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import declared_by, load_workflows
+    from turnout.runner.targets import load_workflows, yaml_files
     from turnout.runner.workflow_files import is_workflow_file
-    from turnout.runner.yaml_targets import NOTHING
 
     config = configuration()
     wanted = targets or config.get("workflows")
@@ -47,15 +46,12 @@ def validate(
             "there is nothing to validate: name a file or module, or set `workflows` in the configuration",
             code="no_target",
         )
-    plan = Plan(config)
-    places = list(expanded(list(wanted)))
-    in_yaml = [target for target, _ in places if is_workflow_file(target)]
-    declared = declared_by((*(config.get("workflows") or ()), *in_yaml), (config.root,)) if in_yaml else NOTHING
+    plan, files = Plan(config), yaml_files(config.get("workflows") or (), (config.root,))
     found: list[dict[str, Any]] = []
-    for target, folder in places:
+    for target, folder in expanded(list(wanted)):
         try:
             if is_workflow_file(target):
-                found += checked_file(target, folder, declared, partial(_checked, target, plan))
+                found += checked_file(target, folder, files, partial(_checked, target, plan))
             else:
                 found += [_checked(target, plan, each) for each in load_workflows(target, (config.root,))]
         except TurnoutError as error:

@@ -10,7 +10,7 @@ from turnout.cli.format import format_count
 
 if TYPE_CHECKING:
     from turnout.cli.output import Line
-    from turnout.runner.yaml_targets import AnyWorkflow, Declared
+    from turnout.runner.yaml_targets import AnyWorkflow, YamlFiles
 
 _STYLES = {"error": "red", "warning": "yellow", "note": "dim"}
 
@@ -28,15 +28,14 @@ def expanded(targets: list[str]) -> Iterator[tuple[str, Path | None]]:
 
 
 def checked_file(
-    target: str, folder: Path | None, declared: Declared, check: Callable[[AnyWorkflow], dict[str, Any]]
+    target: str, folder: Path | None, files: YamlFiles, check: Callable[[AnyWorkflow], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Returns a document for every workflow of the file, or one if there are errors; the first has the findings."""
     from turnout.authoring.yaml.findings import has_errors
-    from turnout.runner.workflow_files import base_of
-    from turnout.runner.yaml_targets import compile_path
+    from turnout.runner.workflow_files import base_of, read_workflow_file
 
     path = Path(target)
-    compiled = compile_path(path, declared, folder)
+    compiled = files.compile(read_workflow_file(path, folder))
     findings = [
         {
             "file": str(base_of(path, folder)) if each.source == "base" else target,

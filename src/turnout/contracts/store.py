@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from turnout.model.access import AuditRow, NewToken, TokenRow
 from turnout.model.events import ExecutionResult
 from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
@@ -29,12 +30,15 @@ from turnout.model.rows import (
     RunWrite,
     Session,
     SessionHealth,
+    StoredDecision,
+    StoredMove,
     StoredRun,
     StoreFacts,
     StoreUse,
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
 from turnout.model.states import RunState, TaskState
 
 
@@ -224,6 +228,12 @@ class ReadStore(Protocol):
         or its last segment."""
         ...
 
+    def find_runs(
+        self, wanted: RunFilter = ALL_RUNS, *, limit: int = 100, before: str | None = None
+    ) -> list[StoredRun]:
+        """Returns the runs that the filter finds, newest first; ``before`` is the last run id of the previous page."""
+        ...
+
     def open_runs(self, limit: int) -> list[StoredRun]:
         """Returns runs that have not ended, newest first. Its cost does not depend on how many have ended."""
         ...
@@ -268,6 +278,15 @@ class ReadStore(Protocol):
         """(time by the database's clock, move), in order."""
         ...
 
+    def moves(self, run_id: str, *, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[StoredMove]:
+        """Returns the moves of a run behind this position, which is (seq, part), in order. A run has one writer at a
+        time, so a reader that continues after the last position misses none."""
+        ...
+
+    def decisions(self, limit: int) -> list[StoredDecision]:
+        """Returns the latest decisions about tasks, newest runs first."""
+        ...
+
     def workflow(self, version: str) -> str | None:
         """The spec of this version as JSON text."""
         ...
@@ -279,6 +298,20 @@ class ReadStore(Protocol):
 
     def about(self) -> StoreFacts:
         """The server's version, its clock and the schema: for health."""
+        ...
+
+
+class ChangeStore(Protocol):
+    """Knows which runs have changed their state, whichever process has changed them."""
+
+    def run_changes(self, after: int, limit: int) -> list[RunChange]:
+        """Returns changes behind this position, in the order in which they became readable: a reader that continues
+        after the last position misses none, however many processes write. All changes of one position are returned
+        together. On PostgreSQL changes become readable when every older transaction that writes has ended."""
+        ...
+
+    def change_span(self) -> ChangeSpan:
+        """Returns the positions from which a reader can continue."""
         ...
 
 
@@ -330,7 +363,67 @@ class RetentionStore(Protocol):
         ...
 
 
-class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, RetentionStore, Protocol):
+class AccessStore(Protocol):
+    """Keeps the tokens of the server, and the audit of what was done with them."""
+
+    def add_token(self, token: NewToken) -> TokenRow:
+        """Stores a token. Of one with a parent, the parent has to be usable: StoreRejected otherwise."""
+        ...
+
+    def add_first_token(self, token: NewToken) -> bool:
+        """Stores the token if none was ever stored. True for one of all callers, also if several call at once."""
+        ...
+
+    def token(self, digest: str) -> TokenRow | None:
+        """Returns the token with this digest of its secret, whatever its state. A session of a browser is revoked and
+        expires with the token that it was made with."""
+        ...
+
+    def tokens(self) -> list[TokenRow]:
+        """Returns all tokens, the oldest first, without sessions of browsers."""
+        ...
+
+    def usable_tokens(self, token_ids: Sequence[str]) -> frozenset[str]:
+        """Returns those of these tokens that are neither revoked nor expired."""
+        ...
+
+    def has_usable_token(self) -> bool:
+        """True if any token is neither revoked nor expired."""
+        ...
+
+    def revoke_token(self, token_id: str) -> bool:
+        """Revokes a token, and the sessions that were made with it. False: no such token is there, or it was revoked
+        before."""
+        ...
+
+    def record_use(self, last_used: Mapping[str, float]) -> None:
+        """Stores when tokens were last used; earlier times than the stored ones change nothing."""
+        ...
+
+    def add_audit(self, entries: Sequence[AuditRow]) -> None:
+        """Stores entries in this order, at the database's time."""
+        ...
+
+    def audit(self, *, limit: int = 100, before: int | None = None, actor: str | None = None) -> list[AuditRow]:
+        """Returns entries, the newest first; ``before`` is the id of the last entry of the previous page."""
+        ...
+
+    def prune_audit(self, older_than: float) -> int:
+        """Deletes entries that are older than so many seconds; returns how many."""
+        ...
+
+
+class Store(
+    LedgerStore,
+    OwnershipStore,
+    MessageStore,
+    ReadStore,
+    ChangeStore,
+    LogStore,
+    RetentionStore,
+    AccessStore,
+    Protocol,
+):
     """All roles of one database, and how it is opened and closed."""
 
     url: str

@@ -162,6 +162,11 @@ class DefaultDispatcher:
         self._decided.clear()
         return warnings
 
+    def check(self, config: RoutingConfig) -> list[str]:
+        """Checks rules against the executors and all workflows named so far, and changes nothing. Returns warnings."""
+        executors = {key: slot.executor for key, slot in self._slots.items()}
+        return validate_routing(config, executors, self._settings, list(self._workflows.values()))
+
     def validate(self, workflows: Iterable[WorkflowSpec] = ()) -> list[str]:
         """Checks the rules against the executors and all workflows named so far; returns (and logs) warnings."""
         known = {**self._workflows, **{workflow.full_name: workflow for workflow in workflows}}

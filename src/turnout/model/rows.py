@@ -119,6 +119,28 @@ class HistoryRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """JSON text: the decision, the reason or the error."""
 
 
+class StoredMove(msgspec.Struct, frozen=True, gc=False):
+    """A move as it is read back; (``move.seq``, ``part``) is its position in the history of its run."""
+
+    at: float
+    """When it was committed, by the database's clock."""
+    part: int
+    """1 for the claim of a poller, which shares its seq with the move before it, else 0."""
+    move: HistoryRow
+
+
+class StoredDecision(msgspec.Struct, frozen=True, gc=False):
+    """Where a task of a run goes, as it was decided."""
+
+    run_id: str
+    version: str
+    pos: int
+    """The position of the task in the graph; for an item, that of its mapped task."""
+    executor: str
+    reason: str | None
+    labels: dict[str, str] | None
+
+
 class ParentAnswer(msgspec.Struct, frozen=True, gc=False):
     """The row that the end of a child run adds to its parent's inbox."""
 

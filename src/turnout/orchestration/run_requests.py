@@ -46,6 +46,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     reuse: Sequence[TaskRow] = ()
     rerun_of: str | None = None
     parent: ParentTask | None = None
+    unowned: bool = False
+    """True: it is stored for any orchestrator, and not started here at once."""
     answered: bool = True
     """True if a caller gets the answer: it is refused while a hub that it needs is not up. Otherwise the run is stored,
     and its tasks wait for the hub."""
@@ -88,7 +90,7 @@ class RunRequests:
         warnings = self._warnings(request, new)
         if request.definition is not None:
             self._registry.keep(new, request.definition)
-        return Submission(request.graph, new, Reply(), Reply(), request.reuse, warnings)
+        return Submission(request.graph, new, Reply(), Reply(), request.reuse, warnings, request.unowned)
 
     def _warnings(self, request: RunRequest, new: NewRun) -> tuple[str, ...]:
         if self._admission is None or not request.answered:

@@ -184,12 +184,8 @@ class Plan:
         return spec, warnings
 
     def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
-        """Returns warnings about these workflows together, by the function that a Runner calls when it starts; raises
-        also for what a submission would be refused for."""
-        known = tuple(workflows)
-        for workflow in known:
-            self.hub_warnings(workflow)
-        return validate_all(self._dispatcher, registry_of(known, self._tenant), self._settings.rules_origin)
+        """Returns warnings about these workflows together, by the function that a Runner calls when it starts."""
+        return validate_all(self._dispatcher, registry_of(workflows, self._tenant), self._settings.rules_origin)
 
     def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
         """Returns where each task goes, by the function that decides it in a run."""

@@ -24,8 +24,9 @@ from turnout.runner.config_schema import (
     overlaid,
 )
 from turnout.runner.config_sources import find_file, foreign_variables, keys_of_file, keys_of_variables
+from turnout.runner.server_settings import SERVER, ServerSettings
 
-S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings)
+S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings, ServerSettings)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -87,6 +88,11 @@ class Config(msgspec.Struct, frozen=True):
     @property
     def step_execution(self) -> PubSubSettings | None:
         return self._checked(PubSubSettings(), STEP_EXECUTION, self._table(STEP_EXECUTION))
+
+    @property
+    def server(self) -> ServerSettings:
+        """Returns the settings of the server; it has defaults for all of them."""
+        return self._checked(ServerSettings(), SERVER, self._table(SERVER)) or ServerSettings()
 
     @property
     def hub(self) -> HubSettings | None:

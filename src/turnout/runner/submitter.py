@@ -81,7 +81,10 @@ class Submitter:
         return text_diagram(self.graph_of(workflow).spec)
 
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
-        definition = self._registry.define(workflow, self._config.tenant)
+        return self._checked_definition(self._registry.define(workflow, self._config.tenant))
+
+    def _checked_definition(self, definition: Definition) -> Definition:
+        """Returns the definition, once its routes are checked."""
         spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
             # Where runs are only handed in, the executors that their orchestrators have are not known.
@@ -103,15 +106,29 @@ class Submitter:
                 f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
             )
         definition = self._define(workflow)
+        return self._request(definition, definition.bind(*args, **kwargs), options)
+
+    def request_named(
+        self, definition: Definition, input: Mapping[str, Any], options: Options = DEFAULTS, *, enqueue: bool = False
+    ) -> Submission:
+        """Returns a checked submission of a registered workflow; with ``enqueue``, one that any orchestrator may claim.
+        Nothing is written yet."""
+        self._checked_definition(definition)
+        return self._request(definition, definition.bind(**input), options, enqueue=enqueue)
+
+    def _request(
+        self, definition: Definition, input: Mapping[str, Any], options: Options, *, enqueue: bool = False
+    ) -> Submission:
         graph = definition.graph
         return self._requests.build(
             RunRequest(
                 graph=graph,
                 definition=definition,
-                input=definition.bind(*args, **kwargs),
+                input=input,
                 key=options.key,
                 priority=options.priority,
                 timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+                unowned=enqueue,
             )
         )
 
@@ -139,7 +156,9 @@ class Submitter:
         """True if ``submit`` would have to wait."""
         return not self._throttle.open
 
-    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Submission:
+    def rerun(
+        self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None, key: str | None = None
+    ) -> Submission:
         """Returns a request for a new run that reuses finished outputs of the old one. Reads the store."""
         run = self._reader.stored(run_id)
         old = self._graphs.stored(run.new.version)
@@ -162,6 +181,7 @@ class Submitter:
                 graph=graph,
                 definition=definition,
                 input=given,
+                key=key,
                 priority=run.new.priority,
                 timeout=timeout if timeout is not None else graph.spec.timeout,
                 reuse=reuse,

@@ -1,7 +1,8 @@
 """Loads workflows and modules by targets, such as ``shop.orders:fulfil``, ``flows/orders.py`` or ``nightly.yaml``.
 
-A target is ``module``, ``file.py`` or ``file.yaml``, each also with ``:workflow``. A Python file is imported under the
-name that it would have as a module, so that other processes can import its functions by it.
+A target is a module or a file in Python or YAML, with ``:workflow`` behind it where one of several is meant, or a
+folder of files. A Python file is imported under the name that it would have as a module, so that other processes can
+import its functions by it.
 """
 
 from __future__ import annotations
@@ -14,32 +15,38 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.names import suggest
-from turnout.runner.workflow_files import is_workflow_file
-from turnout.runner.yaml_targets import NOTHING, Declared, chosen, load_all_yaml, load_yaml, loadable_yaml
+from turnout.runner.workflow_files import files_of, is_workflow_file
+
+if TYPE_CHECKING:
+    from turnout.runner.yaml_targets import YamlFiles
 
 AnyWorkflow = Workflow[..., Any]
 _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
 
 
-def load_workflow(target: str, search: Iterable[Path] = (), declared: Declared = NOTHING) -> AnyWorkflow:
-    """Returns the one workflow that the target names. A YAML file may name what is declared."""
+def load_workflow(target: str, search: Iterable[Path] = (), configured: Iterable[str] = ()) -> AnyWorkflow:
+    """Returns the one workflow that the target names. A file in YAML may use tasks of the configured modules."""
     place, name = _split(target)
     if is_workflow_file(place):
-        return chosen(target, name, load_yaml(place, search, declared))
-    found = workflows_of(load_module(place, search))
+        from turnout.runner.yaml_targets import found_file
+
+        # The first is the workflow of the file; the others are local to it, and can be named.
+        loaded = yaml_files(configured, search).load(found_file(place, search))
+        found: dict[str, AnyWorkflow] = {each.name: each for each in (loaded if name else loaded[:1])}
+    else:
+        found = workflows_of(load_module(place, search))
     if name:
-        workflow = found.get(name) or next((each for each in found.values() if each.name == name), None)
-        if workflow is None:
+        chosen = found.get(name) or next((each for each in found.values() if each.name == name), None)
+        if chosen is None:
             raise InvalidTarget(
                 f"{place} has no workflow {name!r}{suggest(name, found)}", code="no_such_workflow", target=target
             )
-        return workflow
+        return chosen
     if not found:
         raise InvalidTarget(
             f"{place} defines no workflow: decorate a function with @workflow", code="no_workflow", target=target
@@ -55,16 +62,14 @@ def load_workflow(target: str, search: Iterable[Path] = (), declared: Declared =
 
 def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path] = ()) -> AnyWorkflow:
     """Returns the one workflow that the target names; a bare name is first looked up in the configured workflows."""
-    places, others = tuple(search), tuple(configured)
-    in_yaml = [each for each in (target, *others) if is_workflow_file(each.rpartition(":")[0] or each)]
-    declared = declared_by(others, places) if in_yaml else NOTHING
+    places, configured = tuple(search), tuple(configured)
     if not _BARE.fullmatch(target):
-        return load_workflow(target, places, declared)
+        return load_workflow(target, places, configured)
     found: list[tuple[str, AnyWorkflow]] = []
     broken: TurnoutError | None = None
-    for place in others:
+    for place in configured:
         try:
-            found += [(place, each) for each in load_workflows(place, places, declared)]
+            found += [(place, each) for each in load_workflows(place, places, configured)]
         except TurnoutError as error:
             broken = broken or error
     named = {place: each for place, each in found if target in (each.name, f"{each.package}::{each.name}")}
@@ -91,37 +96,51 @@ def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path]
 
 
 def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """Returns the workflows of all these targets; those of YAML files may call the others."""
-    places, given = tuple(search), tuple(targets)
-    in_yaml = [target for target in given if is_workflow_file(target)]
-    in_python = [target for target in given if target not in in_yaml]
-    found = [workflow for target in in_python for workflow in load_workflows(target, places)]
-    return found + (load_all_yaml(in_yaml, places, declared_by(in_python, places)) if in_yaml else [])
+    """Returns the workflows of all these targets."""
+    places, configured = tuple(search), tuple(targets)
+    return [workflow for target in configured for workflow in load_workflows(target, places, configured)]
 
 
-def load_workflows(target: str, search: Iterable[Path] = (), declared: Declared = NOTHING) -> list[AnyWorkflow]:
-    """Returns all workflows that the target names: one, those of a module, or the main one of a YAML file."""
+def load_workflows(target: str, search: Iterable[Path] = (), configured: Iterable[str] = ()) -> list[AnyWorkflow]:
+    """Returns all workflows that the target names: one, or those of a module or a folder."""
     place, name = _split(target)
     if name or is_workflow_file(place):
-        return [load_workflow(target, search, declared)]
+        return [load_workflow(target, search, configured)]
+    if folder := _folder(place, search):
+        return _of_folder(folder, search, configured)
     found = list(workflows_of(load_module(place, search)).values())
     return found or [load_workflow(target, search)]
 
 
-def declared_by(targets: Iterable[str], search: Iterable[Path] = ()) -> Declared:
-    """Returns the tasks and workflows of these targets, for YAML files to name. A target that cannot be loaded declares
-    nothing."""
-    places, given = tuple(search), [(_split(target)[0], target) for target in targets]
-    declared = NOTHING
-    for place in dict.fromkeys(place for place, _ in given if not is_workflow_file(place)):
-        try:
-            module = load_module(place, places)
-        except TurnoutError:
-            continue
-        tasks = {**declared.tasks, **tasks_of(module)}
-        declared = Declared(tasks, declared.workflows).with_workflows(workflows_of(module).values())
-    in_yaml = [target for place, target in given if is_workflow_file(place)]
-    return declared.with_workflows(loadable_yaml(in_yaml, places, declared)[0])
+def yaml_files(configured: Iterable[str], search: Iterable[Path]) -> YamlFiles:
+    """Returns the loader of workflow files in a project with these configured workflows."""
+    from turnout.runner.yaml_targets import DeclaredTasks, YamlFiles
+
+    places = tuple(search)
+    modules = [place for each in configured if not is_workflow_file(place := _split(each)[0])]
+    return YamlFiles(
+        DeclaredTasks(lambda: [load_module(each, places) for each in modules if not _folder(each, places)])
+    )
+
+
+def _folder(place: str, search: Iterable[Path]) -> Path | None:
+    """Returns the folder of workflow files that the place is; a package is none, and neither is a module's name."""
+    for root in (Path.cwd(), *search):
+        folder = root / place
+        if folder.is_dir() and not (folder / "__init__.py").is_file() and ("/" in place or any(folder.glob("*.y*ml"))):
+            return folder
+    return None
+
+
+def _of_folder(folder: Path, search: Iterable[Path], configured: Iterable[str]) -> list[AnyWorkflow]:
+    loader = yaml_files(configured, search)
+    found: list[AnyWorkflow] = []
+    for path in files_of(folder):
+        if is_workflow_file(path.name):
+            found.append(loader.load(path, folder)[0])
+        else:
+            found += workflows_of(load_module(str(path), search)).values()
+    return found
 
 
 def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
@@ -129,15 +148,6 @@ def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
     there = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
     own = {name: each for name, each in there.items() if _home(each) in (None, module.__name__)}
     return own or there
-
-
-def tasks_of(module: ModuleType) -> dict[str, Task[..., Any]]:
-    """Returns the tasks in Python that the module declares, by ``module:function``."""
-    return {
-        f"{module.__name__}:{name}": value
-        for name, value in vars(module).items()
-        if isinstance(value, Task) and value.body.kind == "python" and value.ref.startswith(f"{module.__name__}:")
-    }
 
 
 def _home(workflow: AnyWorkflow) -> str | None:

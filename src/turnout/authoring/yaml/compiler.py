@@ -59,7 +59,7 @@ def compile_file(
     made: dict[str, YamlWorkflow] = {}
     for each in order:
         document, reporter = documents[each], Reporter(marks[each])
-        made[each] = _compiled(document, reporter, tasks, {**workflows, **made}, text, name)
+        made[each] = _compiled(document, reporter, tasks, workflows, made, text, name)
         findings += reporter.findings
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
@@ -90,10 +90,11 @@ def _compiled(
     reporter: Reporter,
     tasks: Mapping[str, AnyTask],
     workflows: Mapping[str, AnyWorkflow],
+    local: Mapping[str, AnyWorkflow],
     text: str,
     name: str,
 ) -> YamlWorkflow:
-    builder = TaskBuilder(document, reporter, tasks, workflows)
+    builder = TaskBuilder(document, reporter, tasks, workflows, local)
     nodes = builder.build()
     source = YamlSource(document, nodes, builder.result(), builder.gate, f"{name}.yaml")
     workflow = YamlWorkflow(document, source, text)

@@ -18,6 +18,7 @@ from turnout.authoring.yaml.expressions import constant, is_constant
 from turnout.authoring.yaml.inputs import input_name
 from turnout.authoring.yaml.scopes import Scopes
 from turnout.authoring.yaml.step_task import StepTask
+from turnout.errors import InvalidWorkflow
 from turnout.model.names import hook_name, suggest
 from turnout.model.retry import RetryPolicy
 from turnout.model.spec import (
@@ -57,11 +58,13 @@ class TaskBuilder:
         reporter: Reporter,
         tasks: Mapping[str, AnyTask],
         workflows: Mapping[str, AnyWorkflow],
+        local: Mapping[str, AnyWorkflow],
     ) -> None:
         self._document = document
         self._reporter = reporter
         self._tasks = tasks
         self._workflows = workflows
+        self._local = local
         self._scopes = Scopes(document)
         self._nodes: dict[str, Node] = {}
         self._kept: dict[str, set[str]] = {}
@@ -136,9 +139,14 @@ class TaskBuilder:
     def _add_call(self, step: StepDocument, depends: tuple[str, ...]) -> None:
         assert step.call is not None
         self._refuse_commands_only(step, "call")
-        workflow = self._workflows.get(step.call)
+        try:
+            workflow = self._local.get(step.call) or self._workflows.get(step.call)
+        except InvalidWorkflow as error:
+            self._reporter.report("error", error.code, error.message, f"{step.where}.call")
+            return
         if workflow is None:
-            why = f"{step.where}.call is {step.call!r}, which is no workflow here{suggest(step.call, self._workflows)}"
+            known = suggest(step.call, [*self._local, *self._workflows])
+            why = f"{step.where}.call is {step.call!r}, which is no workflow here{known}"
             self._reporter.report("error", "unknown_workflow", why, f"{step.where}.call")
             return
         if step.worker_selector is not None:
