@@ -1,20 +1,18 @@
 """Workflow files of the kinds that teams write, each with its input, the end of its run and its result.
 
-A file of the corpus holds several: a line ``=== NAME {input} -> END {result}`` begins each. The end ``validates`` means
-that a run needs what a test machine does not have.
+A file of the corpus holds several: ``=== name``, the text, and lines that begin with ``-->``. The end ``validates``
+means that a run needs what a test machine does not have.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnout import task
 
 FOLDER = Path(__file__).parents[1] / "yaml_corpus"
-_HEAD = re.compile(r"^=== (\S+)(?: (\{.*\}))? -> (completed|failed|validates)(?: (.*))?$", re.MULTILINE)
 
 
 class CorpusFile(NamedTuple):
@@ -22,22 +20,22 @@ class CorpusFile(NamedTuple):
     text: str
     input: dict[str, Any]
     end: str
+    """``completed``, ``failed`` or ``validates``."""
     result: Any
-    """None: it is not compared."""
+    """Some of the outputs; None: they are not compared."""
 
 
 def corpus() -> list[CorpusFile]:
-    found: list[CorpusFile] = []
-    for path in sorted(FOLDER.glob("*.yamls")):
-        text = path.read_text(encoding="utf-8")
-        heads = list(_HEAD.finditer(text))
-        assert len(heads) == text.count("\n=== ") + text.startswith("=== "), f"a head in {path.name} cannot be read"
-        ends = [*(head.start() for head in heads[1:]), len(text)]
-        for head, end in zip(heads, ends, strict=True):
-            name, given, state, result = head.groups()
-            body = text[head.end() + 1 : end].rstrip("\n") + "\n"
-            found.append(CorpusFile(name, body, json.loads(given or "{}"), state, json.loads(result or "null")))
-    return found
+    parts = [part for path in sorted(FOLDER.glob("*.txt")) for part in path.read_text("utf-8").split("=== ")[1:]]
+    return [_file(part) for part in parts]
+
+
+def _file(part: str) -> CorpusFile:
+    name, *lines = part.rstrip("\n").split("\n")
+    marks = dict(line.removeprefix("--> ").partition(" ")[::2] for line in lines if line.startswith("--> "))
+    text = "".join(f"{line}\n" for line in lines if not line.startswith("--> "))
+    [end] = marks.keys() & {"completed", "failed", "validates"}
+    return CorpusFile(name, text, json.loads(marks.get("input", "{}")), end, json.loads(marks[end] or "null"))
 
 
 @task
@@ -45,5 +43,5 @@ def double(number: int) -> int:
     return 2 * number
 
 
-TASKS = {f"{double.ref}": double}
+TASKS = {double.ref: double}
 """The tasks that ``python:`` may name in the corpus."""
