@@ -163,7 +163,7 @@ def test_tokens_are_made_listed_and_revoked(project: Project) -> None:
     assert made.out.strip() not in listed.out and "ci" in project.run("tokens").out
     assert "is revoked" in project.run("tokens", "revoke", "ci").out
     again = project.run("tokens", "revoke", "ci", "--json")
-    assert (again.code, again.error["code"]) == (1, "token_not_found")
+    assert (again.code, again.error["code"]) == (2, "token_not_found")
     for wrong, code in ((("--role", "root"), "unknown_role"), (("--expires", "0s"), "invalid_input")):
         done = project.run("tokens", "create", "x", *wrong, "--json")
         assert (done.code, done.error["code"]) == (2, code)

@@ -55,7 +55,7 @@ default_command(app, ls, "Manage access to the server. Without a command, list t
 @app.command()
 @placed
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who or what uses it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the person or program that uses it.")],
     role: Annotated[str, typer.Option(metavar="ROLE", help="viewer, operator, author or admin.")] = Role.VIEWER.value,
     expires: Annotated[
         str | None, typer.Option(metavar="DURATION", help="For how long it is valid, as 30d; else until revoked.")

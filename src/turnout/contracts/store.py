@@ -39,6 +39,7 @@ from turnout.model.rows import (
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.run_figures import EndedRuns, EndedTasks
 from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
 from turnout.model.states import RunState, TaskState
 
@@ -364,6 +365,23 @@ class RetentionStore(Protocol):
         ...
 
 
+class FigureStore(Protocol):
+    """Counts what has ended, for metrics. Its cost depends on what ended in the time that is asked for only."""
+
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+    def ended_runs(self, after: float, until: float) -> list[EndedRuns]:
+        """Returns the runs that ended after the first and until the second time, by workflow and state."""
+        ...
+
+    def ended_tasks(self, after: float, until: float) -> list[EndedTasks]:
+        """Returns the tasks of those runs, by workflow, executor and state. Tasks that never had an attempt are left
+        out."""
+        ...
+
+
 class AccessStore(Protocol):
     """Keeps the tokens of the server, and the audit of what was done with them."""
 
@@ -471,6 +489,7 @@ class Store(
     RetentionStore,
     AccessStore,
     DefinitionStore,
+    FigureStore,
     Protocol,
 ):
     """All roles of one database, and how it is opened and closed."""

@@ -130,7 +130,7 @@ class StoredMove(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredDecision(msgspec.Struct, frozen=True, gc=False):
-    """Where a task of a run goes, as it was decided."""
+    """The stored decision about a task of a run."""
 
     run_id: str
     version: str

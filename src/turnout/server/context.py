@@ -13,6 +13,7 @@ from turnout.runner.server_settings import ServerSettings
 from turnout.server.access import Access
 from turnout.server.audit import Audit
 from turnout.server.event_streams import EventStreams
+from turnout.server.run_metrics import RunMetrics
 from turnout.server.run_source import RunFacts
 from turnout.server.store_probe import StoreProbe
 from turnout.server.streams import Streams
@@ -35,6 +36,7 @@ class ServerContext:
         self.events = EventStreams(self.streams, self.in_thread)
         self.run_facts = RunFacts(core.store, core.log_writer, core.reader.seq_of)
         self.probe = StoreProbe(core.store)
+        self.run_metrics = RunMetrics(core.store)
         self.stopping = False
 
     @property

@@ -17,6 +17,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from turnout.errors import AccessDenied, RequestError, StoreUnreachable, TurnoutError
 from turnout.model.access import AuditRow, Role, masked
 from turnout.model.durations import seconds
+from turnout.model.texts import printable_line
 from turnout.server.access import csrf_token
 from turnout.server.caller import CSRF_HEADER, PROBES, Head, bearer_of, check_head, cookie_of, sender_of
 from turnout.server.context import ServerContext
@@ -78,7 +79,8 @@ class Gateway:
         except TurnoutError as error:
             await answer.refuse(error)
         except Exception as error:
-            log.exception("request %s: %s %s failed", exchange.request_id, head.method, masked(head.path))
+            path = printable_line(masked(head.path))
+            log.exception("request %s: %s %s failed", exchange.request_id, head.method, path)
             await answer.refuse(error)
         finally:
             self._in_flight -= 1
@@ -195,7 +197,7 @@ class Answer:
     async def _record(self, status: int) -> None:
         caller, head, exchange = self._exchange.caller, self._head, self._exchange
         took = time.perf_counter() - self._began
-        target = masked(head.path)[:MAX_TARGET]
+        target = printable_line(masked(head.path))[:MAX_TARGET]
         log.info("request %s: %s %s %d %.1f ms", exchange.request_id, head.method, target, status, 1e3 * took)
         # Without a caller nothing was changed; failed sign-ins are recorded all the same.
         if self._recorded or not head.changes or (caller is None and head.path != "/api/v1/session"):
