@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from kit.dispatcher import FakeDispatcher
-from kit.loop import ManualLoop
+from kit.loop import LoopLanes, ManualLoop
 from kit.runs import RunTable, new_run
 from kit.store import MemoryStore
 from turnout.authoring.registry import Registry
@@ -109,7 +109,9 @@ class Parts:
         self.background = Background(loop, StoreThreads(4, 1.0))
         self.runs = ActiveRuns(self.registry, self.dispatcher, self.queues)
         self.graphs = GraphCache(self.store)
-        self.ledger = Ledger(self.store, max_commit=512, topics_of=lambda writes: frozenset())
+        self.ledger = Ledger(
+            self.store, max_commit=512, topics_of=lambda writes: frozenset(), lanes=LoopLanes(self.loop)
+        )
         self.wakeups = Wakeups()
         self.shadows = Shadows()
         self.capacity_queue = CapacityQueue()
