@@ -4,13 +4,14 @@
     python tools/reference.py --check   # names the pages that are not current, and fails if there are any
 
 A part stands between ``<!-- generated: NAME -->``, or ``<!-- generated: settings TABLE -->``, and ``<!-- end -->``. The
-site is built with the parts made anew; a test compares the files.
+site is built with the parts made anew; a test compares the files. The JSON Schema of workflow files is generated whole.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -157,7 +158,7 @@ def raised_codes() -> dict[str, set[str]]:
             if isinstance(node, ast.Call):
                 given = [each.value for each in node.keywords if each.arg == "code"]
                 called = node.func.id if isinstance(node.func, ast.Name) else ""
-                if called in ("_refuse", "Problem") and len(node.args) > 1:
+                if called in ("_refuse", "refuse", "Problem") and len(node.args) > 1:
                     given += node.args
                 for each in given:
                     if isinstance(each, ast.Constant) and isinstance(each.value, str):
@@ -231,12 +232,58 @@ def setting_tables() -> set[str]:
     return {POOLS if row.table.startswith(POOLS) else row.table or "root" for row in setting_rows()}
 
 
+# -- workflow files ----------------------------------------------------------------------------------------------------
+
+SCHEMA = REFERENCE / "workflow.schema.json"
+
+
+def workflow_keys_part(wanted: str) -> list[str]:
+    """Returns the keys of one table of a workflow file."""
+    from turnout.authoring.yaml.key_reference import key_rows
+
+    rows: list[tuple[str, ...]] = []
+    for row in key_rows(wanted):
+        names = " or ".join(f"`{name}`" for name in (row.name, *row.also))
+        default = row.default
+        if row.required:
+            shown = "required"
+        elif isinstance(default, str | int | float) and default != "":
+            shown = f"`{json.dumps(default).strip(chr(34))}`"
+        else:
+            shown = "none"
+        later = " *It is checked, and takes no effect in this version.*" if row.later else ""
+        rows.append((names, row.type[0].upper() + row.type[1:], shown, row.description + later, f"`{row.example}`"))
+    return table(("key", "value", "default", "meaning", "example"), rows)
+
+
+def findings_part() -> list[str]:
+    from turnout.authoring.yaml.findings import FINDING_CODES
+
+    return table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FINDING_CODES.items()])
+
+
+def refused_variables_part() -> list[str]:
+    from turnout.model.variables import REFUSED_PREFIXES, REFUSED_VARIABLES
+
+    names = [*(f"`{prefix}*`" for prefix in REFUSED_PREFIXES), *(f"`{name}`" for name in sorted(REFUSED_VARIABLES))]
+    return [", ".join(names) + ".", ""]
+
+
+def schema_text() -> str:
+    from turnout.authoring.yaml.schema import workflow_schema
+
+    return json.dumps(workflow_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
 PARTS: dict[str, Callable[..., list[str]]] = {
     "cli": cli_part,
     "api": api_part,
     "errors": errors_part,
     "wait_reasons": wait_reasons_part,
     "settings": settings_part,
+    "workflow_keys": workflow_keys_part,
+    "findings": findings_part,
+    "refused_variables": refused_variables_part,
 }
 
 
@@ -250,9 +297,14 @@ def current(text: str) -> str:
     return PART.sub(part, text)
 
 
+def renewed(path: Path) -> str:
+    """Returns the text that a page, or the published schema, should have."""
+    return schema_text() if path == SCHEMA else current(path.read_text(encoding="utf-8"))
+
+
 def stale() -> list[Path]:
-    pages = sorted(REFERENCE.rglob("*.md"))
-    return [page for page in pages if current(text := page.read_text(encoding="utf-8")) != text]
+    paths = [*sorted(REFERENCE.rglob("*.md")), SCHEMA]
+    return [path for path in paths if not path.is_file() or renewed(path) != path.read_text(encoding="utf-8")]
 
 
 def main() -> int:
@@ -260,7 +312,7 @@ def main() -> int:
     for page in pages:
         print(page.relative_to(ROOT))
         if "--check" not in sys.argv[1:]:
-            page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
+            page.write_text(renewed(page), encoding="utf-8")
     return 1 if pages and "--check" in sys.argv[1:] else 0
 
 

@@ -33,7 +33,7 @@ def explain(
     from turnout.cli.database import count_not_driven
     from turnout.cli.output import print_json, print_line, print_rows
     from turnout.cli.workers import connected_workers, hubs_at
-    from turnout.dispatcher.placement import hub_warning, lacks_hub
+    from turnout.dispatcher.placement import hub_warning, needs_hub_config
     from turnout.errors import InvalidInput
     from turnout.model.driver import NOT_DRIVEN
     from turnout.model.names import suggest
@@ -51,7 +51,7 @@ def explain(
         found = {task: found[task]}
     needs = remote_needs(workflow, found, lambda: connected_workers(database))
     tasks = {each.name: each for each in workflow.spec.tasks}
-    local = {name: each.decision for name, each in found.items() if lacks_hub(each.decision)}
+    local = {name: each.decision for name, each in found.items() if needs_hub_config(each.decision)}
     warnings = {name: hub_warning(tasks[name], decision) for name, decision in local.items()}
     left = count_not_driven(database, workflow.spec.full_name)
     if as_json:

@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 StepStatus: TypeAlias = Literal["completed", "failed", "error"]
-Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "crashed", "lost", "handler_missing"]
+Outcome: TypeAlias = Literal[
+    "timed_out", "cancelled", "skipped", "deferred", "returned", "crashed", "lost", "handler_missing"
+]
 
 
 class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

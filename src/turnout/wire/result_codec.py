@@ -77,6 +77,8 @@ def result_of(
             return _ended(event, ExecutionStatus.CRASHED, _named("Crashed", error), about)
         case "lost":
             return _ended(event, ExecutionStatus.LOST, _named("Lost", error), about)
+        case "skipped":
+            return _ended(event, ExecutionStatus.SKIPPED, _named("Skipped", error), about)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
@@ -197,6 +199,7 @@ _ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {
     ExecutionStatus.RETRY: ("failed", None),
     ExecutionStatus.TIMED_OUT: ("failed", "timed_out"),
     ExecutionStatus.CANCELLED: ("failed", "cancelled"),
+    ExecutionStatus.SKIPPED: ("failed", "skipped"),
     ExecutionStatus.DEFERRED: ("failed", "deferred"),
     ExecutionStatus.CRASHED: ("error", "crashed"),
     ExecutionStatus.RETURNED: ("error", "returned"),

@@ -74,6 +74,9 @@ class WorkBuilder:
         context = None
         if task.hook is not None:
             args = hook_arguments(graph, pos, event.run_id, run.row, run.row_of, output_of)
+            if task.kwargs:
+                given: dict[str, Any] = params or _decode(input)
+                kwargs = {name: resolve(template, given, output_of) for name, template in task.kwargs.items()}
         elif task.uses_context:
             context = context_for(graph.spec, task, params, output_of)
         elif call is not None:
