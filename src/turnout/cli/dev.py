@@ -45,6 +45,7 @@ def dev(
             database=database,
             log_level=log_level,
             quiet=quiet,
+            reload=True,
             api=Api(options={"host": DEFAULT_HOST, "port": port}, link=True, worker=not no_worker),
         )
     )

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.names import suggest
@@ -149,15 +148,6 @@ def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
     there = {name: value for name, value in vars(module).items() if isinstance(value, Workflow)}
     own = {name: each for name, each in there.items() if _home(each) in (None, module.__name__)}
     return own or there
-
-
-def tasks_of(module: ModuleType) -> dict[str, Task[..., Any]]:
-    """Returns the tasks in Python that the module declares, by ``module:function``."""
-    return {
-        f"{module.__name__}:{name}": value
-        for name, value in vars(module).items()
-        if isinstance(value, Task) and value.body.kind == "python" and value.ref.startswith(f"{module.__name__}:")
-    }
 
 
 def _home(workflow: AnyWorkflow) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
 from turnout.errors import (
     AccessDenied,
@@ -180,6 +180,8 @@ def problem_of(error: BaseException, request_id: str = "") -> tuple[int, dict[st
 def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The handler of every exception in the application."""
     exchange = exchange_of(request.scope)
+    if isinstance(error, NotFoundException) and ".." in request.url.path.split("/"):
+        error = RequestError(f"{request.url.path!r} leads out of itself: names are identifiers", code="path_in_name")
     if not isinstance(error, TurnoutError | HTTPException):
         log.exception("request %s: %s %s failed", exchange.request_id, request.method, masked(request.url.path))
     status, headers, body = problem_of(error, exchange.request_id)

@@ -231,7 +231,7 @@ def test_a_folder_that_cannot_be_read_removes_nothing(folder: Path, serve: Serve
 def test_two_files_of_one_name_and_a_file_of_an_uploaded_one_are_named(
     folder: Path, serve: Serve, memory: Store
 ) -> None:
-    uploaded = {"kind": "yaml", "origin": "api", "spec_version": "s", "actor": "ada"}
+    uploaded: dict[str, Any] = {"kind": "yaml", "origin": "api", "spec_version": "s", "actor": "ada"}
     memory.put_definition(NewDefinition(full_name="public::embedded::up", text="steps: [echo up]", **uploaded), 0)
     (folder / "a.yaml").write_text("name: same\nsteps: [echo a]")
     (folder / "b.yaml").write_text("name: same\nsteps: [echo b]")

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import msgspec
 
+from turnout.runner.workflow_files import BASES, YAML_SUFFIXES
+
 MAX_FILES = 10_000
 """Files of one folder; further ones are left out, with a warning."""
 MAX_DEPTH = 8
 """Folders below a workflow folder; deeper ones are left out."""
 MAX_FILE_BYTES = 1 << 20
-BASES = frozenset({"base.yaml", "base.yml"})
-"""Names of the file in the folder itself that all its YAML files inherit from."""
-YAML = (".yaml", ".yml")
 
 
 class Stamp(msgspec.Struct, frozen=True):
@@ -67,7 +66,7 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, Stamp]]:
 
 def is_workflow_file(name: str) -> bool:
     """True if a file of this name may define workflows, or is the base of others."""
-    return name.endswith(YAML) or (name.endswith(".py") and not name.startswith("_"))
+    return name.endswith(YAML_SUFFIXES) or (name.endswith(".py") and not name.startswith("_"))
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -103,4 +102,4 @@ def read_settled(path: Path, stamp: Stamp) -> str | None:
         facts = os.fstat(file.fileno())
     if Stamp(facts.st_mtime_ns, facts.st_size, facts.st_ino) != stamp:
         return None
-    return data.decode()
+    return data.decode("utf-8-sig")

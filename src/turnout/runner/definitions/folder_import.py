@@ -20,8 +20,9 @@ from turnout.model.definitions import DefinitionKind, NewDefinition
 from turnout.model.names import is_identifier
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import Attempted, finding_of, findings_text
-from turnout.runner.definitions.folder_files import BASES, MAX_FILE_BYTES, Due, Stamp, due, look, read_settled
+from turnout.runner.definitions.folder_files import MAX_FILE_BYTES, Due, Stamp, due, look, read_settled
 from turnout.runner.definitions.python_files import PythonFiles
+from turnout.runner.workflow_files import BASES, YAML_SUFFIXES
 
 log = logging.getLogger("turnout.definitions")
 
@@ -109,7 +110,7 @@ class FolderImport:
             self._read_base(now)
         for file in changes.gone:
             self._forget(file)
-        base_changed = [file for file in now if file.endswith((".yaml", ".yml")) and changes.base and file not in BASES]
+        base_changed = [file for file in now if file.endswith(YAML_SUFFIXES) and changes.base and file not in BASES]
         open_ = sorted({*changes.changed, *base_changed})
         outcomes: dict[str, Outcome] = {}
         # A workflow can be compiled when those that it calls are in force, so what fails is tried again as long as

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyWorkflow
-from turnout.runner.targets import load_module, reload_file, tasks_of, workflows_of
+from turnout.runner.targets import load_module, reload_file, workflows_of
+from turnout.runner.yaml_targets import DeclaredTasks
 
 
 class PythonFiles:
@@ -25,5 +26,5 @@ class PythonFiles:
         module = reload_file(path) if again else load_module(str(path))
         self._loaded.add(path)
         found = [each for each in workflows_of(module).values() if each.source.home is vars(module)]
-        self._catalog.add_python(found, tasks_of(module), replace=again)
+        self._catalog.add_python(found, dict(DeclaredTasks(lambda: [module])), replace=again)
         return found

@@ -14,7 +14,7 @@ from turnout.runner.definitions.editor import Editor
 from turnout.runner.definitions.folder_import import FolderImport
 from turnout.runner.definitions.folder_watch import RELOAD_INTERVAL, WATCH_INTERVAL, FolderWatch
 from turnout.runner.definitions.settings import DefinitionSettings
-from turnout.runner.targets import tasks_of
+from turnout.runner.yaml_targets import DeclaredTasks
 
 
 class Definitions:
@@ -55,8 +55,5 @@ class Definitions:
 
 def _declared(workflows: Sequence[AnyWorkflow]) -> dict[str, AnyTask]:
     """Returns the tasks that the modules of these workflows declare."""
-    found: dict[str, AnyTask] = {}
-    for name in {str(each.source.home.get("__name__")) for each in workflows}:
-        module = sys.modules.get(name)
-        found |= {} if module is None else tasks_of(module)
-    return found
+    names = sorted({str(each.source.home.get("__name__")) for each in workflows})
+    return dict(DeclaredTasks(lambda: [sys.modules[name] for name in names if name in sys.modules]))
